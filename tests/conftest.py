@@ -117,25 +117,29 @@ def pg_template(pg_server: PostgresServer, tmp_path_factory: pytest.TempPathFact
     return "migrated"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=DATABASES)
 def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database without tables, once on SQLite and once on PostgreSQL."""
-    yield from _database(request, tmp_path, template=None)
+    yield from database(request, tmp_path, template=None)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+@pytest.fixture(params=DATABASES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database at the newest revision, once on SQLite and once on PostgreSQL."""
-    yield from _database(request, tmp_path, template="migrated")
+    yield from database(request, tmp_path)
 
 
-def _database(
-    request: pytest.FixtureRequest, tmp_path: Path, template: str | None
+def database(
+    request: pytest.FixtureRequest, folder: Path, template: str | None = "migrated"
 ) -> Iterator[str]:
+    """The database that a fixture's parameter names."""
     if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'inductorscope.db'}"
+        url = f"sqlite:///{folder / 'inductorscope.db'}"
         if template:
-            migrate(Settings(data=tmp_path / "data", database_url=url))
+            migrate(Settings(data=folder / "data", database_url=url))
         yield url
         return
     server: PostgresServer = request.getfixturevalue("pg_server")

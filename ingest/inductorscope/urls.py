@@ -7,6 +7,10 @@ from urllib.parse import quote, urlencode
 from inductorscope.formats.vocabulary import OPENED
 
 API = "/api"
+RUN = "/runs/{run}"
+GRAPH = RUN + "/graphs/{slug}"
+COMPILE = RUN + "/compile"
+FAILURES = RUN + "/failures"
 
 
 def _part(value: str | int) -> str:
@@ -35,7 +39,7 @@ def runs(**query: str | int | None) -> str:
 
 
 def run(run_id: str) -> str:
-    return f"/runs/{_part(run_id)}"
+    return at(RUN, run=run_id)
 
 
 def run_page(run_id: str, page: str, **query: str | int | None) -> str:
@@ -78,7 +82,7 @@ def log(run_id: str, **query: str | int | None) -> str:
 
 def compile_story(run_id: str) -> str:
     """What compiling did and why; its other pages are below it."""
-    return f"{run(run_id)}/compile"
+    return at(COMPILE, run=run_id)
 
 
 def compile_list(run_id: str, **query: str | int | None) -> str:
@@ -101,7 +105,7 @@ def compile_diff(run_id: str, before: int, after: int, plain: int | None = None)
 
 def failures(run_id: str) -> str:
     """What failed, and how to find out why; its other pages are below it."""
-    return f"{run(run_id)}/failures"
+    return at(FAILURES, run=run_id)
 
 
 def failure_part(run_id: str, part: str, **query: str | int | None) -> str:
@@ -125,7 +129,7 @@ def search(**query: str | int | None) -> str:
 
 def graph(run_id: str, slug: str, **query: str | int | None) -> str:
     """The explorer; `panes`, `sel`, `kernel` and `file` are its state."""
-    return with_query(f"{run(run_id)}/graphs/{_part(slug)}", **query)
+    return with_query(at(GRAPH, run=run_id, slug=slug), **query)
 
 
 def memory(run_id: str, slug: str, **query: str | int | None) -> str:
@@ -144,7 +148,7 @@ def kernel_key(name: str, handle: int | None) -> str:
 
 
 def kernel(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    return f"{run(run_id)}/graphs/{_part(slug)}/kernels/{_part(kernel_key(name, handle))}"
+    return f"{graph(run_id, slug)}/kernels/{_part(kernel_key(name, handle))}"
 
 
 def kernel_benchmark(run_id: str, slug: str, name: str, handle: int | None) -> str:

@@ -8,38 +8,27 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from inductorscope.settings import Settings
+from playwright.sync_api import Page, expect
 
+from tests.support.captured import captured_run
 from tests.support.serving import Served
 
 CAPTURE_MS = 240_000
 DIAGNOSIS_MS = 240_000
 
 
-def capture(page: Page, server: Served, model: str) -> None:
-    """Capture a built-in model by the form; ends on the run's page."""
-    page.goto(f"{server.url}/capture")
-    page.locator(f"input[name=model][value={model}]").check()
-    page.get_by_role("button", name="Start the capture").click()
-    link = page.get_by_role("link", name="Open the run")
-    expect(link).to_be_visible(timeout=CAPTURE_MS)
-    link.click()
-
-
-def failures(page: Page, link: str = "What failed") -> None:
-    page.get_by_role("link", name=link, exact=True).click()
-    expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
+def captured(server: Served, capture: Path, into: Path, model: str) -> str:
+    """The page of failures of a capture that was made before."""
+    settings = Settings(data=server.data, database_url="")
+    return f"{server.url}/runs/{captured_run(settings, capture, into, model)}/failures"
 
 
 @pytest.fixture(scope="module")
-def neg(server: Served, chromium: Browser) -> str:
+def neg(server: Served, fixtures: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of failures of the kernel that does not compile."""
-    page = chromium.new_page()
-    capture(page, server, "neg-does-not-compile")
-    failures(page)
-    url = str(page.url)
-    page.close()
-    return url
+    into = tmp_path_factory.mktemp("captures")
+    return captured(server, fixtures / "neg-does-not-compile", into, "neg-does-not-compile")
 
 
 def test_a_kernel_that_does_not_compile_names_neg(page: Page, neg: str) -> None:
@@ -86,14 +75,12 @@ def test_the_component_is_inductor(page: Page, neg: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def doubled(server: Served, chromium: Browser) -> str:
+def doubled(
+    server: Served, captured_tutorial: Path, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     """The page of failures of the program whose numbers are wrong."""
-    page = chromium.new_page()
-    capture(page, server, "neg-wrong-numbers")
-    failures(page, "Failures")  # nothing failed, so nothing else leads there
-    url = str(page.url)
-    page.close()
-    return url
+    into = tmp_path_factory.mktemp("captures")
+    return captured(server, captured_tutorial, into, "neg-wrong-numbers")
 
 
 def test_the_first_wrong_number_is_negs(page: Page, doubled: str) -> None:
@@ -134,8 +121,14 @@ def test_the_minifier_ends_with_neg_in_a_program_that_fails(
 
 
 def test_an_operator_without_lowering_is_named(page: Page, server: Served) -> None:
-    capture(page, server, "foobar-without-lowering")
-    failures(page)
+    page.goto(f"{server.url}/capture")
+    page.locator("input[name=model][value=foobar-without-lowering]").check()
+    page.get_by_role("button", name="Start the capture").click()
+    link = page.get_by_role("link", name="Open the run")
+    expect(link).to_be_visible(timeout=CAPTURE_MS)
+    link.click()
+    page.get_by_role("link", name="What failed", exact=True).click()
+    expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
     expect(page.locator(".cause")).to_contain_text("The cause is _foobar")
     steps = page.locator("ol.way li")
     expect(steps.nth(0)).to_contain_text("a = torch.ops.aten._foobar(z)")

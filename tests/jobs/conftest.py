@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +19,9 @@ from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.slots import executor_id
 from inductorscope.jobs.records import OVER, JobStatus
 from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.tables.models import Run
+from sqlalchemy import select
 
 Found = TypeVar("Found")
 WORKER = Path(__file__).parent / "stand_in_worker.py"
@@ -32,11 +36,12 @@ def client(settings: Settings) -> Iterator[JobsClient]:
 
 @dataclass
 class Crew:
-    """Worker processes of one test."""
+    """Worker processes, and the installation that they work for."""
 
     settings: Settings
     client: JobsClient
-    living: list[subprocess.Popen[bytes]]
+    sessions: Sessions
+    living: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(
         self, number: int = 1, dead_after: float = 60.0, turn: float = 20.0, **changes: object
@@ -77,9 +82,9 @@ class Crew:
             time.sleep(0.05)
         raise AssertionError(f"waited {seconds:.0f} s for {what}")
 
-    def attempts(self, job_id: str) -> int:
-        lines = (self.settings.data / "attempts").read_text().splitlines()
-        return sum(line.startswith(f"{job_id} ") for line in lines)
+    def runs(self) -> set[str]:
+        with self.sessions() as session:
+            return set(session.scalars(select(Run.id)))
 
     def log(self, job_id: str) -> str:
         return "\n".join(line.text for line in self.client.events(job_id))
@@ -93,9 +98,11 @@ class Crew:
         return status if status.state == "running" and status.done else None
 
 
-@pytest.fixture
-def crew(settings: Settings, client: JobsClient) -> Iterator[Crew]:
-    made = Crew(settings, client, [])
+@contextmanager
+def crewed(settings: Settings) -> Iterator[Crew]:
+    """Ends the workers that were started in the block."""
+    engine = make_engine(settings)
+    made = Crew(settings, JobsClient(settings), sessions(engine))
     yield made
     for process in made.living:
         if process.poll() is None:
@@ -106,3 +113,12 @@ def crew(settings: Settings, client: JobsClient) -> Iterator[Crew]:
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
+    made.client.close()
+    engine.dispose()
+
+
+@pytest.fixture
+def crew(settings: Settings) -> Iterator[Crew]:
+    """The workers of one test."""
+    with crewed(settings) as made:
+        yield made

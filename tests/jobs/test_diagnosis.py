@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.diagnoses import read_diagnosis
 
+from tests.support.captured import captured_run
 from tests.support.serving import serve
 
 pytestmark = pytest.mark.slow
@@ -76,15 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[
 
     def captured(factory: str) -> str:
         """The run of a capture that asked for this factory."""
-        folder = root / factory
-        shutil.copytree(fixtures / "neg-does-not-compile", folder)
-        facts = json.loads((folder / "capture.json").read_text())
-        facts["name"] = factory
-        facts["options"] = {"model": f"hurts:{factory}"}
-        (folder / "capture.json").write_text(json.dumps(facts))
-        return read_paths(
-            settings, [folder], name=factory, tags=[], origin="capture", progress=lambda *_: None
-        ).run_id
+        return captured_run(settings, fixtures / "neg-does-not-compile", root, f"hurts:{factory}")
 
     with serve(settings.data, env={"INDUCTORSCOPE_MODEL_FOLDERS": str(models)}):
         yield Place(settings, client, captured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -16,20 +17,32 @@ from inductorscope.jobs.queue.transitions import MOST_ATTEMPTS, claim
 from inductorscope.jobs.sender import HERE, SENDER
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
-from inductorscope.store.tables.models import Job, Run, Worker
-from sqlalchemy import Engine, select, update
+from inductorscope.store.tables.models import Job, Worker
+from sqlalchemy import Engine, update
 
-from tests.jobs.conftest import Crew
+from tests.conftest import DATABASES, database
+from tests.jobs.conftest import Crew, crewed
 
 pytestmark = pytest.mark.slow
 
 
-def runs(engine: Engine) -> list[str]:
-    with sessions(engine)() as session:
-        return list(session.scalars(select(Run.id)))
+TURN = 6.0
+"""Seconds after which a small upload gives way."""
 
 
-def test_ends_of_every_kind(crew: Crew, engine: Engine) -> None:
+@pytest.fixture(scope="module", params=DATABASES)
+def working(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Crew]:
+    """A worker for the tests that leave it alive."""
+    folder = tmp_path_factory.mktemp("working")
+    for url in database(request, folder):
+        with crewed(Settings(data=folder / "data", database_url=url)) as made:
+            made.start(turn=TURN)
+            yield made
+
+
+def test_ends_of_every_kind(crew: Crew) -> None:
     crew.start(1, capture_seconds=3, ingest_seconds=3)
     crew.start(2, capture_seconds=3, ingest_seconds=3)  # what waits keeps nothing else waiting
     names = ("temporary", "nothing 90", "sleep 0.5", "exit 4", "die", "spawn 60")
@@ -49,19 +62,16 @@ def test_ends_of_every_kind(crew: Crew, engine: Engine) -> None:
     assert ends["temporary"].state == "done"
     assert ends["temporary"].attempts == 3
     crew.until(lambda: not processes_of(jobs["spawn 60"]), 30, "left-over processes to end")
-    assert sorted(runs(engine)) == sorted(
-        jobs[name][-16:] for name in ("sleep 0.5", "spawn 60", "temporary")
-    )
+    assert crew.runs() == {jobs[name][-16:] for name in ("sleep 0.5", "spawn 60", "temporary")}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_killed_reader_is_tried_once_more(crew: Crew) -> None:
-    crew.start()
-    once, twice = crew.send("die-once"), crew.send("die")
-    end = crew.wait(once, 60)
+@pytest.mark.parametrize("working", ["sqlite"], indirect=True)
+def test_a_killed_reader_is_tried_once_more(working: Crew) -> None:
+    once, twice = working.send("die-once"), working.send("die")
+    end = working.wait(once, 60)
     assert (end.state, end.attempts) == ("done", 2), end.message
-    assert "SIGKILL. Perhaps the machine ran out of memory. Trying once more." in crew.log(once)
-    end = crew.wait(twice, 60)
+    assert "SIGKILL. Perhaps the machine ran out of memory. Trying once more." in working.log(once)
+    end = working.wait(twice, 60)
     assert (end.state, end.attempts) == ("failed", 2)
     assert (end.message or "").endswith("out of memory. This was the second time.")
 
@@ -75,88 +85,88 @@ def test_the_time_to_read_an_upload_grows_with_its_size(settings: Settings) -> N
     assert seconds(replace(settings, ingest_seconds=30), 1000) == 30
 
 
-def test_a_small_upload_passes_long_jobs_and_gives_way_to_others(crew: Crew) -> None:
-    turn = 4.0
-    crew.start(turn=turn)
-    crew.wait_running(crew.ask("sleep 60"))  # holds the queue of long jobs
-    slow = crew.send("sleep 90")
-    crew.wait_running(slow)
+@pytest.mark.parametrize("working", ["sqlite"], indirect=True)
+def test_a_small_upload_passes_long_jobs_and_gives_way_to_others(working: Crew) -> None:
+    long = working.ask("sleep 60")
+    working.wait_running(long)  # holds the queue of long jobs
+    slow = working.send("sleep 90")
+    working.wait_running(slow)
     begun = time.monotonic()
-    quick = crew.send("sleep 0")
-    assert crew.wait(quick, 60).state == "done"
-    assert time.monotonic() - begun < turn + 10
-    waiting = crew.client.job(slow)
+    quick = working.send("sleep 0")
+    assert working.wait(quick, 60).state == "done"
+    assert time.monotonic() - begun < TURN + 10
+    waiting = working.client.job(slow)
     assert (waiting.state, waiting.attempts) == ("queued", 0)
-    assert "starts again among the long jobs" in crew.log(slow)
-    assert crew.client.cancel(slow)
-    assert crew.wait(crew.send("sleep 0")).state == "done"
+    assert "starts again among the long jobs" in working.log(slow)
+    assert working.client.cancel(slow)
+    assert working.client.cancel(long)
+    assert working.wait(working.send("sleep 0")).state == "done"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_many_uploads_of_one_sender_do_not_hold_up_another_one(crew: Crew) -> None:
-    crew.start()
-    crew.wait_running(crew.send("sleep 3"))
+@pytest.mark.parametrize("working", ["sqlite"], indirect=True)
+def test_many_uploads_of_one_sender_do_not_hold_up_another_one(working: Crew) -> None:
+    working.wait_running(working.send("sleep 2"))
     SENDER.set("many")
-    many = [crew.send(f"sleep {0.5 + number / 1000}") for number in range(6)]
-    large = crew.send("sleep 0.1", size=1000)
+    many = [working.send(f"sleep {0.1 + number / 1000}") for number in range(6)]
+    large = working.send("sleep 0.1", size=1000)
     SENDER.set("other")
-    other = crew.send("sleep 0.1", size=1000)
-    assert crew.wait(other, 60).state == "done"
+    other = working.send("sleep 0.1", size=1000)
+    assert working.wait(other, 60).state == "done"
     SENDER.set("many")
-    assert crew.wait(crew.send("sleep 0.1", size=0), 60).state == "done"
-    assert crew.client.job(large).state == "queued"
-    ended = [crew.client.job(job).state for job in many]
+    assert working.wait(working.send("sleep 0.1", size=0), 60).state == "done"
+    assert working.client.job(large).state == "queued"
+    ended = [working.client.job(job).state for job in many]
     assert ended.count("done") <= 4, ended
     SENDER.set(HERE)
-    assert {crew.wait(job, 60).state for job in many} == {"done"}
+    assert {working.wait(job, 60).state for job in [*many, large]} == {"done"}
 
 
-def test_deleting_a_run_that_is_being_read_cancels_its_job(crew: Crew, engine: Engine) -> None:
-    crew.start()
-    job = crew.send("begin 60")
-    crew.wait_running(job)
-    (run,) = crew.until(lambda: runs(engine), 30, "the run to begin")
-    crew.client.delete_run(run)
-    end = crew.client.job(job)
+def test_deleting_a_run_that_is_being_read_cancels_its_job(working: Crew) -> None:
+    before = working.runs()
+    job = working.send("begin 60")
+    working.wait_running(job)
+    (run,) = working.until(lambda: working.runs() - before, 30, "the run to begin")
+    working.client.delete_run(run)
+    end = working.client.job(job)
     assert end.state == "cancelled"
     assert end.message == "Cancelled: its run was deleted while it was being read."
-    crew.until(lambda: not processes_of(job), 30, "its processes to end")
-    assert runs(engine) == []
-    assert crew.wait(crew.send("sleep 0")).state == "done"
+    working.until(lambda: not processes_of(job), 30, "its processes to end")
+    assert working.runs() == before
+    assert working.wait(working.send("sleep 0")).state == "done"
 
 
-def test_cancel_ends_processes_and_frees_the_worker(crew: Crew, engine: Engine) -> None:
-    crew.start()
-    long, next_one = crew.ask("sleep 60"), crew.ask("sleep 0")
-    never = crew.ask("sleep 0")
-    assert crew.client.cancel(never)
-    crew.wait_running(long)
+def test_cancel_ends_processes_and_frees_the_worker(working: Crew) -> None:
+    before = working.runs()
+    long, next_one = working.ask("sleep 60"), working.ask("sleep 0")
+    never = working.ask("sleep 0")
+    assert working.client.cancel(never)
+    working.wait_running(long)
     asked = time.monotonic()
-    assert crew.client.cancel(long)
-    assert not crew.client.cancel(long)
-    assert crew.client.job(long).state == "cancelled"
-    crew.until(lambda: not processes_of(long), 30, "its processes to end")
+    assert working.client.cancel(long)
+    assert not working.client.cancel(long)
+    assert working.client.job(long).state == "cancelled"
+    working.until(lambda: not processes_of(long), 30, "its processes to end")
     assert time.monotonic() - asked < 5
-    assert crew.wait(next_one).state == "done"
-    assert crew.client.job(never).state == "cancelled"
-    assert crew.client.job(never).attempts == 0
-    assert runs(engine) == [next_one[-16:]]
+    assert working.wait(next_one).state == "done"
+    assert working.client.job(never).state == "cancelled"
+    assert working.client.job(never).attempts == 0
+    assert working.runs() == before | {next_one[-16:]}
 
 
 # On SQLite the writer holds the only write lock, so there the cancel always comes after.
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew: Crew, engine: Engine) -> None:
-    crew.start()
-    job = crew.ask("slow-commit 3")
-    crew.until(lambda: crew.client.job(job).state == "running", 60, "the job to run")
+@pytest.mark.parametrize("working", ["postgresql"], indirect=True)
+def test_a_job_cancelled_while_its_run_is_written_leaves_none(working: Crew) -> None:
+    before = working.runs()
+    job = working.ask("slow-commit 3")
+    working.until(lambda: working.client.job(job).state == "running", 60, "the job to run")
     time.sleep(1.5)
-    assert crew.client.cancel(job)
-    crew.until(lambda: not processes_of(job), 30, "its processes to end")
-    assert runs(engine) == []
+    assert working.client.cancel(job)
+    working.until(lambda: not processes_of(job), 30, "its processes to end")
+    assert working.runs() == before
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_worker_killed_and_started_again_finishes_once(crew: Crew, engine: Engine) -> None:
+def test_a_worker_killed_and_started_again_finishes_once(crew: Crew) -> None:
     worker = crew.start()
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -167,12 +177,12 @@ def test_a_worker_killed_and_started_again_finishes_once(crew: Crew, engine: Eng
     crew.start()
     end = crew.wait(job)
     assert (end.state, end.attempts) == ("done", 2)
-    assert runs(engine) == [job[-16:]]
+    assert crew.runs() == {job[-16:]}
     assert "died" in crew.log(job)
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_living_worker_takes_over_from_a_dead_one(crew: Crew, engine: Engine) -> None:
+def test_a_living_worker_takes_over_from_a_dead_one(crew: Crew) -> None:
     doomed = crew.start(1)
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -182,25 +192,25 @@ def test_a_living_worker_takes_over_from_a_dead_one(crew: Crew, engine: Engine) 
     end = crew.wait(job)
     assert (end.state, end.attempts) == ("done", 2)
     assert end.worker == executor_id(crew.settings, 2)
-    assert runs(engine) == [job[-16:]]
+    assert crew.runs() == {job[-16:]}
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_silent_worker_elsewhere_is_taken_for_dead(crew: Crew, engine: Engine) -> None:
+def test_a_silent_worker_elsewhere_is_taken_for_dead(crew: Crew) -> None:
     doomed = crew.start(1)
     job = crew.ask("sleep 2")
     crew.wait_running(job)
     doomed.kill()
     doomed.wait()
     elsewhere = update(Worker).values(host="elsewhere")
-    with sessions(engine).begin() as session:
+    with crew.sessions.begin() as session:
         session.execute(elsewhere)
     crew.start(2, dead_after=4.0)
     started = time.monotonic()
     end = crew.wait(job)
     assert end.state == "done"
     assert time.monotonic() - started > 4.0
-    with sessions(engine)() as session:
+    with crew.sessions() as session:
         assert session.get(Worker, executor_id(crew.settings, 1)) is None
 
 
@@ -221,9 +231,9 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_what_kills_every_worker_is_given_up(crew: Crew, engine: Engine) -> None:
+def test_what_kills_every_worker_is_given_up(crew: Crew) -> None:
     job = crew.ask("sleep 60")
-    with sessions(engine).begin() as session:
+    with crew.sessions.begin() as session:
         session.execute(update(Job).values(attempts=MOST_ATTEMPTS - 1))
     worker = crew.start()
     crew.wait_running(job)
@@ -248,20 +258,18 @@ def test_what_never_reaches_the_database_is_not_called_a_death(
     assert "died" not in message
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # a lock on a file decides
-def test_two_workers_cannot_have_one_name(crew: Crew, settings: Settings) -> None:
-    crew.start(1)
-    crew.until(crew.client.workers, 60, "the first worker")
-    second = crew.start(1)
+@pytest.mark.parametrize("working", ["sqlite"], indirect=True)  # a lock on a file decides
+def test_two_workers_cannot_have_one_name(working: Crew) -> None:
+    working.until(working.client.workers, 60, "the first worker")
+    second = working.start(1)
     assert second.wait(30) == 1
 
 
-def test_workers_are_listed_with_signs_of_life(crew: Crew, engine: Engine) -> None:
-    crew.start(1)
-    (worker,) = crew.until(crew.client.workers, 60, "the worker")
+def test_workers_are_listed_with_signs_of_life(working: Crew) -> None:
+    (worker,) = working.until(working.client.workers, 60, "the worker")
     assert worker.alive
-    assert worker.pid == crew.living[0].pid
-    with sessions(engine).begin() as session:
+    assert worker.pid == working.living[0].pid
+    with working.sessions.begin() as session:
         long_ago = datetime(2020, 1, 1, tzinfo=UTC)
         session.add(Worker(id="old", host="h", pid=1, started_at=long_ago, beat_at=long_ago))
-    assert [worker.alive for worker in crew.client.workers() if worker.id == "old"] == [False]
+    assert [worker.alive for worker in working.client.workers() if worker.id == "old"] == [False]

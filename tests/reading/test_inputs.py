@@ -22,12 +22,15 @@ def test_the_page_is_that_of_the_list() -> None:
     assert namespace["written"](page, namespace["input_tables"]()) == page, "run `make docs`"
 
 
-@pytest.mark.parametrize("given", INPUTS, ids=lambda given: given.sample)
+@pytest.mark.parametrize("given", INPUTS, ids=lambda given: given.kind)
 def test_an_input(given: Input, shared_runs: SharedRuns, tmp_path: Path) -> None:
     sample = FIXTURES / given.sample
     if sample.name.endswith((".zip", ".tar.xz")):
         unpack(sample, tmp_path / "unpacked", Limits.of(shared_runs.db.settings))
         sample = tmp_path / "unpacked"
+    elif given.instead:
+        sample = tmp_path / "code.py"
+        sample.write_text(given.text((FIXTURES / given.sample).read_text()))
     if given.result == "refused":
         with pytest.raises(NothingToRead) as refused:
             shared_runs.of(sample)

@@ -182,7 +182,7 @@ def test_a_kernel_leads_to_its_launch_and_back(stored: Stored) -> None:
     kernel = next(each for each in page.longest if each.on_device)
     chosen = stored.page(width=0, event=kernel.number).event
     assert chosen is not None
-    assert chosen.on_device
+    assert chosen.event.on_device
     raw = next(
         event
         for event in stored.raw

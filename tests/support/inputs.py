@@ -5,7 +5,7 @@ A new kind of input is one entry here: `tests/reading/test_inputs.py` reads its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Result = Literal["read", "partly", "refused"]
@@ -31,12 +31,22 @@ class Input:
     recompiles: int | None = None
     says: str = ""
     """Words of *What was read*, or of the message that refuses the upload."""
+    instead: dict[str, str] = field(default_factory=dict)
+    """Words of the sample that are others in this kind."""
+
+    def text(self, sample: str) -> str:
+        for word, other in self.instead.items():
+            sample = sample.replace(word, other)
+        return sample
 
 
 CODE = "Code and graphs"
 LOGS = "Logs"
 PROFILES = "Profiles"
 OTHERS = "Other files"
+CUTLASS = "inputs/cutlass.py"
+CK = {"cuda_fused": "rocm_fused", "compile.cuda": "compile.rocm", "cutlass/cutlass.h": "ck/ck.hpp"}
+"""The words of a CK template where CUTLASS has its own."""
 
 INPUTS: tuple[Input, ...] = (
     Input(
@@ -57,7 +67,7 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         CODE, "one kernel in a file of Inductor's cache folder",
-        "inputs/cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py", "read",
+        "inputs/aoti-gpu/cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py", "read",
         "a graph with this kernel; beside the code that calls it, it is kept as text",
         graphs=1, kernels=1,
     ),
@@ -67,24 +77,27 @@ INPUTS: tuple[Input, ...] = (
         "have the kernel's source", says="not read: what a compiler made of a kernel",
     ),
     Input(
-        CODE, "depyf's folder", "inputs/depyf", "partly",
+        CODE, "depyf's folder", "inputs/depyf.tar.xz", "partly",
         "graphs with their stages and kernels; the decompiled bytecode is shown as source files, "
         "passes in between are kept as text", graphs=2, kernels=2, says="kept as text",
     ),
     Input(
         CODE, "Inductor's cache folder with a C++ wrapper: `.py` and `.cpp` of a module",
-        "inputs/cpp-wrapper-cache", "read", "one graph for each module", graphs=2, kernels=2,
+        "inputs/cpp-wrapper-cache.tar.xz", "read", "one graph for each module", graphs=2, kernels=2,
         says="code that another file of the upload contains too",
     ),
     Input(
-        CODE, "code with CUTLASS templates", "inputs/cutlass.py", "read",
+        CODE, "code with CUTLASS templates", CUTLASS, "read",
         "a graph; lines of the template are not linked with nodes", graphs=1, kernels=2,
     ),
     Input(
-        CODE, "code with CK templates (ROCm)", "inputs/ck.py", "read", "the same", graphs=1,
-        kernels=2,
+        CODE, "code with CK templates (ROCm)", CUTLASS, "read", "the same", graphs=1, kernels=2,
+        instead=CK,
     ),
-    Input(CODE, "code for XPU", "inputs/xpu.py", "read", "the same", graphs=1, kernels=2),
+    Input(
+        CODE, "code for XPU", CUTLASS, "read", "the same", graphs=1, kernels=2,
+        instead={"cuda_fused": "xpu_fused", ".cuda": ".xpu", "_cuda": "_xpu", "'cuda'": "'xpu'"},
+    ),
     Input(
         CODE, "code for MPS (`compile_mps_shader`)", "inputs/mps.py", "read",
         "a graph; a library of shaders is one kernel", graphs=1, kernels=1,
@@ -99,14 +112,14 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         CODE, "AOTInductor for GPU: wrapper `.cpp` that loads `.cubin` files (until 2.6)",
-        "inputs/aoti-gpu.cpp", "partly",
+        "inputs/aoti-gpu/aoti-gpu.cpp", "partly",
         "calls and the names of kernels; upload `output_code.py` or a `TORCH_TRACE` log of the "
         "compile for the kernels' source", graphs=1,
         says="a kernel whose code is in another file, which is not in the upload",
     ),
     Input(
         CODE, "the same with the kernels' files of Inductor's cache folder",
-        "inputs/aoti-gpu-kernels", "partly", "a graph with the kernels whose files are there; of "
+        "inputs/aoti-gpu", "partly", "a graph with the kernels whose files are there; of "
         "others, calls and names", graphs=1, kernels=1,
         says="a kernel whose code is in another file, which is not in the upload",
     ),

@@ -287,11 +287,11 @@ export class Painter {
     pen.clip();
     pen.strokeStyle = palette.accent;
     pen.lineWidth = 1.2;
-    const launch = selected.on_device ? selected.around.at(-1) : null;
+    const launch = selected.event.on_device ? selected.around.at(-1) : null;
     const pairs: [Launching, Launching][] = selected.launched.map(({ event, by }) => [by, event]);
     if (launch) pairs.push([launch, selected.event]);
     for (const [by, event] of pairs) this.drawFlow(scene, by, event);
-    for (const around of selected.on_device ? selected.around : []) {
+    for (const around of selected.event.on_device ? selected.around : []) {
       this.outline(scene, around, 1, palette.accent);
     }
     this.outline(scene, selected.event, 2, palette.ink);

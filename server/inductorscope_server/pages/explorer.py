@@ -67,13 +67,13 @@ async def _state(
 Asked = Annotated[ExplorerState, Depends(_state)]
 
 
-def load_first(session: Reading, run: RunId) -> RunGraphs:
+def load_graphs(session: Reading, run: RunId) -> RunGraphs:
     """The graphs to choose from; the page redirects to the first."""
     return run_graphs(session, run)
 
 
 def show_first(
-    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_first)]
+    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_graphs)]
 ) -> Response:
     """Redirects to the slowest graph; without one, shows a page that says how to get one."""
     if page.slowest:

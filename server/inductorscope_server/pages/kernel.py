@@ -47,7 +47,7 @@ def load_permalink(session: Reading, permalink: Permalink) -> PermalinkAnswer:
     return permalink_answer(session, permalink)
 
 
-def follow(
+def show_permalink(
     request: Request, page: Annotated[PermalinkAnswer, Depends(load_permalink)]
 ) -> RedirectResponse:
     """Redirects to the explorer with the kernel and the rest of the link's selection."""

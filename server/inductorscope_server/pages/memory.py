@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 from inductorscope import urls
 from inductorscope.answers.memory.memory import Kind, MemoryPage, Order, memory_page
-from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
+from inductorscope.answers.runs.graphs import RunGraphs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.pages.explorer import load_graphs
 from inductorscope_server.web.ids import First, RunId, Slug
-from inductorscope_server.web.parts import Analysing, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Shared
 
 OfKind = Annotated[Literal[""] | Kind, Query(description="Only lines of this kind.")]
 Sort = Annotated[
@@ -20,13 +21,8 @@ Sort = Annotated[
 ]
 
 
-def load_first(session: Reading, run: RunId) -> RunGraphs:
-    """The graphs to choose from; the page redirects to the first."""
-    return run_graphs(session, run)
-
-
 def show_first(
-    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_first)]
+    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_graphs)]
 ) -> Response:
     """Redirects to the first graph; without one, shows a page that says how to get one."""
     if page.graphs:

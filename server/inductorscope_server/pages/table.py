@@ -7,6 +7,8 @@ the navigation of a run if it has a `nav`, and makes the tests open it.
 
 from __future__ import annotations
 
+from inductorscope.urls import COMPILE, FAILURES, GRAPH, RUN
+
 from inductorscope_server.pages import (
     capture,
     compile,
@@ -24,11 +26,6 @@ from inductorscope_server.pages import (
 from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, RUNS
 from inductorscope_server.web.pages import Page
 
-RUN = "/runs/{run}"
-GRAPH = RUN + "/graphs/{slug}"
-COMPILE = RUN + "/compile"
-FAILURES = RUN + "/failures"
-
 PAGES = (
     Page("/", runs.load_runs, "runs.html", RUNS, "Runs", fragment="fragments/_runs_table.html"),
     Page("/search", search.load, "search.html", RUNS, "Search code, kernels and runs"),
@@ -36,7 +33,7 @@ PAGES = (
     Page("/watch/{key}", runs.load_watched, "watch.html", RUNS, "A watched folder",
          show=runs.show_watched),
     Page("/k/{permalink}", kernel.load_permalink, "", GRAPHS, "The target of a permalink",
-         show=kernel.follow),
+         show=kernel.show_permalink),
     Page("/jobs", jobs.load_jobs, "jobs.html", JOBS, "Jobs, newest first",
          fragment="fragments/_jobs_table.html"),
     Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log"),
@@ -45,7 +42,7 @@ PAGES = (
     Page(RUN, runs.load_run, "run.html", RUNS, "A run", nav="Overview"),
     Page(RUN + "/state", runs.load_state, "fragments/_run_state.html", RUNS,
          "Progress of reading a run", show=runs.show_state),
-    Page(RUN + "/explorer", explorer.load_first, "explorer_empty.html", RUNS,
+    Page(RUN + "/explorer", explorer.load_graphs, "explorer_empty.html", RUNS,
          "Graphs to open in the explorer", nav="Explorer", show=explorer.show_first),
     Page(RUN + "/time", time.load_time, "time.html", RUNS, "Where the time goes", nav="Time"),
     Page(RUN + "/time/table", time.load_table, "time_table.html", RUNS, "Times, row by row"),
@@ -53,7 +50,7 @@ PAGES = (
          nav="Timeline", fragment="fragments/_timeline.html"),
     Page(RUN + "/roofline", time.load_roofline, "roofline.html", RUNS,
          "Kernels compared with the machine's limits", nav="Roofline"),
-    Page(RUN + "/memory", memory.load_first, "memory_empty.html", RUNS,
+    Page(RUN + "/memory", explorer.load_graphs, "memory_empty.html", RUNS,
          "Graphs whose memory can be shown", nav="Memory", show=memory.show_first),
     # What compiling did.
     Page(COMPILE, compile.load_story, "compile.html", RUNS, "What compiling did",

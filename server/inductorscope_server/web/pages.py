@@ -84,8 +84,9 @@ def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates
     """Adds the routes to the application itself: FastAPI builds those of a router that it includes
     twice, which takes half a second for all pages. `turn`: dependencies of both."""
     _check(page, templates)
-    name = page.load.__name__.removeprefix("load").strip("_") or "page"
-    name = f"{page.load.__module__.rpartition('.')[2]}_{name}"
+    handler = page.show or page.load
+    name = handler.__name__.partition("_")[2] or "page"  # of `load`, `load_name`, `show_name`
+    name = f"{handler.__module__.rpartition('.')[2]}_{name}"
     load = page.twin or page.load
 
     shown, returned = Depends(page.load), Depends(load)

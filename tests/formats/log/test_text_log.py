@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from inductorscope.formats.log import text_log
 from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures
 from inductorscope.formats.log.record import LogRecord
+from inductorscope.formats.log.segments import Limits
 from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.torch_logs import TorchLogs
 from inductorscope.intake.recognise import recognise
@@ -138,6 +140,16 @@ def test_two_ranks_are_two_processes_of_a_run(mix: str, db: Database, tmp_path: 
     assert {entry.rank for entry in db.entries(result)} == {0, 1}
     run = db.run(result)
     assert (run.graph_breaks, run.recompiles) == (6, 6)
+
+
+def test_every_message_that_is_too_long_is_counted(
+    mix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_log, "LIMITS", Limits(payload=1000))
+    log = TextLog(io.BytesIO(mix.encode()))
+    assert len(list(log)) > 1
+    (dropped,) = (one for one in log.dropped.values() if "read in part" in one.reason)
+    assert dropped.count > 1
 
 
 def test_a_log_that_starts_late_is_recognised(mix: str, tmp_path: Path) -> None:

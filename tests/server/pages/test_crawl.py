@@ -18,7 +18,8 @@ from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope_server.pages.table import PAGES, RUN
+from inductorscope.urls import RUN
+from inductorscope_server.pages.table import PAGES
 from inductorscope_server.web.pages import Page
 from starlette.testclient import TestClient
 

@@ -9,7 +9,7 @@ from inductorscope.formats.log.torch_logs import Fusion as Fusion
 from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
 
-STORY_VERSION = 2
+STORY_VERSION = 3
 """Raise it when the structs below change. Workers and `inductorscope relink` then gather the
 stories of stored runs again."""
 
@@ -214,7 +214,8 @@ class Compile(msgspec.Struct):
     hits: int = 0
     misses: int = 0
     cudagraph_skip: str | None = None
-    links: list[str] = []
+    links: list[tuple[str, str]] = []
+    """Names and addresses."""
     spans: tuple[int, int, int] = (0, 0, 0)
     """Chunk, first, count."""
 

@@ -303,7 +303,7 @@ def _link(log: LogState, record: LogRecord, number: int) -> None:
     name, url = _text(facts.get("name")) or "link", _text(facts.get("url"))
     compile_ = log.story.compiles[number]
     if url and url.startswith(("https://", "http://")) and len(compile_.links) < 20:
-        compile_.links.append(f"{name[:100]} {url[:1000]}")
+        compile_.links.append((name[:100], url[:1000]))
 
 
 def _user_frame(log: LogState, facts: ShapeRecord) -> int | None:

@@ -36,6 +36,13 @@ class Bars:
         return Bars(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
+def single(
+    row: Numbers, ts: Floats, us: Floats, name: Numbers, category: Numbers, event: Numbers
+) -> Bars:
+    """Bars of one event each."""
+    return Bars(row, ts, us, us, np.ones(len(ts), np.int32), name, category, event)
+
+
 def joined(pieces: Sequence[Bars]) -> Bars:
     """All bars of the pieces, in order."""
     if not pieces:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from inductorscope.analyze.time.breakdown import Breakdown
 from inductorscope.analyze.time.cpu import compiled_ops, cpu_category
 from inductorscope.analyze.time.kernel_names import generated_category
-from inductorscope.analyze.timeline.bars import Bars, merged
+from inductorscope.analyze.timeline.bars import Bars, merged, single
 from inductorscope.analyze.timeline.nesting import parents_of, rows_of
 from inductorscope.formats.trace.event_columns import (
     NOWHERE,
@@ -267,14 +267,14 @@ def _piece(
     if nested:
         parent = values_at(category, parents_of(row, ts, us).astype(np.int32))
     order = np.argsort(row, kind="stable")
-    ts, us, count = ts[order], us[order], len(order)
-    bars = Bars(
-        row[order] + np.int32(first_row), ts, us, us, np.ones(count, np.int32),
-        column("name")[in_time][order].astype(np.int32), category[order],
-        np.arange(first_event, first_event + count, dtype=np.int32),
+    sorted_ = in_time[order]
+    bars = single(
+        row[order] + np.int32(first_row), ts[order], us[order],
+        column("name")[sorted_].astype(np.int32), category[order],
+        np.arange(first_event, first_event + len(order), dtype=np.int32),
     )  # fmt: skip
-    kernel = column("kernel")[in_time][order].astype(np.int32)
-    which = np.concatenate([kind.base + which for kind, which in members])[in_time][order]
+    kernel = column("kernel")[sorted_].astype(np.int32)
+    which = np.concatenate([kind.base + which for kind, which in members])[sorted_]
     return _Piece(bars, parent[order], kernel, which.astype(np.int32))
 
 

@@ -197,7 +197,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         nodes=compile_.nodes,
         inputs=compile_.inputs,
         cudagraph_skip=compile_.cudagraph_skip,
-        links=[_link(link) for link in compile_.links],
+        links=compile_.links,
         stack=run_story.frames(compile_.stack),
         graphs=(
             graphs_of_compiles(session, run_id, logs, {compile_.id}).get((log, compile_.id), [])
@@ -326,8 +326,3 @@ def _metrics(
         if values:
             rows.append(MetricsRow(row.what, row.line, group_metrics(values)))
     return rows
-
-
-def _link(link: str) -> tuple[str, str]:
-    name, _, url = link.rpartition(" ")
-    return name, url

@@ -17,8 +17,8 @@ from inductorscope.answers.timeline.selected import Selected, selected
 from inductorscope.answers.timeline.window import (
     BarColumns,
     CategorySum,
+    Event,
     Laid,
-    LongEvent,
     Track,
     laid_out,
     longest,
@@ -94,7 +94,7 @@ class TimelinePage:
     categories: list[str]
     names: list[str]
     bars: BarColumns
-    longest: list[LongEvent]
+    longest: list[Event]
     sums: list[CategorySum]
     """Of the marked stretch, or of the window."""
     mark_us: tuple[float, float] | None

@@ -8,9 +8,9 @@ import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.timeline.bars import Bars, joined
+from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.tracks import STREAM, THREAD
-from inductorscope.answers.timeline.window import Laid
+from inductorscope.answers.timeline.window import Event, Laid, events_of
 from inductorscope.store.runs.timelines import (
     EventRow,
     Span,
@@ -28,18 +28,6 @@ MOST_KERNELS = 10_000
 MOST_GRAPHS = 4
 FOREVER = 1e18
 _AFTER_US = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event."""
-
-    number: int
-    name: str
-    category: str
-    row: int
-    start_us: float
-    us: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +54,6 @@ class Selected:
     """The selected event. Times are in µs since the begin of the trace."""
 
     event: Event
-    track: str
-    on_device: bool
     around: list[Event]
     """The events that it runs inside, the outermost first; of work of a device those around its
     launch, and the launch itself."""
@@ -88,32 +74,29 @@ def selected(session: Session, laid: Laid, number: int) -> Selected | None:
     row = read_event(session, laid.profile, number)
     if row is None:
         return None
-    on_device = laid.track_of(row.row).kind == STREAM
-    launch = row
-    if on_device and row.launcher >= 0:
-        launch = read_event(session, laid.profile, row.launcher) or row
-    around = _around(session, laid, launch)
-    if launch is not row:
-        around = joined([around, _bar(launch)])
+
+    def bar(number: int) -> Bars:
+        return read_events(session, laid.profile, np.array([number], np.int32))
+
+    own = bar(number)
+    launch = read_event(session, laid.profile, row.launcher) if row.launcher >= 0 else None
+    around = _around(session, laid, launch or row)
+    if launch is not None:
+        around = joined([around, bar(launch.number)])
     work = _launched(session, laid, row)
     names = read_names(
         session,
         laid.profile,
-        np.concatenate([around.name, work.first.name, work.by.name, np.array([row.name])]),
+        np.concatenate([around.name, work.first.name, work.by.name, own.name]),
     )
     position = work.kernels[0] if len(work.kernels) == 1 else row.kernel
     of_trace = _kernel(session, laid.profile, position)
     return Selected(
-        event=_events(laid, _bar(row), names)[0],
-        track=laid.track_of(row.row).title,
-        on_device=on_device,
-        around=_events(laid, around, names),
-        launched=[
-            Launched(event, launcher)
-            for event, launcher in zip(
-                _events(laid, work.first, names), _events(laid, work.by, names), strict=True
-            )
-        ],
+        event=events_of(laid, own, names)[0],
+        around=events_of(laid, around, names),
+        launched=list(
+            map(Launched, events_of(laid, work.first, names), events_of(laid, work.by, names))
+        ),
         launched_count=work.count,
         launched_us=work.us,
         graphs=_graphs(session, laid.profile, work.kernels),
@@ -121,26 +104,6 @@ def selected(session: Session, laid: Laid, number: int) -> Selected | None:
         runs=of_trace[1] if of_trace else None,
         mean_us=of_trace[2] if of_trace else None,
     )
-
-
-def _bar(row: EventRow) -> Bars:
-    return Bars(
-        np.array([row.row], np.int32), np.array([row.ts]), np.array([row.us]), np.array([row.us]),
-        np.ones(1, np.int32), np.array([row.name], np.int32), np.array([row.category], np.int32),
-        np.array([row.number], np.int32),
-    )  # fmt: skip
-
-
-def _events(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
-    return [
-        Event(
-            number, names.get(name, ""), laid.categories[category], row, round(ts, 3), round(us, 3)
-        )
-        for number, name, category, row, ts, us in zip(
-            bars.event.tolist(), bars.name.tolist(), bars.category.tolist(), bars.row.tolist(),
-            bars.ts.tolist(), bars.us.tolist(), strict=True,
-        )
-    ]  # fmt: skip
 
 
 def _around(session: Session, laid: Laid, row: EventRow) -> Bars:
@@ -186,9 +149,9 @@ def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
         which = np.flatnonzero(inside[launcher])
         if not len(which):
             continue
-        own = Bars(
-            of_row[which], ts[which], us[which], us[which], np.ones(len(which), np.int32),
-            name[which], category[which], (first + which).astype(np.int32),
+        own = single(
+            of_row[which], ts[which], us[which], name[which], category[which],
+            (first + which).astype(np.int32),
         )  # fmt: skip
         work.count += len(which)
         work.us += float(own.us.sum())

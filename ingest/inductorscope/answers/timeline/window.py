@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,14 +61,15 @@ class BarColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class LongEvent:
-    """One of the longest events of the window."""
+class Event:
+    """One event."""
 
     number: int
     name: str
     category: str
     track: str
     on_device: bool
+    row: int
     start_us: float
     us: float
 
@@ -116,13 +117,18 @@ class Laid:
         own = [track for track in self.tracks if track.kind == kind]
         return (own[0].first_row, own[-1].first_row + own[-1].rows - 1) if own else None
 
+    def timed(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """The rows of streams and of threads, whose times are summed up."""
+        for kind in (STREAM, THREAD):
+            if rows := self.rows_of(kind):
+                yield kind, rows
+
 
 def window(session: Session, laid: Laid, start: float, end: float, width: int) -> Window:
     if not width or not laid.tracks:
         return Window(0.0, [], BarColumns())
     span, resolution = Span(start, end), (end - start) / width
-    bars = _read(session, laid, span, resolution)
-    bars = merged(bars, resolution)
+    bars = merged(_read(session, laid, span, resolution), resolution)
     while len(bars) > MOST_BARS:
         resolution *= 2
         bars = merged(bars, resolution)
@@ -152,26 +158,30 @@ def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
     return joined(list(read_bars(session, laid.profile, level, span)))
 
 
-def longest(session: Session, laid: Laid, start: float, end: float) -> list[LongEvent]:
+def events_of(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
+    """Bars of single events as events."""
+    columns = (bars.event, bars.name, bars.category, bars.row, bars.ts, bars.us)
+    events = []
+    for number, name, category, row, ts, us in zip(*(one.tolist() for one in columns), strict=True):
+        track = laid.track_of(row)
+        events.append(
+            Event(
+                number, names.get(name, ""), laid.categories[category], track.title,
+                track.kind == STREAM, row, round(ts, 3), round(us, 3),
+            )
+        )  # fmt: skip
+    return events
+
+
+def longest(session: Session, laid: Laid, start: float, end: float) -> list[Event]:
     """The longest events of streams, then of threads."""
-    found: list[LongEvent] = []
-    for kind in (STREAM, THREAD):
-        rows = laid.rows_of(kind)
-        if rows is None:
-            continue
-        bars = read_longest(session, laid.profile, Span(start, end, *rows), LONGEST)
-        names = read_names(session, laid.profile, bars.name)
-        found += [
-            LongEvent(
-                number, names.get(name, ""), laid.categories[category],
-                laid.track_of(row).title, kind == STREAM, ts, us,
-            )
-            for number, name, category, row, ts, us in zip(
-                bars.event.tolist(), bars.name.tolist(), bars.category.tolist(),
-                bars.row.tolist(), bars.ts.tolist(), bars.us.tolist(), strict=True,
-            )
-        ]  # fmt: skip
-    return found
+    bars = joined(
+        [
+            read_longest(session, laid.profile, Span(start, end, *rows), LONGEST)
+            for _, rows in laid.timed()
+        ]
+    )
+    return events_of(laid, bars, read_names(session, laid.profile, bars.name))
 
 
 def _rounded(values: np.ndarray[Any, Any]) -> list[float]:
@@ -182,21 +192,18 @@ def _rounded(values: np.ndarray[Any, Any]) -> list[float]:
 
 def sums(session: Session, laid: Laid, start: float, end: float) -> list[CategorySum]:
     """Of devices, then of threads, the longest first. Spans marked on devices are left out."""
-    found: list[CategorySum] = []
-    for kind in (STREAM, THREAD):
-        rows = laid.rows_of(kind)
-        if rows is None:
-            continue
+    listed: list[CategorySum] = []
+    for kind, rows in laid.timed():
         total = read_sums(session, laid.profile, Span(start, end, *rows))
         whole = sum(us for _, us in total.values())
-        found += [
+        listed += [
             CategorySum(
                 kind == STREAM, laid.categories[category], int(events), us, share(us, whole)
             )
             for category, (events, us) in sorted(total.items(), key=lambda each: -each[1][1])
             if events
         ]
-    return found
+    return listed
 
 
 def laid_out(profile: int, facts: dict[str, Any]) -> Laid:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import signal
 from pathlib import Path
 
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.processes import memory
 from inductorscope.settings import PREFIX
 
 DEBUG_FOLDER = "torch_compile_debug"
@@ -98,11 +98,5 @@ def limit_memory(limit: int | None, device: str) -> None:
     parent's watchdog. CUDA reserves address space for all devices, so such a bound would say
     nothing about memory; there only the watchdog applies.
     """
-    if limit is None or device != "cpu":
-        return
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    bound = pages * resource.getpagesize() + limit
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard != resource.RLIM_INFINITY:
-        bound = min(bound, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+    if limit is not None and device == "cpu":
+        memory.limit_memory(limit)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from inductorscope.capture.inside.environment import DEBUG_FOLDER
-from inductorscope.capture.script.order import STOP
+from inductorscope.capture.script.order import STATUS, STOP
 from inductorscope.capture.spec import CaptureSpec
 from inductorscope.formats.capture_facts import (
     COMPILED,
-    EAGER,
     FACTS,
     LINE_RECORD,
     CaptureFacts,
@@ -30,9 +29,8 @@ class Gathered:
 
     facts: CaptureFacts
     """Those of the first process, with the steps of all."""
-    folder: Path | None = None
-    """The folder of the first process."""
-    others: list[Path] = field(default_factory=list)
+    folder: Path
+    """That of the first process."""
 
 
 def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
@@ -43,11 +41,10 @@ def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
     if not known:
         facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
         facts.missing.append("Steps: the script called no compiled function and no optimizer.")
-        return Gathered(facts)
+        return Gathered(facts, out)
     facts, folder = known[0]
-    facts.script = [steps for other, _ in known for steps in other.script]
-    failed = next((other for other, _ in known if other.error is not None), None)
-    if failed is not None:
+    facts.script = [steps for each, _ in known for steps in each.script]
+    if failed := next((each for each, _ in known if each.error is not None), None):
         facts.state, facts.error = failed.state, failed.error
     if label == COMPILED:
         _lay_out(out, [folder for _, folder in known], facts)
@@ -67,12 +64,10 @@ def _lay_out(out: Path, folders: list[Path], facts: CaptureFacts) -> None:
         other = f"process_{number}" if rank is None else f"rank_{rank}"
         target = out if number == 0 else out / other
         for file in folder.iterdir():
-            if file.name == FACTS or file.name.startswith((".", "status")):
-                continue
-            if file.name == LINE_RECORD and number:
-                continue
-            target.mkdir(exist_ok=True)
-            file.replace(target / file.name)
+            ours = file.name in (FACTS, STATUS) or file.name.startswith(".")
+            if not ours and not (file.name == LINE_RECORD and number):
+                target.mkdir(exist_ok=True)
+                file.replace(target / file.name)
     if len(folders) > 1:
         _keep_common_records(out)
     shutil.rmtree(out / "processes", ignore_errors=True)
@@ -101,16 +96,14 @@ def _keep_common_records(out: Path) -> None:
 
 def add_eager(eager: Gathered, out: Path, facts: CaptureFacts) -> None:
     """Adds the eager run's times, profile and steps, and how its work differs."""
-    found = eager.facts
-    if EAGER in found.timings:
-        facts.timings = {EAGER: found.timings[EAGER], **facts.timings}
-    if EAGER in found.profiles and eager.folder is not None:
-        profile = facts.profiles[EAGER] = found.profiles[EAGER]
+    facts.timings = eager.facts.timings | facts.timings
+    facts.profiles |= eager.facts.profiles
+    for profile in eager.facts.profiles.values():
         for name in (profile.trace, profile.key_averages):
             shutil.move(eager.folder / name, out / name)
-    if found.script:
-        facts.eager_script = found.script[0]
-        facts.differs = _differences(found.script[0], facts.script[0])
+    if eager.facts.script:
+        facts.eager_script = eager.facts.script[0]
+        facts.differs = _differences(facts.eager_script, facts.script[0])
 
 
 def _differences(eager: ScriptSteps, compiled: ScriptSteps) -> list[str]:

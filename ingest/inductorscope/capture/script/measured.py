@@ -68,7 +68,7 @@ class Profiles:
         if torch.autograd._profiler_enabled():
             return False
         _synchronize()
-        self._profiler, self._steps = make_profiler(_device(), steps), -1
+        self._profiler, self._steps = make_profiler(device(), steps), -1
         self._profiler.start()
         return True
 
@@ -137,7 +137,8 @@ def memory_of(facts: ScriptSteps) -> None:
         facts.reserved_bytes = torch.cuda.max_memory_reserved()
 
 
-def _device() -> str:
+def device() -> str:
+    """The device that the script uses."""
     return "cuda" if torch.cuda.is_initialized() else "cpu"
 
 

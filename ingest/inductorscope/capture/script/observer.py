@@ -7,6 +7,7 @@ an optimizer, and before each call of a compiled function.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -23,9 +24,9 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from inductorscope.capture.inside import environment
 from inductorscope.capture.inside.errors import describe_error, is_compile_error
 from inductorscope.capture.inside.untyped import Untyped
-from inductorscope.capture.script.measured import Clock, Graphs, Profiles, memory_of
+from inductorscope.capture.script.measured import Clock, Graphs, Profiles, device, memory_of
 from inductorscope.capture.script.order import STATUS, STOP, Order, Status, read_order
-from inductorscope.capture.script.steps import PROFILED, TIMED, Plan, Steps
+from inductorscope.capture.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps
 from inductorscope.capture.spec import SpecError
 from inductorscope.formats.capture_facts import (
     COMPILED,
@@ -85,9 +86,8 @@ class Observer:
         self._status = Status("")
 
     def _new_steps(self) -> Steps[Untyped]:
-        spec = self.order.spec
-        processes = int(os.environ.get("WORLD_SIZE", "1") or 1)
-        plan = Plan(spec.seconds, spec.profiles, processes > 1, spec.steps_after, self.order.first)
+        spec, several = self.order.spec, _processes() > 1
+        plan = Plan(spec.seconds, spec.profiles, several, spec.steps_after, self.order.first)
         return Steps(plan, self.profiles, self._measured)
 
     # --- what torch calls ---
@@ -112,9 +112,13 @@ class Observer:
     def _refuse(self, error: SpecError) -> Never:
         """Ends the process, which must not run with other options than those asked for."""
         self.facts.error = describe_error(error)
+        self._save()
+        os._exit(2)
+
+    def _save(self) -> None:
+        self.facts.script = [self.steps_facts]
         self.order.folder.mkdir(parents=True, exist_ok=True)
         self.facts.write(self.order.folder)
-        os._exit(2)
 
     def dynamo_imported(self, dynamo: Untyped) -> None:
         """Follows calls of compiled functions, and compiles."""
@@ -141,9 +145,9 @@ class Observer:
         self.pid = 0
         self.facts.missing.append(f"Observing the script stopped: {error!r}.")
         print(self.facts.missing[-1], file=sys.stderr)
-        self.order.folder.mkdir(parents=True, exist_ok=True)
-        self.facts.script = [self.steps_facts]
-        self.facts.write(self.order.folder)
+        self._save()
+        with contextlib.suppress(Exception):  # a profile that nobody ends would grow
+            self.profiles.stop(keep=False)
 
     def called(self, function: Untyped) -> None:
         """Something called a compiled function, which torch names by its callback."""
@@ -249,7 +253,7 @@ class Observer:
         from inductorscope.capture.inside.compiling import Compiling
         from inductorscope.capture.inside.instructions import try_instructions
 
-        try_instructions("cuda" if torch.cuda.is_initialized() else "cpu")
+        try_instructions(device())
         self._compiling = Compiling(self.order.spec)
 
     def _compile_starts(self, args: Untyped = None) -> None:
@@ -309,7 +313,7 @@ class Observer:
         if facts.error is None:
             facts.state = "complete"
         facts.env = environment.recorded()
-        describe_machine(facts, "cuda" if torch.cuda.is_initialized() else "cpu")
+        describe_machine(facts, device())
         if self._compiling:
             facts.config = effective_config(self.order.spec)
             facts.compile_times = None
@@ -329,14 +333,13 @@ class Observer:
             facts.timings[self.order.label] = summarize(samples, 1)
         memory_of(mine)
         mine.cuda_graphs = self.graphs.facts(Path(self.order.out))
-        facts.script = [mine]
-        facts.write(folder)
+        self._save()
 
     def _report(
         self, doing: str, *, measured: bool = False, waiting: bool = False, ended: bool = False
     ) -> None:
-        processes = int(os.environ.get("WORLD_SIZE", "1") or 1)
-        self._status = Status(doing, measured or self._status.measured, waiting, ended, processes)
+        measured = measured or self._status.measured
+        self._status = Status(doing, measured, waiting, ended, _processes())
         folder = self.order.folder
         folder.mkdir(parents=True, exist_ok=True)
         part = folder / f".{STATUS}"
@@ -358,7 +361,7 @@ class Observer:
         sys.excepthook = excepthook
 
 
-_DOING = {TIMED: "timing", PROFILED: "profiling", "warm-up": "warming up"}
+_DOING = {TIMED: "timing", PROFILED: "profiling", WARM_UP: "warming up"}
 _observer: Observer | None = None
 
 
@@ -405,6 +408,11 @@ def _named(optimizer: Untyped) -> str:
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     numbers = sum(one.numel() for one in parameters)
     return f"{type(optimizer).__name__} of {len(parameters):,} tensors, {numbers:,} numbers"
+
+
+def _processes() -> int:
+    """How many processes run the script's steps together."""
+    return int(os.environ.get("WORLD_SIZE", "1") or 1)
 
 
 def _rank() -> int | None:

@@ -18,9 +18,7 @@ from inductorscope.formats.log.kinds import (
     RUNNABLE,
 )
 from inductorscope.formats.log.record import integer
-from inductorscope.formats.log.text_log import TextLog
-from inductorscope.formats.log.tlparse_folder import FolderLog
-from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
+from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, Log, LogRecord
 
 Item = TypeVar("Item", int, str)
 
@@ -111,7 +109,7 @@ class Summariser:
         self.recompiles: dict[str, Recompile] = {}
         self.beyond: dict[str, Dropped] = {}
 
-    def finish(self, log: TraceLog | TextLog | FolderLog) -> LogSummary:
+    def finish(self, log: Log) -> LogSummary:
         self.summary.compile_ids = list(self.compile_ids)
         self.summary.ranks = list(self.ranks)
         self.summary.pids = list(self.pids)

@@ -31,7 +31,7 @@ from inductorscope.formats.log.kinds import (
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.segments import LIMITS
 from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
-from inductorscope.formats.log.trace_log import Dropped, Piece
+from inductorscope.formats.log.trace_log import Log, Piece
 from inductorscope.formats.unpacking import DamagedError, Readable
 
 MOST_FRAMES = 200
@@ -106,19 +106,14 @@ class _Message:
             self.texts.append(text)
 
 
-class TextLog:
-    """The messages of one process in a TORCH_LOGS text, with the interface of `TraceLog`."""
+class TextLog(Log):
+    """The messages of one process in a TORCH_LOGS text."""
 
     def __init__(
         self, stream: Readable, process: Process | None = None, max_bytes: int | None = None
     ) -> None:
         """`process`: whose messages are read; None for all."""
-        self.dropped: dict[str, Dropped] = {}
-        self.strings: dict[int, str] = {}
-        """Always empty: stacks name their files."""
-        self.removed: Counter[str] = Counter()
-        """Always empty: secrets were removed from the file before."""
-        self.number = 0
+        super().__init__()
         self._stream = stream
         self._process = process
         self._max_bytes = max_bytes
@@ -126,14 +121,11 @@ class TextLog:
         self._recompiles = False
         self._starts = False
 
-    def __iter__(self) -> Iterator[LogRecord]:
-        return (piece.record for piece in self.pieces() if piece.record is not None)
-
     def pieces(self) -> Iterator[Piece]:
         """Yields the records. Their pieces have no bytes: the text is stored as a file."""
         message: _Message | None = None
         done = offset = 0
-        for text, size in lines_of(self._stream, self._ended, self._max_bytes):
+        for text, size in lines_of(self._stream, self.drop, self._max_bytes):
             self.number += 1
             offset += size
             line = read_line(text)
@@ -157,17 +149,12 @@ class TextLog:
         if message is not None:
             yield from self._piece(message, offset - done)
         for topic, count in sorted(self._others.items()):
-            self._drop(f"lines of TORCH_LOGS={topic}: no page shows them; the text is kept", count)
-
-    def _ended(self, reason: str) -> None:
-        self._drop(reason, 1)
-
-    def _drop(self, reason: str, count: int, number: int | None = None) -> None:
-        self.dropped[reason] = Dropped(reason, count, number or self.number, "")
+            reason = f"lines of TORCH_LOGS={topic}: no page shows them; the text is kept"
+            self.drop(reason, count=count)
 
     def _piece(self, message: _Message, size: int) -> Iterator[Piece]:
         if message.cut:
-            self._drop("a message of more than 64 MiB, read in part", 1, message.number)
+            self.drop("a message of more than 64 MiB, read in part", line=message.number)
         record = self._record(message)
         if record is not None:
             yield Piece(b"", message.number, 0, 0, record, size=size)

@@ -27,7 +27,7 @@ from inductorscope.formats.log.kinds import (
 )
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.segments import LIMITS
-from inductorscope.formats.log.trace_log import Dropped, Piece
+from inductorscope.formats.log.trace_log import Log, Piece
 
 # -_0_1_0, 0_1_0 in old versions, -_-_-_- for records without a compile
 _COMPILE = re.compile(r"^(?:(-|\d{1,9})_)?(-|\d{1,9})_(-|\d{1,9})_(-|\d{1,9})$")
@@ -107,21 +107,15 @@ def plain_code(page: bytes) -> bytes:
     return html.unescape(_TAG.sub("", text[start + 2 : end if end > 0 else None])).encode()
 
 
-class FolderLog:
-    """The records of a folder, with the interface of `TraceLog`."""
+class FolderLog(Log):
+    """The records of a folder."""
 
     def __init__(self, files: Sequence[tuple[FolderFile, Callable[[int], bytes]]]) -> None:
         """`files`: each with a function that reads at most so many bytes of it."""
-        self.dropped: dict[str, Dropped] = {}
-        self.strings: dict[int, str] = {}
-        self.removed: Counter[str] = Counter()
-        self.number = 0
+        super().__init__()
         numbers = Counter(file.number for file, _ in files)
         alone = all(count == 1 for count in numbers.values())
         self._files = sorted(files, key=lambda entry: _order(entry[0], by_number=alone))
-
-    def __iter__(self) -> Iterator[LogRecord]:
-        return (piece.record for piece in self.pieces() if piece.record is not None)
 
     def pieces(self) -> Iterator[Piece]:
         """Yields the records; `line` is a file's place in the order of the log."""
@@ -129,8 +123,7 @@ class FolderLog:
             self.number += 1
             payload = read(LIMITS.payload + 1)
             if len(payload) > LIMITS.payload:
-                reason = "a payload of more than 64 MiB"
-                self.dropped[reason] = Dropped(reason, 1, self.number, "")
+                self.drop("a payload of more than 64 MiB")
                 continue
             body = {"name": file.name} if file.name is not None else {}
             record = LogRecord(

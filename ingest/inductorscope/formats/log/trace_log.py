@@ -87,54 +87,30 @@ class Piece:
     """Whether one was."""
 
 
-class TraceLog(Iterator[LogRecord]):
-    """The records of one log, or with `pieces` every byte. Iterate once; `dropped`, `strings` and
-    `counts` grow while iterating."""
+class Log:
+    """A log as records. Iterate once; its attributes grow meanwhile."""
 
-    def __init__(
-        self,
-        stream: Readable,
-        max_bytes: int | None = None,
-        limits: Limits = LIMITS,
-        repeats: Repeats | None = None,
-    ) -> None:
-        """Reads at most `max_bytes` unpacked bytes and reports where it stops. `repeats`:
-        recognises payloads that came earlier."""
+    def __init__(self) -> None:
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
-        """Interned file names. A forked child's log can lack some of its parent's."""
-        self.counts: Counter[str] = Counter()
-        """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
+        """File names that a TORCH_TRACE log interns. A forked child's log can lack some of its
+        parent's."""
         self.removed: Counter[str] = Counter()
         """Number of removed secrets, by kind."""
         self.number = 0
         """Number of lines read so far."""
-        self.bytes_read = 0
-        self._string_bytes = 0
-        self._offset = 0
-        self._limits = limits
-        self._max_bytes = max_bytes
-        self._repeats = repeats
-        # `read1` returns what is available: `read` of a cut gzip file fails without returning it.
-        self._source = getattr(stream, "read1", stream.read)
-        self._orphans: str | None = "a payload line before any record"
-        self._pieces = self._read()
-        self._records = (piece.record for piece in self._pieces if piece.record is not None)
 
-    def __iter__(self) -> TraceLog:
-        return self
-
-    def __next__(self) -> LogRecord:
-        return next(self._records)
+    def __iter__(self) -> Iterator[LogRecord]:
+        return (piece.record for piece in self.pieces() if piece.record is not None)
 
     def pieces(self) -> Iterator[Piece]:
-        """Yields the whole log in pieces; joined they are the log, as far as it was readable."""
-        return self._pieces
+        """Yields the records, with the bytes of a log that is stored with them."""
+        raise NotImplementedError
 
     def drop(
         self,
         reason: str,
-        example: bytes,
+        example: bytes = b"",
         line: int | None = None,
         count: int = 1,
         kind: Fate = "dropped",
@@ -149,6 +125,37 @@ class TraceLog(Iterator[LogRecord]):
             self.dropped[reason] = Dropped(reason, count, line or self.number, shown, kind)
         else:
             known.count += count
+
+
+class TraceLog(Log):
+    """A TORCH_TRACE log."""
+
+    def __init__(
+        self,
+        stream: Readable,
+        max_bytes: int | None = None,
+        limits: Limits = LIMITS,
+        repeats: Repeats | None = None,
+    ) -> None:
+        """Reads at most `max_bytes` unpacked bytes and reports where it stops. `repeats`:
+        recognises payloads that came earlier."""
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
+        self.bytes_read = 0
+        self._string_bytes = 0
+        self._offset = 0
+        self._limits = limits
+        self._max_bytes = max_bytes
+        self._repeats = repeats
+        # `read1` returns what is available: `read` of a cut gzip file fails without returning it.
+        self._source = getattr(stream, "read1", stream.read)
+        self._orphans: str | None = "a payload line before any record"
+        self._pieces = self._read()
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yields the whole log in pieces; joined they are the log, as far as it was readable."""
+        return self._pieces
 
     def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
         """The frames of a logged stack, with file names; skips what is not a frame. `fallback`:

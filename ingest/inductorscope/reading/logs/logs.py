@@ -12,9 +12,8 @@ from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
-from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
-from inductorscope.formats.log.trace_log import TraceLog
+from inductorscope.formats.log.trace_log import Log
 from inductorscope.formats.vocabulary import TLPARSE_RECORD, TORCH_LOGS, TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.tlparse import folder_of_record, record_of
@@ -306,7 +305,7 @@ class _OneLog:
             done = taking.raw.tell()
             self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
 
-    def _keep_log(self, log: TraceLog | TextLog | FolderLog, unchanged: bool) -> None:
+    def _keep_log(self, log: Log, unchanged: bool) -> None:
         try:
             content = self._taking.store.finish(self._file.digest)
         except TooLarge as error:

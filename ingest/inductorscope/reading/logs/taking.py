@@ -17,7 +17,7 @@ from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
-from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
+from inductorscope.formats.log.trace_log import Log, LogRecord, Piece, read_trace_log
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
 from inductorscope.intake.files import File
@@ -86,7 +86,7 @@ class LogTaking:
         self.graphs = LogGraphs(file.path)
         self.store = LogStore(reading.folder, hashed=not self.packed)
         most = reading.max_unpacked if self.packed else None
-        self.log: TraceLog | TextLog | FolderLog
+        self.log: Log
         self._folder = file.path
         """Where the payloads are kept."""
         if source is None:

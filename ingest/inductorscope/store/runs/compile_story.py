@@ -18,7 +18,7 @@ from inductorscope.store.database import storable
 from inductorscope.store.tables.compile import CompileStory
 from inductorscope.store.tables.models import COMPLETE, Run
 
-STORY = "story" if STORY_VERSION == 1 else f"story/{STORY_VERSION}"
+STORY = f"story/{STORY_VERSION}"
 """Names the version, so that an outdated story is seen without reading it."""
 TIMELINE, PHASES = "timeline", "phases/"
 LEVEL = 6

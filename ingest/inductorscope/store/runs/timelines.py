@@ -19,7 +19,7 @@ import zstandard
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.timeline.bars import Bars, joined
+from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.sums import sums_of
 from inductorscope.analyze.timeline.tracks import Details, Layout
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
@@ -48,6 +48,8 @@ _DERIVED = {"busy", "count", "event"}
 """Columns of bars that single events do not need: they follow from the others."""
 _EVENT = tuple(name for name in BAR if name not in _DERIVED)
 _DETAILS = tuple(field.name for field in fields(Details))
+_STORED = (*_EVENT, *_DETAILS)
+"""Columns of single events."""
 
 
 class Packer:
@@ -156,7 +158,7 @@ def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A window of a timeline, [start, end) in µs since its begin, and the rows in question."""
+    """A window of a timeline, [start, end) in µs since its begin, and its rows."""
 
     start: float
     end: float
@@ -164,34 +166,36 @@ class Span:
     last_row: int = 2**31 - 1
 
 
-def read_bars(session: Session, profile_id: int, level: int, span: Span) -> Iterator[Bars]:
-    """The bars of a level in the window, chunk by chunk."""
-    wanted = BAR if level else _EVENT
-    for first, columns in _columns(session, profile_id, level, span, wanted):
-        bars = Bars(*columns) if level else _events(first, columns)
-        inside = _inside(bars, span)
-        yield bars if inside.all() else bars.taken(inside)
+def _of(profile_id: int, level: int) -> tuple[ColumnElement[bool], ...]:
+    return TimelineChunk.profile_id == profile_id, TimelineChunk.level == level
 
 
-def _events(first: int, columns: Sequence[Column]) -> Bars:
-    """Bars of single events."""
-    named = dict(zip(_EVENT, columns, strict=True))
-    count = len(named["ts"])
-    named["busy"], named["count"] = named["us"], np.ones(count, np.int32)
-    named["event"] = np.arange(first, first + count, dtype=np.int32)
-    return Bars(**{name: named[name] for name in BAR})
-
-
-def _in(profile_id: int, level: int, span: Span) -> tuple[ColumnElement[bool], ...]:
+def _in(span: Span) -> tuple[ColumnElement[bool], ...]:
     """Chunks that can have bars in the window."""
     return (
-        TimelineChunk.profile_id == profile_id,
-        TimelineChunk.level == level,
         TimelineChunk.begin_us < span.end,
         TimelineChunk.end_us >= span.start,
         TimelineChunk.first_row <= span.last_row,
         TimelineChunk.last_row >= span.first_row,
     )
+
+
+def _chunks(
+    session: Session, profile_id: int, level: int, *which: ColumnElement[bool]
+) -> Iterator[tuple[int, bytes]]:
+    """Number of the first bar or name of each chunk, and its payload, in order."""
+    query = (
+        select(TimelineChunk.first, TimelineChunk.payload)
+        .where(*_of(profile_id, level), *which)
+        .order_by(TimelineChunk.number)
+    )
+    yield from session.execute(query, execution_options=STREAMED)
+
+
+def _events(first: int, payload: bytes) -> Bars:
+    """The single events of a chunk."""
+    row, ts, us, name, category = _unpack(payload, _STORED, _EVENT)
+    return single(row, ts, us, name, category, np.arange(first, first + len(ts), dtype=np.int32))
 
 
 def _inside(bars: Bars, span: Span) -> Truths:
@@ -201,30 +205,22 @@ def _inside(bars: Bars, span: Span) -> Truths:
     return inside
 
 
-def _columns(
-    session: Session,
-    profile_id: int,
-    level: int,
-    span: Span,
-    wanted: Sequence[str],
-    *more: ColumnElement[bool],
-) -> Iterator[tuple[int, list[Column]]]:
-    stored = BAR if level else (*_EVENT, *_DETAILS)
-    query = (
-        select(TimelineChunk.first, TimelineChunk.payload)
-        .where(*_in(profile_id, level, span), *more)
-        .order_by(TimelineChunk.number)
-    )
-    for first, payload in session.execute(query, execution_options=STREAMED):
-        yield first, _unpack(payload, stored, wanted)
+def read_bars(session: Session, profile_id: int, level: int, span: Span) -> Iterator[Bars]:
+    """The bars of a level in the window, chunk by chunk."""
+    for first, payload in _chunks(session, profile_id, level, *_in(span)):
+        bars = Bars(*_unpack(payload, BAR, BAR)) if level else _events(first, payload)
+        inside = _inside(bars, span)
+        yield bars if inside.all() else bars.taken(inside)
 
 
 def read_columns(
-    session: Session, profile_id: int, span: Span, wanted: Sequence[str]
-) -> Iterator[tuple[int, list[Column]]]:
+    session: Session, profile_id: int, span: Span, wanted: Sequence[str],
+    *which: ColumnElement[bool],
+) -> Iterator[tuple[int, list[Column]]]:  # fmt: skip
     """Columns of single events, chunk by chunk, with the number of each chunk's first event. A
     chunk can have events outside the window."""
-    return _columns(session, profile_id, 0, span, wanted)
+    for first, payload in _chunks(session, profile_id, 0, *_in(span), *which):
+        yield first, _unpack(payload, _STORED, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,55 +239,35 @@ class EventRow:
 
 
 def read_event(session: Session, profile_id: int, number: int) -> EventRow | None:
-    found = session.execute(
-        select(TimelineChunk.first, TimelineChunk.count, TimelineChunk.payload)
-        .where(
-            TimelineChunk.profile_id == profile_id,
-            TimelineChunk.level == 0,
-            TimelineChunk.first <= number,
-        )
-        .order_by(TimelineChunk.first.desc())
-        .limit(1)
-    ).one_or_none()
-    if found is None or number >= found.first + found.count:
-        return None
-    names = (*_EVENT, *_DETAILS)
-    columns = _unpack(found.payload, names, names)
-    values = {
-        name: column[number - found.first].item()
-        for name, column in zip(names, columns, strict=True)
-    }
-    return EventRow(number, **values)
+    holds = TimelineChunk.first <= number, TimelineChunk.first + TimelineChunk.count > number
+    for first, payload in _chunks(session, profile_id, 0, *holds):
+        columns = zip(_STORED, _unpack(payload, _STORED, _STORED), strict=True)
+        return EventRow(number, **{name: each[number - first].item() for name, each in columns})
+    return None
 
 
 def read_longest(session: Session, profile_id: int, span: Span, most: int) -> Bars:
     """The longest events in the window, the longest first. Reads few chunks: those that can have
     one."""
     query = (
-        select(TimelineChunk.number, TimelineChunk.first, TimelineChunk.longest_us)
-        .where(*_in(profile_id, 0, span))
+        select(TimelineChunk.number, TimelineChunk.longest_us)
+        .where(*_of(profile_id, 0), *_in(span))
         .order_by(TimelineChunk.longest_us.desc())
     )
-    found = joined([])
-    for number, first, longest in session.execute(query).all():
-        if len(found) == most and longest <= found.us[-1]:
+    longest = joined([])
+    for number, longest_us in session.execute(query).all():
+        if len(longest) == most and longest_us <= longest.us[-1]:
             break
-        payload = session.scalar(
-            select(TimelineChunk.payload).where(
-                TimelineChunk.profile_id == profile_id,
-                TimelineChunk.level == 0,
-                TimelineChunk.number == number,
-            )
-        )
-        bars = _events(first, _unpack(payload or b"", (*_EVENT, *_DETAILS), _EVENT))
-        found = joined([found, bars.taken(_inside(bars, span))])
-        found = found.taken(np.lexsort((found.event, -found.us))[:most])
-    return found
+        for first, payload in _chunks(session, profile_id, 0, TimelineChunk.number == number):
+            bars = _events(first, payload)
+            longest = joined([longest, bars.taken(_inside(bars, span))])
+        longest = longest.taken(np.lexsort((longest.event, -longest.us))[:most])
+    return longest
 
 
 def count_bars(session: Session, profile_id: int, level: int, span: Span) -> int:
     """Number of bars in the chunks that a window reads."""
-    query = select(func.sum(TimelineChunk.count)).where(*_in(profile_id, level, span))
+    query = select(func.sum(TimelineChunk.count)).where(*_of(profile_id, level), *_in(span))
     return session.scalar(query) or 0
 
 
@@ -306,17 +282,17 @@ def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[f
             known[0] += count
             known[1] += us
 
-    inside = (
-        *_in(profile_id, 0, span),
+    whole = (
         TimelineChunk.begin_us >= span.start,
         TimelineChunk.end_us <= span.end,
         TimelineChunk.first_row >= span.first_row,
         TimelineChunk.last_row <= span.last_row,
     )
-    for sums in session.scalars(select(TimelineChunk.sums).where(*inside)):
+    query = select(TimelineChunk.sums).where(*_of(profile_id, 0), *_in(span), *whole)
+    for sums in session.scalars(query):
         add(sums)
     wanted = ("ts", "us", "category", "parent", "row")
-    for _, columns in _columns(session, profile_id, 0, span, wanted, ~and_(*inside)):
+    for _, columns in read_columns(session, profile_id, span, wanted, ~and_(*whole)):
         ts, us, category, parent, row = columns
         within: Floats = np.minimum(ts + us, span.end) - np.maximum(ts, span.start)
         which = (within > 0) | ((us == 0) & (ts >= span.start) & (ts < span.end))
@@ -328,50 +304,32 @@ def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[f
 
 def read_matching(session: Session, profile_id: int, names: Integers) -> Iterator[Bars]:
     """All events with one of the names, chunk by chunk in order of rows."""
-    wanted = np.zeros(int(names.max(initial=0)) + 2, np.bool_)
-    wanted[names] = True
-    stored = (*_EVENT, *_DETAILS)
-    query = select(TimelineChunk.first, TimelineChunk.payload).where(
-        TimelineChunk.profile_id == profile_id, TimelineChunk.level == 0
-    )
-    for first, payload in session.execute(
-        query.order_by(TimelineChunk.number), execution_options=STREAMED
-    ):
-        (name,) = _unpack(payload, stored, ("name",))
-        which = np.flatnonzero(wanted[np.minimum(name, len(wanted) - 1)])
+    for first, payload in _chunks(session, profile_id, 0):
+        (name,) = _unpack(payload, _STORED, ("name",))
+        which = np.flatnonzero(np.isin(name, names))
         if len(which):
-            yield _events(first, _unpack(payload, stored, _EVENT)).taken(which)
+            yield _events(first, payload).taken(which)
 
 
 def read_events(session: Session, profile_id: int, numbers: Numbers) -> Bars:
     """The events of these numbers, in their order."""
-    own = (TimelineChunk.profile_id == profile_id, TimelineChunk.level == 0)
-    firsts = np.array(
-        session.scalars(
-            select(TimelineChunk.first).where(*own).order_by(TimelineChunk.number)
-        ).all()
-    )
-    chunks = np.searchsorted(firsts, numbers, side="right") - 1
+    query = select(TimelineChunk.first).where(*_of(profile_id, 0)).order_by(TimelineChunk.number)
+    firsts = np.array(session.scalars(query).all())
+    chunks = np.unique(np.searchsorted(firsts, numbers, side="right") - 1).tolist()
     pieces: list[Bars] = []
-    places: list[Integers] = []
-    for chunk in np.unique(chunks).tolist():
-        payload = session.scalar(
-            select(TimelineChunk.payload).where(*own, TimelineChunk.number == chunk)
-        )
-        of_chunk: Integers = np.flatnonzero(chunks == chunk)
-        first = int(firsts[chunk])
-        columns = _unpack(payload or b"", (*_EVENT, *_DETAILS), _EVENT)
-        pieces.append(_events(first, columns).taken(numbers[of_chunk] - first))
-        places.append(of_chunk)
-    found = joined(pieces)
-    return found.taken(np.argsort(np.concatenate(places))) if places else found
+    for first, payload in _chunks(session, profile_id, 0, TimelineChunk.number.in_(chunks)):
+        bars = _events(first, payload)
+        pieces.append(bars.taken(np.isin(bars.event, numbers)))
+    events = joined(pieces)
+    return events.taken(np.searchsorted(events.event, numbers))
 
 
 def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -> dict[int, str]:
     """Names by their number."""
     wanted: Integers = np.unique(numbers[numbers >= 0].astype(np.int64))
+    chunks = TimelineChunk.number.in_(np.unique(wanted // CHUNK).tolist())
     names: dict[int, str] = {}
-    for first, listed in _names(session, profile_id, np.unique(wanted // CHUNK).tolist()):
+    for first, listed in _names(session, profile_id, chunks):
         inside = wanted[(wanted >= first) & (wanted < first + len(listed))]
         names.update((number, listed[number - first]) for number in inside.tolist())
     return names
@@ -383,7 +341,7 @@ def names_with(session: Session, profile_id: int, words: str) -> Integers:
     return np.array(
         [
             first + place
-            for first, listed in _names(session, profile_id, None)
+            for first, listed in _names(session, profile_id)
             for place, name in enumerate(listed)
             if lower in name.lower()
         ],
@@ -392,12 +350,7 @@ def names_with(session: Session, profile_id: int, words: str) -> Integers:
 
 
 def _names(
-    session: Session, profile_id: int, chunks: list[int] | None
+    session: Session, profile_id: int, *which: ColumnElement[bool]
 ) -> Iterator[tuple[int, list[str]]]:
-    query = select(TimelineChunk.first, TimelineChunk.payload).where(
-        TimelineChunk.profile_id == profile_id, TimelineChunk.level == NAMES
-    )
-    if chunks is not None:
-        query = query.where(TimelineChunk.number.in_(chunks))
-    for first, payload in session.execute(query.order_by(TimelineChunk.number)):
+    for first, payload in _chunks(session, profile_id, NAMES, *which):
         yield first, json.loads(zstandard.ZstdDecompressor().decompress(payload))
