@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -65,3 +66,12 @@ def filled_settings(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) ->
 def filled(filled_settings: Settings) -> Iterator[TestClient]:
     with _opened(filled_settings) as client:
         yield client
+
+
+@pytest.fixture
+def graph(filled: TestClient) -> str:
+    """Path of the one graph of the one run."""
+    (run,) = set(re.findall(r'href="(/runs/[0-9a-f]+)"', filled.get("/").text))
+    found = re.search(rf'href="({run}/graphs/[^"?/]+)', filled.get(run).text)
+    assert found
+    return found.group(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import no_graph, no_run
@@ -126,37 +126,40 @@ def graph_rows(session: Session, run: str) -> list[GraphRow]:
     ]
 
 
-def kernel_rows(session: Session, run: str, limit: int | None = None) -> list[KernelRow]:
-    """The slowest first; those without a time follow in the order of the code."""
-    whole = kernel_time(session, run)
-    handle = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == Kernel.id)
-        .correlate(Kernel)
-        .scalar_subquery()
-    )
-    query = (
-        select(Kernel, Graph.slug, handle)
+FIRST_CALL = (
+    select(func.min(KernelCall.handle))
+    .where(KernelCall.kernel_id == Kernel.id)
+    .correlate(Kernel)
+    .scalar_subquery()
+)
+"""Handle of a kernel's first call, in a query of kernels."""
+
+
+def kernels_of(run: str) -> Select[Kernel, str, int | None]:
+    """The arguments of `kernel_row` for each kernel of a run."""
+    return (
+        select(Kernel, Graph.slug, FIRST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run)
-        .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Graph.position, Kernel.id)
     )
-    return [
-        KernelRow(
-            graph=slug,
-            name=kernel.name,
-            handle=first,
-            kind=kernel.kind,
-            category=kernel.category,
-            call_count=kernel.call_count,
-            time_us=kernel.time_us,
-            time_calls=kernel.time_calls,
-            each_us=each(kernel),
-            share=share(kernel.time_us, whole),
-            time_source=kernel.time_source,
-        )
-        for kernel, slug, first in session.execute(query.limit(limit) if limit else query)
-    ]
+
+
+def kernel_row(kernel: Kernel, slug: str, first: int | None, whole: float | None) -> KernelRow:
+    """`whole`: time of all kernels."""
+    return KernelRow(
+        graph=slug, name=kernel.name, handle=first, kind=kernel.kind, category=kernel.category,
+        call_count=kernel.call_count, time_us=kernel.time_us, time_calls=kernel.time_calls,
+        each_us=each(kernel), share=share(kernel.time_us, whole), time_source=kernel.time_source,
+    )  # fmt: skip
+
+
+def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:
+    """The slowest first; those without a time follow in the order of the code."""
+    whole = kernel_time(session, run)
+    slowest = Kernel.time_us.is_(None), Kernel.time_us.desc(), Graph.position, Kernel.id
+    query = kernels_of(run).order_by(*slowest).limit(limit)
+    rows = session.execute(query)
+    return [kernel_row(kernel, slug, first, whole) for kernel, slug, first in rows]
 
 
 def categories(session: Session, run: str) -> list[CategoryTime]:

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import pytest
 from starlette.testclient import TestClient
-
-
-@pytest.fixture
-def graph(filled: TestClient) -> str:
-    """Path of the one graph of the one run."""
-    (run,) = set(re.findall(r'href="(/runs/[0-9a-f]+)"', filled.get("/").text))
-    found = re.search(rf'href="({run}/graphs/[^"?/]+)', filled.get(run).text)
-    assert found
-    return found.group(1)
 
 
 def test_the_line_style_is_the_tutorials(filled: TestClient, graph: str) -> None:

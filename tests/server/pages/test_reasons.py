@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-import pytest
 from starlette.testclient import TestClient
-
-
-@pytest.fixture
-def graph(filled: TestClient) -> str:
-    """Path of the one graph of the one run."""
-    (run,) = set(re.findall(r'href="(/runs/[0-9a-f]+)"', filled.get("/").text))
-    found = re.search(rf'href="({run}/graphs/[^"?/]+)', filled.get(run).text)
-    assert found
-    return found.group(1)
 
 
 def test_a_line_of_a_kernel(filled: TestClient, graph: str) -> None:

@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
-from inductorscope.answers.parts import RunName
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.store.tables.models import Graph, Kernel, Run
 
 SHOWN = 12
 
@@ -36,14 +36,8 @@ def kernels_named(
     words = q.lower().split()
     if not words:
         return []
-    handle = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == Kernel.id)
-        .correlate(Kernel)
-        .scalar_subquery()
-    )
     query = (
-        select(Kernel, Graph.slug, Run.id, Run.name, handle)
+        select(Kernel, Graph.slug, Run.id, Run.name, FIRST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
         .join(Run, Run.id == Graph.run_id)
         .order_by(

@@ -11,9 +11,9 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.parts import FIRST_CALL, RunName
 from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Run
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, Run
 
 MOST_PLACES = 30
 """Most places of a text that are read; further runs and graphs are only counted."""
@@ -237,14 +237,8 @@ class _Graphs:
 
 def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_KernelLines]]:
     """Kernels defined in the code of graphs, in the order of their lines."""
-    handle = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == Kernel.id)
-        .correlate(Kernel)
-        .scalar_subquery()
-    )
     query = (
-        select(Kernel.graph_id, Kernel.first_line, Kernel.last_line, Kernel.name, handle)
+        select(Kernel.graph_id, Kernel.first_line, Kernel.last_line, Kernel.name, FIRST_CALL)
         .where(Kernel.graph_id.in_(graphs), Kernel.first_line.is_not(None))
         .order_by(Kernel.first_line)
     )

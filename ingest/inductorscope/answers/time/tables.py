@@ -10,7 +10,15 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import KernelRow, RunName, each, kernel_time, run_name, share
+from inductorscope.answers.parts import (
+    KernelRow,
+    RunName,
+    kernel_row,
+    kernel_time,
+    kernels_of,
+    run_name,
+    share,
+)
 from inductorscope.store.runs.trace_events import EventColumns, read_chunk
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
@@ -233,28 +241,10 @@ def _paged(
 
 
 def _kernels(session: Session, run_id: str, table: TimesTable) -> None:
-    handle = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == Kernel.id)
-        .correlate(Kernel)
-        .scalar_subquery()
-    )
-    query = (
-        select(Kernel, Graph.slug, handle)
-        .join(Graph, Graph.id == Kernel.graph_id)
-        .where(Graph.run_id == run_id)
-    )
+    page = _paged(session, table, kernels_of(run_id), Kernel.name, Kernel.category, Kernel.id)
     table.kernels = [
-        KernelRow(
-            graph=slug, name=kernel.name, handle=first, kind=kernel.kind,
-            category=kernel.category, call_count=kernel.call_count, time_us=kernel.time_us,
-            time_calls=kernel.time_calls, each_us=each(kernel),
-            share=share(kernel.time_us, table.whole_us), time_source=kernel.time_source,
-        )
-        for kernel, slug, first in _paged(
-            session, table, query, Kernel.name, Kernel.category, Kernel.id
-        )
-    ]  # fmt: skip
+        kernel_row(kernel, slug, first, table.whole_us) for kernel, slug, first in page
+    ]
 
 
 def _lines(session: Session, run_id: str, table: TimesTable) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.tracks import STREAM, THREAD
+from inductorscope.answers.parts import FIRST_CALL
 from inductorscope.answers.timeline.window import Event, Laid, events_of
 from inductorscope.store.runs.timelines import (
     EventRow,
@@ -20,7 +21,7 @@ from inductorscope.store.runs.timelines import (
     read_events,
     read_names,
 )
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall
+from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import TraceKernel
 
 MOST_LAUNCHED = 200
@@ -185,14 +186,8 @@ def _kernel(
 ) -> tuple[KernelOfCode | None, int, float] | None:
     if position < 0:
         return None
-    handle = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == TraceKernel.kernel_id)
-        .correlate(TraceKernel)
-        .scalar_subquery()
-    )
     found = session.execute(
-        select(TraceKernel.calls, TraceKernel.total_us, Kernel.name, Graph.slug, handle)
+        select(TraceKernel.calls, TraceKernel.total_us, Kernel.name, Graph.slug, FIRST_CALL)
         .outerjoin(Kernel, Kernel.id == TraceKernel.kernel_id)
         .outerjoin(Graph, Graph.id == Kernel.graph_id)
         .where(TraceKernel.profile_id == profile, TraceKernel.position == position)
