@@ -71,7 +71,7 @@ def test_times_are_of_a_step_whatever_the_graph_is_called(engine: Engine) -> Non
         }
         # Each site once, though two lines of the file are part of the first kernel.
         assert source_times(session, run.id) == {FILE: 16.0}
-        for row in kernel_rows(session, run.id):
+        for row in kernel_rows(session, run.id, limit=1000):
             assert row.each_us is not None
             assert row.time_calls is not None
             assert row.each_us * row.time_calls == row.time_us
