@@ -101,10 +101,10 @@ def _add_routes(app: FastAPI, templates: Pages) -> None:
     for module in API:
         api.include_router(module.api)
     html.include_router(login.html)
+    api.include_router(job_actions.streams)
+    html.include_router(job_pages.streams)
     app.include_router(api)
     # Not in turn: they last as long as their clients, and do most of their work elsewhere.
     app.include_router(uploads.files, prefix=urls.API)
-    app.include_router(job_actions.streams, prefix=urls.API)
-    app.include_router(job_pages.streams)
     app.include_router(html)
     app.include_router(health.api)
