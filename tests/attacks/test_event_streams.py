@@ -13,6 +13,8 @@ from tests.support.attacking import Health, an_upload, bearer, close, connect, h
 from tests.support.serving import Served
 
 STREAMS = 300
+AT_ONCE = 60
+"""Fewer than the server lets wait, so that it refuses none."""
 KINDS = ("/api/jobs/{}/events", "/jobs/{}/row", "/jobs/{}/panel")
 
 pytestmark = pytest.mark.slow
@@ -35,7 +37,7 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
                     f"{url}/api/jobs?active=true", headers=bearer(token), timeout=60
                 ).raise_for_status()
                 for job in page.json()["jobs"][:5]:
-                    opened.extend(stream(url, token, job["id"], each) for each in range(60))
+                    opened.extend(stream(url, token, job["id"], each) for each in range(AT_ONCE))
             while len(opened) > STREAMS or (opened and is_closed(opened[0])):
                 opened.pop(0).close()
     finally:
@@ -44,8 +46,12 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
 
 def test_streams_hold_up_nobody(served: Served) -> None:
     job = a_queued_job(served.url)
-    opened = [stream(served.url, "", job, number) for number in range(STREAMS)]
+    opened: list[socket.socket] = []
     try:
+        for number in range(STREAMS):
+            opened.append(stream(served.url, "", job, number))
+            if len(opened) % AT_ONCE == 0:
+                assert opened[-1].recv(12, socket.MSG_PEEK | socket.MSG_WAITALL) == b"HTTP/1.1 200"
         with Health(served.url) as health:
             for _ in range(20):
                 assert httpx.get(served.url, timeout=20).elapsed.total_seconds() < 1
