@@ -126,7 +126,7 @@ class Timeline implements Acts {
   /** Shows another window; the address and the panels follow when it stays for a moment. */
   private show(view: View): void {
     this.view = view;
-    this.hide();
+    this.leave();
     this.redraw();
     this.loader.want(view, this.width);
     this.settle();
@@ -158,9 +158,7 @@ class Timeline implements Acts {
   // --- addresses ---
 
   private address(): string {
-    const query = new URLSearchParams();
-    const profile = new URLSearchParams(location.search).get("profile");
-    if (profile) query.set("profile", profile);
+    const query = this.query();
     if (length(this.view) < this.span) {
       query.set("start", this.view.start.toFixed(3));
       query.set("end", this.view.end.toFixed(3));
@@ -173,10 +171,13 @@ class Timeline implements Acts {
   }
 
   private twin(query: Record<string, string>): string {
-    const all = new URLSearchParams(query);
+    return `/api${location.pathname}?${this.query(query)}`;
+  }
+
+  /** The query of an address of this trace. */
+  private query(query: Record<string, string> = {}): URLSearchParams {
     const profile = new URLSearchParams(location.search).get("profile");
-    if (profile) all.set("profile", profile);
-    return `/api${location.pathname}?${all}`;
+    return new URLSearchParams(profile ? { profile, ...query } : query);
   }
 
   private say(words: string): void {
@@ -203,8 +204,18 @@ class Timeline implements Acts {
     return this.view.start + (x / this.width) * length(this.view);
   }
 
+  private rowUnder(y: number): number | null {
+    return y < RULER ? null : rowAt(this.lanes, y - RULER + this.frame.scrollTop);
+  }
+
+  private trackOf(row: number): Track | undefined {
+    return this.tracks.find(
+      (track) => row >= track.first_row && row < track.first_row + track.rows,
+    );
+  }
+
   private under(x: number, y: number): Bar | null {
-    const row = y < RULER ? null : rowAt(this.lanes, y - RULER + this.frame.scrollTop);
+    const row = this.rowUnder(y);
     if (row === null) return null;
     const pixel = length(this.view) / this.width;
     return this.loader.bars?.near(row, this.at(x), HIT_PIXELS * pixel) ?? null;
@@ -214,18 +225,15 @@ class Timeline implements Acts {
     const bar = this.under(x, y);
     if (bar) this.describe(bar, x, y);
     else {
-      const row = y < RULER ? null : rowAt(this.lanes, y - RULER + this.frame.scrollTop);
+      const row = this.rowUnder(y);
       const gap = row === null ? null : this.loader.bars?.gap(row, this.at(x));
       if (gap) this.tell(x, y, [`gap of ${microseconds(gap.us)}`, `from ${exact(gap.start)}`]);
-      else this.hide();
+      else this.leave();
     }
     this.canvas.style.cursor = bar ? "pointer" : "default";
   }
 
   private describe(bar: Bar, x: number, y: number): void {
-    const lane = this.tracks.find(
-      (track) => bar.row >= track.first_row && bar.row < track.first_row + track.rows,
-    );
     if (bar.count > 1) {
       this.tell(x, y, [
         `${count(bar.count, "event")} merged${bar.name ? `: ${bar.name}` : ""}`,
@@ -236,7 +244,7 @@ class Timeline implements Acts {
       this.tell(x, y, [
         bar.name ?? "",
         `${microseconds(bar.us)} from ${exact(bar.start)}`,
-        `${categoryTitle(bar.category)} · ${lane?.title ?? ""}`,
+        `${categoryTitle(bar.category)} · ${this.trackOf(bar.row)?.title ?? ""}`,
       ]);
     }
   }
@@ -256,12 +264,8 @@ class Timeline implements Acts {
     this.tip.style.top = `${below ? y + 16 : y - high - 10}px`;
   }
 
-  private hide(): void {
-    this.tip.hidden = true;
-  }
-
   leave(): void {
-    this.hide();
+    this.tip.hidden = true;
   }
 
   click(x: number, y: number): void {
@@ -290,9 +294,7 @@ class Timeline implements Acts {
 
   /** Unfolds and scrolls to a row. */
   private reveal(row: number): void {
-    const track = this.tracks.find(
-      (each) => row >= each.first_row && row < each.first_row + each.rows,
-    );
+    const track = this.trackOf(row);
     if (track && this.lanes.rowY[row] === NEVER) this.fold(track.first_row);
     const y = this.lanes.rowY[row] ?? 0;
     const high = this.frame.clientHeight - RULER;
@@ -312,23 +314,24 @@ class Timeline implements Acts {
     this.settle();
   }
 
-  private select(number: number | null): void {
+  private select(number: number | null, reveal = false): void {
     this.number = number;
-    if (number === null) {
+    if (number !== null) void this.loadSelected(number, reveal);
+    else {
       this.selected = null;
       this.redraw();
       this.settle();
-    } else void this.loadSelected(number);
+    }
   }
 
-  private async loadSelected(number: number, reveal = false): Promise<void> {
+  private async loadSelected(number: number, reveal: boolean): Promise<void> {
     try {
       const answer = await ask<TimelinePage>(this.twin({ event: String(number), width: "0" }));
       if (this.number !== number) return;
       this.selected = answer.event;
       if (answer.event && reveal) {
-        this.reveal(answer.event.event.row);
-        const { start_us, us } = answer.event.event;
+        const { row, start_us, us } = answer.event.event;
+        this.reveal(row);
         this.show(showing(this.view, start_us, us, this.span));
       }
       this.redraw();
@@ -342,17 +345,11 @@ class Timeline implements Acts {
   private followed(event: Event): void {
     const target = event.target instanceof Element ? event.target : null;
     const link = target?.closest<HTMLElement>("[data-event]");
-    if (link?.dataset.event) {
-      event.preventDefault();
-      this.number = Number(link.dataset.event);
-      void this.loadSelected(this.number, true);
-    } else if (target?.closest("[data-unmark]")) {
-      event.preventDefault();
-      this.setMark(null);
-    } else if (target?.closest("[data-zoom]")) {
-      event.preventDefault();
-      this.key("f");
-    }
+    if (link?.dataset.event) this.select(Number(link.dataset.event), true);
+    else if (target?.closest("[data-unmark]")) this.setMark(null);
+    else if (target?.closest("[data-zoom]")) this.key("f");
+    else return;
+    event.preventDefault();
   }
 
   key(key: string): boolean {
@@ -411,9 +408,7 @@ class Timeline implements Acts {
   private beside(direction: number): void {
     if (this.number === null) return;
     const bar = this.loader.bars?.beside(this.number, direction);
-    if (!bar) return;
-    this.number = bar.event;
-    void this.loadSelected(bar.event, true);
+    if (bar) this.select(bar.event, true);
   }
 
   // --- search ---
@@ -487,8 +482,7 @@ class Timeline implements Acts {
     const size = this.matches.start_us.length;
     this.match = (next + size) % size;
     this.tellMatches();
-    this.number = this.matches.event[this.match] ?? null;
-    if (this.number !== null) void this.loadSelected(this.number, true);
+    this.select(this.matches.event[this.match] ?? null, true);
   }
 
   private firstInView(direction: number): number {

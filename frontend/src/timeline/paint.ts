@@ -1,5 +1,5 @@
 // Draws the timeline on a canvas.
-import type { Matches, Selected } from "../shared/api";
+import type { Event, Matches, Selected } from "../shared/api";
 import { microseconds } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { colourOf } from "../shared/theme";
@@ -126,10 +126,14 @@ export class Painter {
 
   private drawMark(scene: Scene): void {
     if (!scene.mark) return;
-    const [start, end] = scene.mark;
-    const x = this.x(scene, start);
+    const [x, end] = this.marked(scene, scene.mark);
     this.pen.fillStyle = this.palette.pin;
-    this.pen.fillRect(x, 0, Math.max(1, this.x(scene, end) - x), this.height);
+    this.pen.fillRect(x, 0, end - x, this.height);
+  }
+
+  private marked(scene: Scene, [start, end]: [number, number]): [number, number] {
+    const x = this.x(scene, start);
+    return [x, Math.max(x + 1, this.x(scene, end))];
   }
 
   private drawRuler(scene: Scene, marks: { us: number; label: string }[]): void {
@@ -137,13 +141,11 @@ export class Painter {
     pen.fillStyle = palette.sunk;
     pen.fillRect(0, 0, width, RULER);
     if (scene.mark) {
-      const [start, end] = scene.mark;
-      const x = this.x(scene, start);
-      const wide = Math.max(1, this.x(scene, end) - x);
+      const [x, end] = this.marked(scene, scene.mark);
       pen.fillStyle = palette.pin;
-      pen.fillRect(x, 0, wide, RULER);
+      pen.fillRect(x, 0, end - x, RULER);
       pen.fillStyle = palette.accent;
-      pen.fillRect(x, RULER - 3, wide, 3);
+      pen.fillRect(x, RULER - 3, end - x, 3);
     }
     pen.fillStyle = palette.line;
     pen.fillRect(0, RULER - 1, width, 1);
@@ -157,13 +159,13 @@ export class Painter {
       pen.fillText(label, x + 4, RULER / 2);
     }
     if (!scene.mark) return;
-    const [start, end] = scene.mark;
-    const x = this.x(scene, start);
-    const label = microseconds(end - start);
-    if (this.x(scene, end) - x > label.length * 7 + 8) {
+    const [x, end] = this.marked(scene, scene.mark);
+    const label = microseconds(scene.mark[1] - scene.mark[0]);
+    const wide = label.length * 7 + 8;
+    if (end - x > wide) {
       pen.fillStyle = palette.pin;
-      const middle = (Math.max(0, x) + Math.min(width, this.x(scene, end))) / 2;
-      pen.fillRect(middle - label.length * 3.5 - 4, 2, label.length * 7 + 8, RULER - 6);
+      const middle = (Math.max(0, x) + Math.min(width, end)) / 2;
+      pen.fillRect(middle - wide / 2, 2, wide, RULER - 6);
       pen.fillStyle = palette.ink;
       pen.textAlign = "center";
       pen.fillText(label, middle, RULER / 2);
@@ -288,7 +290,7 @@ export class Painter {
     pen.strokeStyle = palette.accent;
     pen.lineWidth = 1.2;
     const launch = selected.event.on_device ? selected.around.at(-1) : null;
-    const pairs: [Launching, Launching][] = selected.launched.map(({ event, by }) => [by, event]);
+    const pairs: [Event, Event][] = selected.launched.map(({ event, by }) => [by, event]);
     if (launch) pairs.push([launch, selected.event]);
     for (const [by, event] of pairs) this.drawFlow(scene, by, event);
     for (const around of selected.event.on_device ? selected.around : []) {
@@ -298,7 +300,7 @@ export class Painter {
     pen.restore();
   }
 
-  private drawFlow(scene: Scene, by: Launching, event: Launching): void {
+  private drawFlow(scene: Scene, by: Event, event: Event): void {
     const from = this.y(scene, by.row);
     const to = this.y(scene, event.row);
     if (from === null || to === null) return;
@@ -319,7 +321,7 @@ export class Painter {
     pen.fill();
   }
 
-  private outline(scene: Scene, event: Launching, thick: number, colour: string): void {
+  private outline(scene: Scene, event: Event, thick: number, colour: string): void {
     const y = this.y(scene, event.row);
     if (y === null) return;
     const { pen } = this;
@@ -335,10 +337,4 @@ export class Painter {
 function cut(name: string, room: number): string {
   const short = name.replace(/^(triton_|aten::|void )/, "");
   return short.length > room ? `${short.slice(0, room - 1)}…` : short;
-}
-
-interface Launching {
-  row: number;
-  start_us: number;
-  us: number;
 }
