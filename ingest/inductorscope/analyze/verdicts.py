@@ -63,7 +63,7 @@ class Facts:
 
 
 def verdicts(facts: Facts) -> list[Verdict]:
-    """The verdicts, the most serious first; never empty."""
+    """The verdicts, never empty: the first says whether it works and how fast it is."""
     if facts.reading:
         return [Verdict("note", "being read", "The files are still being read.")]
     findings = [
@@ -74,8 +74,6 @@ def verdicts(facts: Facts) -> list[Verdict]:
         *_breaks(facts),
         *_dropped(facts),
     ]
-    order = ("bad", "warn", "note", "fact", "good")
-    findings.sort(key=lambda verdict: order.index(verdict.level))
     if not findings:
         findings.append(
             Verdict("note", "no timings", "The files have no timings, so the speed is unknown.")

@@ -56,7 +56,10 @@ def test_the_page_shows_it_and_offers_to_find_out_more(captured: tuple[TestClien
     assert "The cause is <code>neg</code>" in text
     assert f"/runs/{run}/graphs/model__0_inference_0.0?" in text
     assert 'method="post"' in text
-    assert "What failed" in client.get(f"/runs/{run}").text
+    overview = client.get(f"/runs/{run}").text
+    assert overview.count("The cause is <code>neg</code>") == 1
+    assert f'href="/runs/{run}/failures"' in overview
+    assert ">compiled</span>" not in overview
 
 
 def test_the_report_has_the_kernel_the_error_and_what_diagnoses_found(

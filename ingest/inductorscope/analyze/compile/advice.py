@@ -13,6 +13,9 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)
     for pattern, text in (
+        (r"logging\.Logger|ignore_logg",
+         "Log outside of the compiled function, or let Dynamo leave the call out: add it to "
+         "torch._dynamo.config.ignore_logging_functions."),
         (r"`print`|builtin:? `?print|BuiltinVariable\(print\)|logging",
          "Move it out of the compiled function, or let Dynamo move it behind the graph: "
          "torch._dynamo.config.reorderable_logging_functions.add(print)."),

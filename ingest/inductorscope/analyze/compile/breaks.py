@@ -101,9 +101,9 @@ def _short(graph_break: GraphBreak, title: str, code: str | None) -> str:
     for text in (graph_break.explanation.split("\n")[0], *graph_break.hints[:1]):
         if "function" in text or "operator" in text or "method" in text or "builtin" in text:
             quoted = _QUOTED.search(text)
-            if quoted is not None:
+            if quoted is not None and not quoted.group(1).startswith("torch._dynamo.config"):
                 return f"`{quoted.group(1)}`"
-    if code and "call" in graph_break.title.lower():
+    if code and re.search("call|method", graph_break.title, re.I):
         called = _CALLED.findall(code)
         if called:
             return f"`{called[-1]}`"

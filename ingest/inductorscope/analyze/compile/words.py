@@ -19,6 +19,8 @@ Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",
                  "ranks", "export", "tuning"]  # fmt: skip
 SHOWN = 3
+LONGEST = 160
+"""Characters shown of a message."""
 RANKS = ": the page of ranks shows where they differ."
 
 
@@ -84,6 +86,8 @@ def _graphs(story: Story) -> Sentence:
     )
     if not graphs:
         sentence.level, sentence.label = "note", "no graph"
+    elif any(not failure.restarted for failure in story.failures):
+        sentence.level, sentence.label = "note", "compiled in part"
     if names:
         shown = ", ".join(f"`{name}`" for name, _ in names.most_common(SHOWN))
         more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
@@ -119,7 +123,7 @@ def _failures(story: Story) -> list[Sentence]:
     causes: dict[str, str] = {}
     for failure in failed:
         kind = failure.kind.rsplit(".", 1)[-1]
-        message = failure.message.strip().split("\n")[-1][:120]
+        message = _telling_line(failure.message)
         cause = f"{kind}: {message}" if message else kind
         causes.setdefault(without_temporary(cause), cause)
     sentence.parts.append(Part(": " + "; ".join(list(causes.values())[:SHOWN])))
@@ -130,6 +134,14 @@ def _failures(story: Story) -> list[Sentence]:
         sentence.parts += [Part(", at "), Part(_name(*place), "failures", place)]
     sentence.parts.append(Part("."))
     return [sentence]
+
+
+def _telling_line(message: str) -> str:
+    """The line that says what went wrong: a compiler's first error, else the last with words."""
+    lines = [line.strip() for line in message.split("\n") if any(map(str.isalpha, line))]
+    errors = [line.partition(" error: ")[2] for line in lines if " error: " in line]
+    telling = (errors[:1] or lines[-1:] or [""])[0]
+    return telling if len(telling) <= LONGEST else f"{telling[:LONGEST].rpartition(' ')[0]} …"
 
 
 def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Sentence]:

@@ -100,6 +100,18 @@ class Shown:
     """The operation to blame, if known: `neg`."""
     sure: bool
 
+    @property
+    def cause_sentence(self) -> str:
+        """The cause, with names between backticks; empty if it is not known."""
+        if not self.cause:
+            return ""
+        why = ""
+        if self.errors and self.errors[0].suspects:
+            why = f": {self.errors[0].suspects[0].why}"
+        elif self.nodes:
+            why = f": `{self.nodes[0].text}`"
+        return f"The cause is {'' if self.sure else 'probably '}`{self.cause}`{why}."
+
 
 def show(
     read: Explained, graphs: Sequence[GraphKnown], at: tuple[str, int, str] | None = None

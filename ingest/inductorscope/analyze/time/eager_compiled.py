@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from inductorscope.analyze.time.categories import family_of
+from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -150,6 +151,12 @@ def _group_of(entry: Entry) -> str:
     if entry.category == TRITON_TEMPLATE:
         return CONVOLUTION if "conv" in entry.name else GEMM
     return family_of(entry.name, entry.op or entry.name)
+
+
+def code_group(kernel: str, category: str) -> str:
+    """The group of a kernel of the code, by its name there: `extern_kernels.mm`."""
+    op = operation(kernel)
+    return _group_of(Entry(kernel if category in FUSED else op, op, category, 0, 0))
 
 
 def _groups(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[GroupChange]:

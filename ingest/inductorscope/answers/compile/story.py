@@ -17,7 +17,7 @@ from inductorscope.analyze.compile.words import (
     total_seconds,
     work,
 )
-from inductorscope.answers.compile.parts import has_log, read_run_story
+from inductorscope.answers.compile.parts import RunStory, has_log, read_run_story
 from inductorscope.answers.compile.rows import (
     BreakRow,
     CacheGroup,
@@ -40,6 +40,8 @@ from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
 
+STORY = "story of compiling"
+"""Its name among the texts that are analysed."""
 MOST_PLACES = 50
 MOST_HISTORIES = 50
 MOST_FAILURES = 50
@@ -89,13 +91,12 @@ class CompilePage:
     """Parts of the run's files that could not be read."""
 
 
-def story_in_words(session: Session, run_id: str) -> list[SentenceRow]:
+def story_in_words(run_story: RunStory) -> list[SentenceRow]:
     """The overview alone; empty without a story."""
     try:
-        begin("story of compiling")
+        begin(STORY)
     except NotAnalysed as error:
         return [SentenceRow("note", "not analysed", [SentencePart(str(error), "", None, None)], "")]
-    run_story = read_run_story(session, run_id)
     if run_story.story is None:
         return []
     return [sentence_row(run_story, sentence) for sentence in overview(run_story.story)]

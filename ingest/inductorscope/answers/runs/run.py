@@ -23,6 +23,9 @@ from inductorscope.answers.parts import (
     share,
     summed,
 )
+from inductorscope.answers.runs.diagnosis.cause import Diagnosis
+from inductorscope.answers.runs.diagnosis.diagnose import diagnose
+from inductorscope.answers.runs.diagnosis.evidence import gather
 from inductorscope.answers.runs.runs import RunRow, facts_of, run_row
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.time.lines import source_times
@@ -71,6 +74,8 @@ class RunPage(RunRow):
     aligning: RunState | None
     """Progress of aligning kernel lines of a complete run; None once it is done."""
     verdicts: list[Verdict]
+    diagnosis: Diagnosis | None
+    """What to change first; None while the run is being read."""
     said: list[SentenceRow]
     """What compiling did, in words; empty without a log."""
     graphs: list[GraphRow]
@@ -110,7 +115,8 @@ def run_page(session: Session, run_id: str) -> RunPage:
         profile = None
     facts = replace(facts_of(run, busy), kernel_us=kernels_us)
     state = run_state(session, run_id)
-    story = [] if facts.reading else story_in_words(session, run_id)
+    evidence = None if facts.reading else gather(session, run, graphs)
+    story = [] if evidence is None else story_in_words(evidence.story)
     return RunPage(
         **{field.name: getattr(row, field.name) for field in fields(row)},
         content_digest=run.content_digest,
@@ -124,6 +130,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         verdicts=verdicts(
             facts if not story else replace(facts, graph_breaks=None, recompiles=None)
         ),
+        diagnosis=None if evidence is None else diagnose(evidence),
         said=story,
         graphs=graphs,
         kernels=kernel_rows(session, run_id, TOP_KERNELS),

@@ -112,9 +112,10 @@ def roofline_page(
     bound: Bound = "",
     order: Order = "headroom",
     first: int = 0,
+    most_text: int = MOST_TEXT,
 ) -> RooflinePage:
     """Of the code's kernels; in a run without a graph, of a trace's kernels as far as the trace
-    records their bytes."""
+    records their bytes. `most_text`: bytes of texts to read."""
     run = run_of(session, run_id)
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
@@ -122,7 +123,7 @@ def roofline_page(
     notes: list[str] = []
     everything = [
         row
-        for each_graph, works in _works(session, graphs, notes)
+        for each_graph, works in _works(session, graphs, notes, most_text)
         for row in _of_graph(session, each_graph, works, peaks, step_us)
     ]
     shown: ProfileShown | None = None
@@ -210,10 +211,9 @@ def _graphs_of(run_id: str) -> Select[Graph]:
 
 
 def _works(
-    session: Session, graphs: Sequence[Graph], notes: list[str]
+    session: Session, graphs: Sequence[Graph], notes: list[str], room: int
 ) -> Iterator[tuple[Graph, list[CallWork]]]:
     """The work of each graph's calls, for as many graphs as one page reads."""
-    room = MOST_TEXT
     left_out = 0
     for graph in graphs:
         room -= graph_texts(session, graph.id).size

@@ -1,0 +1,1 @@
+"""What to change first: the causes that cost a run most."""

@@ -1,0 +1,85 @@
+"""A cause, what removing it would win, and how causes are ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Known = Literal["measured", "estimated", "at most", "unknown"]
+
+MOST = 3
+STANDS_OUT = 0.01
+"""Smallest share of a step that a cause must win."""
+COUNTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.0}
+"""How much of a win counts when causes are ranked: few programs reach a bound."""
+ONCE = 0.25
+"""How much a share of the compile time counts compared with one of every step."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseLine:
+    """A line of the program that a cause belongs to."""
+
+    path: str
+    line: int
+    code: str
+    us: float | None
+    """Its part of the cost per step."""
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause. Names of the program stand between backticks in its sentences."""
+
+    kind: str
+    """Name of its rule."""
+    what: str
+    """The cause with its figure."""
+    fix: str
+    evidence: str
+    """Address of the page with the figures."""
+    why: str = ""
+    wins_us: float | None = None
+    """What removing it would win, of a step or of compiling; None if that is unknown."""
+    share: float | None = None
+    """`wins_us` divided by the step's time or by the compile time."""
+    of: Literal["step", "compile time"] = "step"
+    known: Known = "unknown"
+    trade: str = ""
+    """What the fix costs, such as accuracy; such causes come after the others."""
+    urgent: bool = False
+    """It comes first: the program fails, or runs uncompiled."""
+    lines: list[CauseLine] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """A check that found nothing to win."""
+
+    text: str
+    judged: bool = True
+    """False if the files lack what the check needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The causes that stand out, and the result of every other check."""
+
+    causes: list[Cause]
+    """The largest win first."""
+    more: list[Cause]
+    cleared: list[Cleared]
+
+
+def ranked(found: list[Cause | Cleared]) -> Diagnosis:
+    causes = sorted((each for each in found if isinstance(each, Cause)), key=_rank)
+    cleared = [each for each in found if isinstance(each, Cleared)]
+    cleared.sort(key=lambda each: not each.judged)
+    return Diagnosis(causes[:MOST], causes[MOST:], cleared)
+
+
+def _rank(cause: Cause) -> tuple[bool, bool, bool, float]:
+    counts = COUNTS[cause.known] * (ONCE if cause.of == "compile time" else 1.0)
+    unknown = cause.share is None
+    return not cause.urgent, unknown, bool(cause.trade), -(cause.share or 0.0) * counts

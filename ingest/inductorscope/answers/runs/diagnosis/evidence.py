@@ -1,0 +1,184 @@
+"""What the checks look at: everything that the other pages of a run know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope import urls
+from inductorscope.analyze.compile.model import Frame
+from inductorscope.analyze.failures.fold import is_library
+from inductorscope.analyze.time.costs import LineCostRow
+from inductorscope.analyze.time.eager_compiled import code_group
+from inductorscope.answers.compile.parts import RunStory, read_run_story
+from inductorscope.answers.compile.story import STORY
+from inductorscope.answers.failures.failures import FailuresPage, failures_page
+from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.parts import GraphRow, kernel_time
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
+from inductorscope.answers.time.lines import line_costs
+from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
+from inductorscope.answers.time.roofline import RooflinePage, roofline_page
+from inductorscope.answers.time.script import ScriptShown, script_shown
+from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+from inductorscope.units import microseconds, milliseconds
+
+OWN = 0.2
+"""A line of the user's own files is named before one of a library that takes up to five times as
+much."""
+SHOWN_LINES = 2
+MOST_TEXT = 4 * 1024 * 1024
+"""Bytes of texts that are read for the roofline: an overview comes at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedKernel:
+    """A kernel of the code with its time per step."""
+
+    id: int
+    name: str
+    group: str
+    """As eager and compiled are compared."""
+    category: str
+    graph: str
+    handle: int | None
+    calls: float
+    us: float
+
+    def href(self, run: str) -> str:
+        return urls.kernel(run, self.graph, self.name, self.handle)
+
+
+@dataclass(slots=True)
+class Evidence:
+    """A run as the checks see it."""
+
+    session: Session
+    run: Run
+    story: RunStory
+    shown: ProfileShown | None
+    script: ScriptShown | None
+    step_us: float | None
+    step: str
+    """`step_us` in words: `each step of 4.20 ms`."""
+    graphs: list[GraphRow]
+    kernels: list[TimedKernel]
+    """The slowest first."""
+    costs: list[LineCostRow]
+    roofline: RooflinePage | None
+    """None if every kernel is too short to matter."""
+    failures: FailuresPage | None
+
+    @property
+    def id(self) -> str:
+        return self.run.id
+
+    def lines(self, kernels: Collection[int]) -> list[CauseLine]:
+        """The lines that these kernels compute, the longest first; the user's own files first. Of a
+        library's lines, also the line of the user's program that leads there."""
+        spent = [
+            (sum(us for kernel, us in row.parts if kernel in kernels), row)
+            for row in self.costs
+            if row.path and row.line
+        ]
+        spent.sort(key=lambda each: -each[0])
+        own = [each for each in spent if not is_library(each[1].path or "")]
+        if own and own[0][0] > OWN * spent[0][0]:
+            spent = own
+        slugs = {kernel.id: kernel.graph for kernel in self.kernels}
+        lines: list[CauseLine] = []
+        graphs: list[str] = []
+        for us, row in spent[:SHOWN_LINES]:
+            if us and row.path and row.line:
+                graphs.append(slugs[next(int(each) for each, _ in row.parts if each in kernels)])
+                href = urls.line_in_explorer(self.id, graphs[0], SOURCE, row.line, path=row.path)
+                lines += [replace(each, us=us, href=href) for each in self.line(row.path, row.line)]
+        return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
+
+    def _caller(self, slug: str) -> list[CauseLine]:
+        """The line of the user's own program that runs a graph of a library's code."""
+        compiled = next(each.compile_id or "" for each in self.graphs if each.slug == slug)
+        story = self.story.story
+        for each in story.compiles if story is not None else ():
+            if each.id == compiled.partition("_")[0]:
+                return self.own_line([story.frames[number] for number in each.stack])
+        return []
+
+    def own_line(self, stack: Sequence[Frame]) -> list[CauseLine]:
+        """The innermost line of the user's own files in a stack."""
+        own = [frame for frame in stack if not is_library(frame.file)]
+        return self.line(own[-1].file, own[-1].line, own[-1].code) if own else []
+
+    def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
+        """A line that a log names; empty if it names none."""
+        if not path or not line:
+            return []
+        source = self.story.sources.get(path)
+        around = self.story.code_around(path, line, code)
+        text = next((each.text.strip() for each in around if each.marked), code or "")
+        href = "" if source is None else urls.file(self.id, source[0], line=line)
+        return [CauseLine(path, line, text, None, href)]
+
+
+def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
+    """Reads what is known of a complete run."""
+    try:
+        begin(STORY)
+        story = read_run_story(session, run.id)
+    except NotAnalysed:
+        story = RunStory(session, run, None)
+    shown = shown_profile(run.id, profile_tables(session, run))
+    kernels = _kernels(session, run.id)
+    step_us, step = _step(session, run, shown)
+    failed = run.failure or any(
+        not each.restarted for each in (story.story.failures if story.story else ())
+    )
+    return Evidence(
+        session, run, story, shown, script_shown(run), step_us, step, graphs, kernels,
+        costs=line_costs(session, run.id) if kernels else [],
+        roofline=(
+            roofline_page(session, run.id, most_text=MOST_TEXT)
+            if kernels and kernels[0].us >= STANDS_OUT * (step_us or 0.0)
+            else None
+        ),
+        failures=failures_page(session, run.id) if failed else None,
+    )  # fmt: skip
+
+
+def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float | None, str]:
+    if run.compiled_ms:
+        return run.compiled_ms * 1000, f"each step of {milliseconds(run.compiled_ms)}"
+    line = None if shown is None else (shown.breakdown or {}).get("timeline")
+    if shown is not None and line:
+        span = line["span_us"] / shown.by
+        what = "each profiled step of" if shown.steps else "the trace's"
+        return span, f"{what} {microseconds(span)}"
+    known = kernel_time(session, run.id)
+    return known, f"{microseconds(known)} of kernel time"
+
+
+def _kernels(session: Session, run: str) -> list[TimedKernel]:
+    handle = (
+        select(func.min(KernelCall.handle))
+        .where(KernelCall.kernel_id == Kernel.id)
+        .correlate(Kernel)
+        .scalar_subquery()
+    )
+    query = (
+        select(Kernel, Graph.slug, handle)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .where(Graph.run_id == run, Kernel.time_us.is_not(None))
+        .order_by(Kernel.time_us.desc(), Kernel.id)
+    )
+    return [
+        TimedKernel(
+            kernel.id, kernel.name, code_group(kernel.name, kernel.category),
+            kernel.category, slug, first,
+            kernel.time_calls or kernel.call_count, kernel.time_us or 0.0,
+        )
+        for kernel, slug, first in session.execute(query)
+    ]  # fmt: skip

@@ -1,0 +1,425 @@
+"""Causes that cost time in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import select
+
+from inductorscope import urls
+from inductorscope.analyze.roofline.devices import device_peaks
+from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
+from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.time.timeline import LAUNCHING, OUTSIDE, QUEUED, UNKNOWN
+from inductorscope.answers.compile.torch_says import loops, torch_report
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.time.kernel_work import KernelWork
+from inductorscope.formats.vocabulary import (
+    ATTENTION,
+    CONVOLUTION,
+    EXTERN,
+    FUSED,
+    GEMM,
+    OTHER,
+    OVERHEAD,
+)
+from inductorscope.store.runs.nodes import fx_nodes
+from inductorscope.store.tables.models import Graph
+from inductorscope.units import microseconds, percent, plural
+
+SMALL_US = 5.0
+"""Shorter calls are dominated by their start, so that no roof says how fast they could be."""
+FAR = 0.6
+"""A kernel below this share of its roof is far from it."""
+PRODUCTS_LIMITED = 0.5
+"""Products that reach this share of the float32 peak are limited by it."""
+
+AUTOTUNE = "`torch.compile(…, mode='max-autotune')` times other kernels for these shapes."
+_SLOWER_FIXES = {
+    GEMM: AUTOTUNE,
+    CONVOLUTION: AUTOTUNE,
+    ATTENTION: "Compare the call with eager's: mask, layout and dtype decide which kernel runs.",
+    OTHER: "Open the slowest of these kernels: its page compares it with its roof.",
+    OVERHEAD: "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper.",
+}
+_WAITS = {
+    "synchronising": "Something waits for the device in every step: look for `.item()`, `.cpu()`, "
+    "`print` of a tensor and `torch.cuda.synchronize()`.",
+    "guards": "Fewer, larger compiled functions check fewer guards.",
+    OUTSIDE: "Python runs between the operators: the optimizer, the data loader, "
+    "logging. Compile the optimizer's step too, and load data in other processes.",
+    LAUNCHING: "Launching takes this long: fewer, larger kernels wait less often.",
+    QUEUED: "The work was launched in time and waits for other streams or copies: the timeline "
+    "shows for which.",
+    UNKNOWN: "Record the trace with `ProfilerActivity.CPU` to see what the device waits for.",
+    "in operators": "Eager code launches operators one by one: compile it too, such as the "
+    "optimizer's step.",
+}
+_IDLE = {"guards": "checking guards", "synchronising": "the host waits for it"}
+_MORE_WORK = "Larger batches give the device more work for each launch."
+_VIEWS = frozenset((
+    "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
+    "select", "as_strided",
+))  # fmt: skip
+_CASTS = frozenset(("_to_copy", "convert_element_type"))
+_COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
+
+
+def waiting(evidence: Evidence) -> Cause | Cleared | None:
+    """The device waits for the host."""
+    shown, step = evidence.shown, evidence.step_us
+    breakdown = {} if shown is None else shown.breakdown or {}
+    line = breakdown.get("timeline")
+    if shown is None or not line or not step:
+        return Cleared("No trace: whether the device waits is unknown.", judged=False)
+    if not breakdown["on_device"]:
+        return None
+    wait = min(step - line["busy_us"] / shown.by, (line["span_us"] - line["busy_us"]) / shown.by)
+    if wait < STANDS_OUT * step:
+        return Cleared(
+            f"The device works for {percent(1 - max(wait, 0) / step)} of {evidence.step}."
+        )
+    idle = {part["name"]: part["us"] for part in line["parts"] if part["idle"]}
+    most = max(idle, key=lambda name: idle[name])
+    saves = min(shown.graphs_save_us, wait)
+    fix, lines = _WAITS.get(most, _MORE_WORK), []
+    if _records_graphs(evidence):
+        saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
+    elif saves >= STANDS_OUT * step:
+        skipped = _skipped(evidence)
+        fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
+        fix += "`torch.compile(…, mode='reduce-overhead')`."
+        fix += f" Torch skipped them here: {skipped}" if skipped else ""
+        lines = _slowest_region(evidence, breakdown.get("regions") or [])
+    wins = saves if saves >= STANDS_OUT * step else wait
+    return Cause(
+        "waiting",
+        f"The device waits {microseconds(wait)} of {evidence.step}.",
+        fix,
+        urls.time(evidence.id) + "#timeline",
+        why=f"{percent(idle[most] / sum(idle.values()))} of its idle time in the trace: "
+        f"{_IDLE.get(most, most)}.",
+        wins_us=wins,
+        share=wins / step,
+        known="estimated" if wins == saves else "at most",
+        lines=lines,
+    )
+
+
+def _records_graphs(evidence: Evidence) -> bool:
+    shown, script = evidence.shown, evidence.script
+    regions = (shown.breakdown or {}).get("regions") or [] if shown is not None else []
+    return any(region["replayed"] for region in regions) or any(
+        process.graphs_replayed for process in (script.processes if script is not None else ())
+    )
+
+
+def _skipped(evidence: Evidence) -> str:
+    """Why torch recorded no CUDA graph."""
+    story, script = evidence.story.story, evidence.script
+    skips = [
+        each.cudagraph_skip for each in (story.compiles if story else ()) if each.cudagraph_skip
+    ]
+    for process in script.processes if script is not None else ():
+        skips += process.graphs_skipped
+    return f"{skips[0][:200].rstrip('.')}." if skips else ""
+
+
+def _slowest_region(evidence: Evidence, regions: list[dict[str, Any]]) -> list[CauseLine]:
+    """The function whose compiled code makes the device wait longest."""
+    waits = [each for each in regions if each["verdict"] == "host bound" and each["compile_id"]]
+    most = max(waits, key=lambda each: each["graphs_save_us"] * each["calls"], default=None)
+    story = evidence.story.story
+    for each in story.compiles if story is not None and most is not None else ():
+        if most is not None and each.id == most["compile_id"]:
+            return evidence.line(each.file, each.first_line, f"def {each.function}(…)")
+    return []
+
+
+def slower_group(evidence: Evidence) -> Cause | Cleared | None:
+    """A group of operators takes longer compiled than in eager."""
+    shown, step = evidence.shown, evidence.step_us
+    both = None if shown is None else shown.comparison
+    if not both or not step:
+        return Cleared("No eager trace: what compiling made slower is unknown.", judged=False)
+    group = max(both["groups"], key=lambda one: one["compiled_us"] - one["eager_us"], default=None)
+    more = 0.0 if group is None else group["compiled_us"] - group["eager_us"]
+    if group is None or more < STANDS_OUT * step:
+        return Cleared("No group of operators takes longer than in eager.")
+    known = next((name for name, title in GROUPS.items() if title == group["group"]), OTHER)
+    took = f"{microseconds(group['compiled_us'])} compiled, {microseconds(group['eager_us'])} eager"
+    if not group["eager_us"]:
+        took = f"{microseconds(group['compiled_us'])} of {evidence.step}"
+    kernels = [each for each in evidence.kernels if each.group == known]
+    mask = _mask(evidence) if known == ATTENTION else ""
+    fix = _SLOWER_FIXES.get(known, _SLOWER_FIXES[OTHER])
+    if mask:
+        fix = (
+            "Where the mask is only causal, pass `is_causal=True` and no mask: the kernel then "
+            "skips half of the work."
+        )
+    differs = evidence.script is not None and bool(evidence.script.differs)
+    return Cause(
+        "slower than eager",
+        f"{group['group'].capitalize()}: {took}.",
+        fix,
+        urls.time(evidence.id) + "#eager-compiled",
+        why=f"The compiled call passes the mask `{mask}`." if mask else "",
+        wins_us=more,
+        share=more / step,
+        known="at most" if not group["eager_us"] else "estimated" if differs else "measured",
+        lines=evidence.lines({each.id for each in kernels}),
+    )
+
+
+def _mask(evidence: Evidence) -> str:
+    """The mask that attention gets, after query, key and value; empty if it gets none."""
+    query = select(Graph.id).where(Graph.run_id == evidence.id).order_by(Graph.position)
+    for graph in evidence.session.scalars(query):
+        nodes = {node.name: node for node in fx_nodes(evidence.session, graph)}
+        for node in nodes.values():
+            op = operation(node.target)
+            if op.endswith(("efficient_attention", "cudnn_attention")) and len(node.inputs) > 3:
+                mask = nodes.get(node.inputs[3])
+                shape = f": {mask.annotation}" if mask is not None and mask.annotation else ""
+                return f"{node.inputs[3]}{shape}"
+    return ""
+
+
+def float32_products(evidence: Evidence) -> Cause | Cleared | None:
+    """Matrix products run in float32 where tensor cores could compute them."""
+    page, step = evidence.roofline, evidence.step_us
+    if page is None or page.peaks is None or not step:
+        return None
+    table = device_peaks(page.device)
+    tf32 = page.peaks.matmul.get("tf32") or (table.matmul.get("tf32") if table else None)
+    float32 = page.peaks.matmul.get("float32")
+    ids = {(each.graph, each.name): each for each in evidence.kernels if each.group == GEMM}
+    rows = [
+        row
+        for row in page.kernels
+        if row.products and row.time_us and row.dtype == "float32" and (row.graph, row.name) in ids
+    ]
+    us = sum(row.time_us or 0.0 for row in rows)
+    if not tf32 or not float32 or us < STANDS_OUT * step:
+        return None
+    done = sum(row.products or 0.0 for row in rows)
+    reached = done / us * 1e6 / float32
+    wins = us - done / tf32 * 1e6
+    if not PRODUCTS_LIMITED <= reached <= 1.1 or wins < STANDS_OUT * step:
+        return None
+    return Cause(
+        "float32 products",
+        f"Matrix products in float32 take {microseconds(us)} of {evidence.step}.",
+        "`torch.set_float32_matmul_precision('high')` lets tensor cores compute them in TF32.",
+        urls.roofline(evidence.id, bound="compute"),
+        why=f"They reach {percent(reached)} of the float32 peak; TF32's is "
+        f"{tf32 / float32:.1f} times as high.",
+        wins_us=wins,
+        share=wins / step,
+        known="at most",
+        trade="TF32 keeps 10 bits of the mantissa instead of 23: check your results.",
+        lines=evidence.lines({ids[row.graph, row.name].id for row in rows}),
+    )
+
+
+def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
+    """A kernel is far from what the machine can do."""
+    page, step = evidence.roofline, evidence.step_us
+    if not evidence.kernels or not step:
+        return Cleared("No kernel of the code has a time.", judged=False)
+    if page is None:
+        return Cleared(f"No kernel takes {percent(STANDS_OUT)} of a step.")
+    if page.peaks is None:
+        return Cleared("The peaks of this device are unknown: no roofline.", judged=False)
+    # No setting of torch makes a library's attention faster: it depends on the call's arguments.
+    library = {(each.graph, each.name) for each in evidence.kernels if each.group == ATTENTION}
+    judged = [
+        row
+        for row in page.kernels
+        if row.standing.headroom_us
+        and not row.standing.over
+        and (row.each_us or 0.0) >= SMALL_US
+        and (row.graph, row.name) not in library
+    ]
+    far = [row for row in judged if (row.standing.share or 1.0) < FAR]
+    worst = max(far, key=lambda row: row.standing.headroom_us or 0.0, default=None)
+    wins = 0.0 if worst is None else worst.standing.headroom_us or 0.0
+    if worst is None or wins < STANDS_OUT * step:
+        known = [row for row in judged if row.time_us]
+        if page.notes:
+            return Cleared("These graphs are long: the page Roofline compares all.", judged=False)
+        if not known:
+            return Cleared("All kernels are too short to compare with their roofs.")
+        reached = sum((row.standing.share or 0.0) * (row.time_us or 0.0) for row in known)
+        return Cleared(
+            f"No kernel could save {percent(STANDS_OUT)} of a step. Weighted by time, they reach "
+            f"{percent(reached / sum(row.time_us or 0.0 for row in known))} of their roofs."
+        )
+    own = {
+        each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
+    }
+    return Cause(
+        "far from its roof",
+        f"`{worst.name}` reaches {percent(worst.standing.share)} of its roof and takes "
+        f"{microseconds(worst.time_us)} of {evidence.step}.",
+        _tuning(worst),
+        urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
+        why=f"Its limit is the {'memory' if worst.standing.bound == 'memory' else 'arithmetic'}: "
+        f"at that limit it would take {microseconds(worst.standing.roof_us)}.",
+        wins_us=wins,
+        share=wins / step,
+        known="at most",
+        lines=evidence.lines(own),
+    )
+
+
+def _tuning(row: KernelWork) -> str:
+    if row.products is not None:
+        return AUTOTUNE
+    if row.kind == "triton":
+        return (
+            "Try other block sizes: `torch._inductor.config.coordinate_descent_tuning = True`. The "
+            "kernel's page measures it and offers it as a file to experiment with."
+        )
+    return "The kernel's page measures it and offers it as a file to experiment with."
+
+
+def casts(evidence: Evidence) -> Cause | Cleared | None:
+    """Kernels that only convert dtypes."""
+    return _only(
+        evidence, "casts", "Conversions between dtypes", _CASTS, _VIEWS | _COPIES,
+        "Convert once, before the step: keep weights and inputs in the dtype that the step "
+        "computes in, `model.to(torch.bfloat16)` for instance.",
+    )  # fmt: skip
+
+
+def copies(evidence: Evidence) -> Cause | Cleared | None:
+    """Kernels that only rearrange memory."""
+    return _only(
+        evidence, "copies", "Copies into another layout", _COPIES, _VIEWS,
+        "Create the tensor in the layout that its reader needs (`channels_last`, a transposed "
+        "weight), or drop the `.contiguous()` or `.clone()` on this line.",
+    )  # fmt: skip
+
+
+def _only(
+    evidence: Evidence, kind: str, what: str, wanted: Collection[str], beside: Collection[str],
+    fix: str,
+) -> Cause | Cleared | None:  # fmt: skip
+    """Fused kernels that contain an operation of `wanted`, and otherwise only those of `beside`."""
+    step = evidence.step_us
+    if not step or not evidence.kernels:
+        return None
+    own = []
+    for kernel in evidence.kernels:
+        ops = set(fused_ops(kernel.name, wanted)) if kernel.category in FUSED else set()
+        if ops.intersection(wanted) and ops.issubset({*wanted, *beside}):
+            own.append(kernel)
+    us = sum(each.us for each in own)
+    if not own:
+        return Cleared(f"{what}: no kernel does only that.")
+    if us < STANDS_OUT * step:
+        return Cleared(f"{what} alone take {microseconds(us)} of {evidence.step}.")
+    calls = plural(round(sum(each.calls for each in own)), "call")
+    return Cause(
+        kind,
+        f"{what} take {microseconds(us)} of {evidence.step}: {calls} of kernels that do nothing "
+        "else.",
+        fix,
+        own[0].href(evidence.id),
+        wins_us=us,
+        share=us / step,
+        known="at most",
+        lines=evidence.lines({each.id for each in own}),
+    )
+
+
+def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
+    """Operators that Inductor calls as they are."""
+    step = evidence.step_us
+    own = [each for each in evidence.kernels if each.group == OTHER and each.category == EXTERN]
+    if not step or not evidence.kernels:
+        return None
+    us = sum(each.us for each in own)
+    if us < STANDS_OUT * step:
+        return Cleared(f"Operators without a kernel of Inductor take {microseconds(us)}.")
+    names = ", ".join(dict.fromkeys(f"`{operation(each.name)}`" for each in own[:3]))
+    return Cause(
+        "fallbacks",
+        f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "
+        f"{names}.",
+        "Nothing fuses with them. Express them by operators that Inductor compiles, or write a "
+        "Triton kernel.",
+        own[0].href(evidence.id),
+        wins_us=us,
+        share=us / step,
+        known="at most",
+        lines=evidence.lines({each.id for each in own}),
+    )
+
+
+def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
+    """Loops of C++ kernels that are not vectorised."""
+    step = evidence.step_us
+    table = loops(evidence.session, evidence.id, torch_report(evidence.session, evidence.id))
+    if table is None or not step:
+        return None
+    scalar = {(row.graph, row.kernel): row for row in table.rows if not row.vectorised}
+    own = [each for each in evidence.kernels if (each.graph, each.name) in scalar]
+    us = sum(each.us for each in own)
+    if us < STANDS_OUT * step:
+        return Cleared(f"Kernels with loops that are not vectorised take {microseconds(us)}.")
+    worst = scalar[own[0].graph, own[0].name]
+    return Cause(
+        "scalar loops",
+        f"Kernels with loops that are not vectorised take {microseconds(us)} of {evidence.step}.",
+        "Avoid what keeps the compiler from vector instructions on this line: integers of 64 bits, "
+        "indirect indices, operators without a vector form.",
+        urls.compile_part(evidence.id, "fusing") + "#loops",
+        why=f"`{worst.kernel}`: {worst.how}",
+        wins_us=us,
+        share=us / step,
+        known="at most",
+        lines=evidence.lines({each.id for each in own}),
+    )
+
+
+def exposed(evidence: Evidence) -> Cause | None:
+    """The device only communicates or copies."""
+    shown, step = evidence.shown, evidence.step_us
+    line = None if shown is None else (shown.breakdown or {}).get("timeline")
+    if shown is None or not line or not step:
+        return None
+    alone = {part["name"]: part["us"] / shown.by for part in line["parts"] if not part["idle"]}
+    name = max(_ALONE, key=lambda each: alone.get(each, 0.0))
+    us = alone.get(name, 0.0)
+    if us < STANDS_OUT * step:
+        return None
+    what, fix = _ALONE[name]
+    return Cause(
+        "exposed", f"The device {what} for {microseconds(us)} of {evidence.step}, and computes "
+        "nothing meanwhile.",
+        fix, urls.timeline(evidence.id, profile=shown.label), wins_us=us, share=us / step,
+        known="at most",
+    )  # fmt: skip
+
+
+_ALONE = {
+    "communication alone": (
+        "communicates",
+        "Overlap it with computing: smaller buckets in DistributedDataParallel, prefetching in "
+        "FSDP, or `torch._inductor.config.reorder_for_compute_comm_overlap = True`.",
+    ),
+    "copies alone": (
+        "copies memory",
+        "Copy while the device computes: pinned memory and `non_blocking=True`.",
+    ),
+}
+
+CHECKS = (
+    waiting, slower_group, float32_products, far_from_roof, casts, copies, fallbacks, scalar_loops,
+    exposed,
+)  # fmt: skip

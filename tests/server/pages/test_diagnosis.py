@@ -1,0 +1,145 @@
+"""What to change first: the causes that a run's overview leads with, and how they are ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inductorscope.answers.parts import graph_rows, run_of
+from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
+from inductorscope.answers.runs.diagnosis.diagnose import diagnose
+from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from sqlalchemy.orm import Session
+
+THIN = "\u202f"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, str]:
+    """The id of each fixture's run; the data folder under the empty name."""
+    settings = Settings(data=tmp_path_factory.mktemp("diagnosis") / "data", database_url="")
+    ids = {
+        name: read_paths(
+            settings, [fixtures / name], name=name, tags=[], origin="ingest",
+            progress=lambda *_: None,
+        ).run_id
+        for name in ("cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
+    }  # fmt: skip
+    return {**ids, "": str(settings.data)}
+
+
+@pytest.fixture
+def session(runs: dict[str, str]) -> Iterator[Session]:
+    engine = make_engine(Settings(data=Path(runs[""]), database_url=""))
+    with sessions(engine, read_only=True)() as session:
+        yield session
+    engine.dispose()
+
+
+@pytest.fixture
+def foo1(session: Session, runs: dict[str, str]) -> Evidence:
+    return evidence_of(session, runs["cuda-foo1"])
+
+
+def evidence_of(session: Session, run: str) -> Evidence:
+    return gather(session, run_of(session, run), graph_rows(session, run))
+
+
+def cause(found: Diagnosis, kind: str) -> Cause:
+    return next(each for each in (*found.causes, *found.more) if each.kind == kind)
+
+
+def places(of: Cause) -> list[str]:
+    return [f"{each.path.rpartition('/')[2]}:{each.line} {each.code}" for each in of.lines]
+
+
+def test_a_device_that_waits_is_told_to_record_cuda_graphs(foo1: Evidence) -> None:
+    found = diagnose(foo1)
+    first = found.causes[0]
+    assert (first.kind, first.known) == ("waiting", "estimated")
+    assert first.what == f"The device waits 55.9{THIN}µs of each step of 56.9{THIN}µs."
+    assert first.share == pytest.approx(0.983, abs=0.001)
+    assert "mode='reduce-overhead'" in first.fix
+    assert [each.split()[0] for each in places(first)] == ["models.py:8"]
+    said = [each.text for each in found.cleared]
+    assert {"No graph breaks.", "No recompiles."} <= set(said)
+
+
+def test_recompiles_and_breaks_name_their_line_and_what_to_do(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = diagnose(evidence_of(session, runs["dynamic"]))
+    recompiles, breaks = cause(found, "recompiles"), cause(found, "graph breaks")
+    assert recompiles.of == "compile time"
+    assert recompiles.known == "measured"
+    assert "changed" in recompiles.why
+    assert "mark_dynamic" in recompiles.fix
+    assert recompiles.lines
+    assert "`print`" in breaks.what
+    assert breaks.share is None
+    assert breaks.lines[0].code.startswith("print(")
+    assert any(not each.judged for each in found.cleared)
+
+
+def test_a_failure_comes_first_with_its_cause(session: Session, runs: dict[str, str]) -> None:
+    first = diagnose(evidence_of(session, runs["neg-does-not-compile"])).causes[0]
+    assert first.kind == "failure"
+    assert first.why.startswith("The cause is `neg`: ")
+    assert places(first) == ["neg_does_not_compile.py:11 a = torch.neg(x1)"]
+
+
+def test_a_group_that_is_slower_than_in_eager_is_measured(foo1: Evidence) -> None:
+    assert foo1.shown is not None
+    group = {"group": "attention", "eager_us": 20.0, "compiled_us": 50.0}
+    shown = replace(foo1.shown, comparison={"groups": [group]})
+    slower = cause(diagnose(replace(foo1, shown=shown)), "slower than eager")
+    assert slower.what == f"Attention: 50.0{THIN}µs compiled, 20.0{THIN}µs eager."
+    assert (slower.wins_us, slower.known) == (30.0, "measured")
+
+
+def test_kernels_that_only_convert_name_the_line(foo1: Evidence) -> None:
+    """The kernel of `neg` and `maximum`, under the name of one that converts."""
+    kernels = [
+        replace(each, name="triton_poi_fused__to_copy_view_0", us=20.0) for each in foo1.kernels
+    ]
+    casts = cause(diagnose(replace(foo1, kernels=kernels)), "casts")
+    assert (casts.wins_us, casts.known) == (20.0, "at most")
+    assert places(casts)[0].startswith("models.py:")
+
+
+def test_causes_are_ranked_by_what_they_win() -> None:
+    def made(kind: str, **facts: object) -> Cause:
+        return Cause(kind, "", "", "", **facts)  # type: ignore[arg-type]
+
+    found = ranked([
+        made("bound", share=0.3, known="at most"),
+        made("unknown"),
+        made("changes numbers", share=0.9, known="at most", trade="less accurate"),
+        Cleared("No recompiles."),
+        made("measured", share=0.1, known="measured"),
+        made("estimated", share=0.4, known="estimated"),
+        made("once", share=0.9, known="measured", of="compile time"),
+        made("fails", urgent=True),
+    ])  # fmt: skip
+    assert [each.kind for each in (*found.causes, *found.more)] == [
+        "fails", "once", "estimated", "measured", "bound", "changes numbers", "unknown",
+    ]  # fmt: skip
+    assert len(found.causes) == 3
+    assert [each.text for each in found.cleared] == ["No recompiles."]
+
+
+def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:
+    assert foo1.shown is not None
+    assert foo1.shown.breakdown is not None
+    busy = {"span_us": 171.0, "busy_us": 170.9, "parts": []}
+    shown = replace(
+        foo1.shown, breakdown={**foo1.shown.breakdown, "timeline": busy}, comparison=None
+    )
+    found = diagnose(replace(foo1, shown=shown))
+    assert not found.causes
+    assert any("The device works for" in each.text for each in found.cleared)
