@@ -7,11 +7,13 @@ from pathlib import Path
 
 import typer
 
+from inductorscope import urls
 from inductorscope.cli.app import REFUSED, SERVER, fail, load_settings, print_json
 from inductorscope.cli.client import Client, ServerError
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
 from inductorscope.intake.unpack import Refused
+from inductorscope.jobs.queue.address import address, running
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.reading import NothingToRead, ReadResult
 from inductorscope.reading.graphs.apart import cores
@@ -27,8 +29,9 @@ def ingest_and_print(
     *,
     origin: str,
     as_json: bool,
-) -> None:
-    """Reads paths into the database, prints the run, and aligns the lines of its kernels."""
+) -> str:
+    """Reads paths into the database, prints the run, and aligns the lines of its kernels. Returns
+    the run's address."""
     return_large_blocks()
     with Progress(quiet=as_json) as progress:
         try:
@@ -46,8 +49,9 @@ def ingest_and_print(
             if as_json:
                 print_json({"error": {"what": str(error)}})
             fail(str(error), REFUSED)
-    _print_run(settings, result, as_json)
+    url = _print_run(settings, result, as_json)
     align_and_print(settings, result.run_id, quiet=as_json)
+    return url
 
 
 def align_and_print(settings: Settings, run: str, *, quiet: bool) -> None:
@@ -59,8 +63,8 @@ def align_and_print(settings: Settings, run: str, *, quiet: bool) -> None:
         typer.echo("The lines of its kernels are aligned.")
 
 
-def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
-    url = f"http://{settings.host}:{settings.port}/runs/{result.run_id}"
+def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> str:
+    url = f"{address(settings)}{urls.run(result.run_id)}"
     if as_json:
         print_json(
             {
@@ -79,7 +83,7 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
                 ],
             }
         )
-        return
+        return url
     known = (
         "already exists, unchanged" if result.duplicate else f"read in {seconds(result.seconds)}"
     )
@@ -89,32 +93,37 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)
-    if settings.data != load_settings().data:
-        typer.echo(f"To open it: inductorscope serve --data {settings.data}")
+    if running(settings) is None:
+        elsewhere = "" if settings.data == load_settings().data else f" --data {settings.data}"
+        typer.echo(f"To open it: inductorscope serve{elsewhere}")
+    return url
 
 
 def push_and_print(
     server: str, token: str, paths: list[Path], name: str | None, tags: list[str], as_json: bool
-) -> None:
-    """Sends paths to a server, waits until it has read them, and prints the run."""
+) -> str:
+    """Sends paths to a server, waits until it has read them, and prints the run. Returns the run's
+    address."""
     with Progress(quiet=as_json) as progress:
         try:
             done = Client(server, token).push(paths, name, tags, progress.bytes)
         except ServerError as error:
             progress.stop()
             fail(str(error), SERVER)
+    url = f"{server.rstrip('/')}{urls.run(done.run)}" if done.run else ""
     if as_json:
         print_json(
             {
                 "job": done.job,
                 "state": done.state,
                 "run": done.run,
-                "url": f"{server.rstrip('/')}/runs/{done.run}" if done.run else None,
+                "url": url or None,
                 "duplicate": done.duplicate,
                 "message": done.message,
             }
         )
-    elif done.run:
-        typer.echo(f"{server.rstrip('/')}/runs/{done.run}")
+    elif url:
+        typer.echo(url)
     if done.state != "done":
         fail(done.message or f"The server's job ended with the state {done.state}.", REFUSED)
+    return url

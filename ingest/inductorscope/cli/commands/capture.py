@@ -138,6 +138,7 @@ def capture(
         )
     except SpecError as error:
         fail(str(error), USAGE)
+    from inductorscope.analyze.failures.text import explain
     from inductorscope.capture.run import run_capture
     from inductorscope.capture.watch import CaptureFailed
     from inductorscope.cli.progress import Progress
@@ -165,14 +166,18 @@ def capture(
                 fail(str(error), FAILED)
         tags = [*(tag or []), *(early.tags if early else [])]
         if server:
-            push_and_print(server, token, [Path(out)], spec.title, tags, as_json)
+            url = push_and_print(server, token, [Path(out)], spec.title, tags, as_json)
         else:
-            ingest_and_print(
+            url = ingest_and_print(
                 settings, [Path(out)], spec.title, tags, origin="capture", as_json=as_json
             )
         if early:
             early.forget()
-    if spec.kind == "script" and facts.state != "complete":
+    if facts.state != "complete":
+        if spec.kind != "script" and facts.error is not None:  # a script's last lines are shown
+            error = facts.error
+            what = explain(error.message, error.trace, error.kind).title
+            typer.echo(f"The model {facts.state}: {what}. {url}/failures", err=True)
         raise typer.Exit(FAILED)
 
 

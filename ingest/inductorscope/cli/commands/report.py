@@ -6,18 +6,20 @@ from typing import Annotated
 
 import typer
 
+from inductorscope import urls
 from inductorscope.cli.app import Data, Server, app, load_settings
 
 
 @app.command()
 def report(
     run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
-    server: Server = "http://127.0.0.1:8765",
+    server: Server = "",
     data: Data = None,
 ) -> None:
     """Print a run's failure as Markdown for an issue: versions, kernel, error and verdicts."""
     from inductorscope.answers.failures.report import reported
     from inductorscope.cli.one_run import one_run
+    from inductorscope.jobs.queue.address import address
     from inductorscope.store.database.engine import make_engine, sessions
     from inductorscope.store.database.migrate import migrate
 
@@ -27,7 +29,7 @@ def report(
     try:
         with sessions(engine, read_only=True)() as session:
             run_id = one_run(session, run)
-            address = f"{server.rstrip('/')}/runs/{run_id}/failures"
-            typer.echo(reported(session, run_id, address).report, nl=False)
+            page = (server.rstrip("/") or address(settings)) + urls.failures(run_id)
+            typer.echo(reported(session, run_id, page).report, nl=False)
     finally:
         engine.dispose()

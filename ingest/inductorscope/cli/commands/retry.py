@@ -18,6 +18,7 @@ def retry(
     settings = load_settings(data=data)
     from inductorscope.jobs.api import JobsClient
     from inductorscope.jobs.errors import JobsError
+    from inductorscope.jobs.queue.address import address
 
     client = JobsClient(settings)
     try:
@@ -26,4 +27,4 @@ def retry(
         fail(" ".join(part for part in (error.what, error.do) if part), FAILED)
     finally:
         client.close()
-    typer.echo(f"http://{settings.host}:{settings.port}/jobs/{new}")
+    typer.echo(f"{address(settings)}/jobs/{new}")

@@ -51,6 +51,7 @@ def watch(
     from inductorscope.cli.watch.files import NothingToWatch, folder_of_process
     from inductorscope.cli.watch.loop import Watch
     from inductorscope.cli.watch.readers import local_reader, server_reader
+    from inductorscope.jobs.queue.address import address
 
     if (folder is None) == (pid is None):
         fail("Name either a folder or a process (--pid).", USAGE)
@@ -61,7 +62,7 @@ def watch(
     if place.is_file():
         fail(f"{place} is a file. Name the folder that contains it.", USAGE)
     settings = load_settings(data=data)
-    base = server or f"http://{settings.host}:{settings.port}"
+    base = server or address(settings)
     read, forget = server_reader(server, token) if server else local_reader(settings)
     watched = Watch(
         place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs

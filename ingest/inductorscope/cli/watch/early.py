@@ -8,6 +8,7 @@ from pathlib import Path
 
 from inductorscope.cli.watch.loop import TAG, UnreadableYetError
 from inductorscope.cli.watch.readers import local_reader, server_reader
+from inductorscope.jobs.queue.address import address
 from inductorscope.settings import Settings
 
 
@@ -23,7 +24,7 @@ class EarlyRun:
             server_reader(server, token) if server else local_reader(settings)
         )
         self._key = secrets.token_hex(6)
-        base = server.rstrip("/") or f"http://{settings.host}:{settings.port}"
+        base = server.rstrip("/") or address(settings)
         self._url = f"{base}/watch/{self._key}"
         self._run: str | None = None
 

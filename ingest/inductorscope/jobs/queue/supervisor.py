@@ -10,10 +10,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
 from inductorscope.jobs.errors import cause_of
+from inductorscope.jobs.queue.address import announced
 from inductorscope.jobs.queue.answering import answers
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.slots import reserve
@@ -161,9 +163,10 @@ def supervise(
     try:
         if first_capture is not None:
             _first_capture(settings, first_capture)
-        while not stop.wait(LOOK_SECONDS):
-            for process in kept:
-                process.look(variables)
+        with announced(settings) if web else nullcontext():
+            while not stop.wait(LOOK_SECONDS):
+                for process in kept:
+                    process.look(variables)
     finally:
         _stop(kept)
         for slot in slots:
