@@ -175,8 +175,8 @@ def capture(
             early.forget()
     if facts.state != "complete":
         if spec.kind != "script" and facts.error is not None:  # a script's last lines are shown
-            error = facts.error
-            what = explain(error.message, error.trace, error.kind).title
+            failed = facts.error
+            what = explain(failed.message, failed.trace, failed.kind).title.rstrip(".")
             typer.echo(f"The model {facts.state}: {what}. {url}/failures", err=True)
         raise typer.Exit(FAILED)
 

@@ -28,7 +28,7 @@ def failure(evidence: Evidence) -> Cause | None:
     )  # fmt: skip
     return Cause(
         "failure",
-        f"{first.title}." + (f" {plural(more, 'more failure')}." if more else ""),
+        f"{first.title.rstrip('.')}." + (f" {plural(more, 'more failure')}." if more else ""),
         fix,
         urls.failures(evidence.id),
         why=why,

@@ -103,8 +103,8 @@ class Evidence:
         """The line of the user's own program that runs a graph of a library's code."""
         compiled = next(each.compile_id or "" for each in self.graphs if each.slug == slug)
         story = self.story.story
-        for each in story.compiles if story is not None else ():
-            if each.id == compiled.partition("_")[0]:
+        for each in () if story is None else story.compiles:
+            if story is not None and each.id == compiled.partition("_")[0]:
                 return self.own_line([story.frames[number] for number in each.stack])
         return []
 
