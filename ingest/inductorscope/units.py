@@ -56,6 +56,12 @@ def microseconds(value: Figure) -> str:
     return f"{minutes}{THIN}min {seconds}{THIN}s"
 
 
+def signed_microseconds(value: Figure) -> str:
+    """Formats a difference of durations: `+1.20 ms`."""
+    sign = "" if not value else "+" if value > 0 else "−"
+    return sign + microseconds(None if value is None else abs(value))
+
+
 def milliseconds(value: Figure) -> str:
     """Formats a duration given in milliseconds."""
     return microseconds(None if value is None else value * 1e3)

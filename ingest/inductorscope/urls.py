@@ -194,6 +194,13 @@ def beside(left: str, right: str) -> str:
     return with_query("/beside", left=left, right=right)
 
 
+def compare(run_id: str = "", other: str = "") -> str:
+    """Two runs compared; with fewer, a page to choose them."""
+    if other:
+        return f"/compare/{_part(run_id)}/{_part(other)}"
+    return with_query("/compare", run=run_id)
+
+
 def permalink(link: str, **query: str | int | None) -> str:
     return with_query(f"/k/{_part(link)}", **query)
 

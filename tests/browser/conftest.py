@@ -106,6 +106,7 @@ def filled(
         files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
         where = {
             "run": run,
+            "other": run,
             "story": story,
             "failed": failed,
             "trace": trace,

@@ -24,6 +24,8 @@ def of_compiling(path: str) -> bool:
 PAGES = {
     **{path: path for path in OPENED},
     **{path: path.replace("{run}", "{story}") for path in OPENED if of_compiling(path)},
+    "two runs compared": "/compare/{run}/{failed}",
+    "runs in a table": "/compare?run={run}&run={story}&run={failed}",
     "events of a trace": "/runs/{run}/time/table?of=events&profile=2&sort=duration",
     "profiler table without a match": "/runs/{run}/time/table?of=rows&profile=2&q=nothing",
     "runs without a match": "/?q=nothingofthisname",

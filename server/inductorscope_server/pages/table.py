@@ -11,6 +11,7 @@ from inductorscope.urls import COMPILE, FAILURES, GRAPH, RUN
 
 from inductorscope_server.pages import (
     capture,
+    compare,
     compile,
     explorer,
     failures,
@@ -30,6 +31,9 @@ PAGES = (
     Page("/", runs.load_runs, "runs.html", RUNS, "Runs", fragment="fragments/_runs_table.html"),
     Page("/search", search.load, "search.html", RUNS, "Search code, kernels and runs"),
     Page("/beside", explorer.load_beside, "beside.html", GRAPHS, "Two texts side by side"),
+    Page("/compare", compare.load_several, "compare_several.html", RUNS, "Several runs in a table",
+         show=compare.show_several),
+    Page("/compare/{run}/{other}", compare.load, "compare.html", RUNS, "Two runs compared"),
     Page("/watch/{key}", runs.load_watched, "watch.html", RUNS, "A watched folder",
          show=runs.show_watched),
     Page("/k/{permalink}", kernel.load_permalink, "", GRAPHS, "The target of a permalink",

@@ -23,6 +23,7 @@ from inductorscope.units import (
     plural,
     ratio,
     seconds,
+    signed_microseconds,
     size_in_bytes,
     step,
 )
@@ -52,6 +53,7 @@ def ago(moment: datetime | None) -> Markup:
 
 FILTERS: dict[str, Callable[..., object]] = {
     "us": microseconds,
+    "more_us": signed_microseconds,
     "ms": milliseconds,
     "s": seconds,
     "bytes": size_in_bytes,

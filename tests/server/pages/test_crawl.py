@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -78,6 +79,16 @@ def test_pages_of_a_run_that_is_being_read(filled: Filled) -> None:
     finally:
         half.writer.discard()
         engine.dispose()
+
+
+def test_runs_of_different_kinds_compared(filled: Filled) -> None:
+    client, run_of = filled
+    runs = [run_of(kind) for kind in KINDS]
+    for one, other in pairwise([*runs, runs[0]]):
+        found = _json(client, urls.compare(one, other))
+        more = sum(bar["more_us"] for bar in found["bars"])
+        assert more == pytest.approx(found["step"]["more_us"], abs=1e-6)
+        assert client.get(urls.compare(one, other)).status_code == 200
 
 
 @pytest.mark.parametrize("page", [page for page in OTHERS if "{" not in page.path])

@@ -46,6 +46,7 @@ def parts(filled: TestClient, run: str, explorer: Any) -> dict[str, str]:
     files = filled.get(f"/api{urls.read(run)}").json()["files"]
     return {
         "run": run,
+        "other": run,
         "slug": GRAPH,
         "kernel": urls.kernel_key(kernel["name"], kernel["calls"][0]["handle"]),
         "number": "0",
@@ -54,6 +55,7 @@ def parts(filled: TestClient, run: str, explorer: Any) -> dict[str, str]:
 
 
 STATES = (
+    "/compare?run={run}",
     "/?q=foo1&sort=kernel_count&order=asc",
     "/search?q=tl.load",
     "/runs/{run}/graphs/{slug}?panes=post_grad,kernel&sel=post_grad:7",

@@ -7,7 +7,7 @@ both texts are compared, and very large stretches are shown as replaced whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
@@ -60,7 +60,7 @@ def difference(
     result = Difference()
     hunk: list[DiffLine] = []
     shown = 0
-    for tag, low, high, low_after, high_after in _grouped(_opcodes(left, right), around):
+    for tag, low, high, low_after, high_after in _grouped(opcodes(left, right), around):
         if tag == "between":
             if hunk:
                 result.hunks.append(hunk)
@@ -86,6 +86,7 @@ def difference(
 
 
 Opcode = tuple[str, int, int, int, int]
+Lines = Sequence[Hashable]
 
 
 def _changed(
@@ -127,7 +128,8 @@ def _parting(left: str, right: str) -> tuple[tuple[int, int] | None, tuple[int, 
     return (start, len(left) - end), (start, len(right) - end)
 
 
-def _opcodes(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
+def opcodes(left: Lines, right: Lines) -> list[Opcode]:
+    """Equal and changed stretches, as `SequenceMatcher.get_opcodes` returns them."""
     start, low_end, high_end = 0, len(left), len(right)
     while start < low_end and start < high_end and left[start] == right[start]:
         start += 1
@@ -144,7 +146,7 @@ def _opcodes(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
 
 
 def _between_anchors(
-    left: Sequence[str], right: Sequence[str], low: int, high: int, low_after: int, high_after: int
+    left: Lines, right: Lines, low: int, high: int, low_after: int, high_after: int
 ) -> Iterator[Opcode]:
     at, at_after = low, low_after
     for anchor, anchor_after in [
@@ -158,7 +160,7 @@ def _between_anchors(
 
 
 def _anchors(
-    left: Sequence[str], right: Sequence[str], low: int, high: int, low_after: int, high_after: int
+    left: Lines, right: Lines, low: int, high: int, low_after: int, high_after: int
 ) -> list[tuple[int, int]]:
     """Lines that are unique in both texts, as many as keep their order."""
     counts, counts_after = Counter(left[low:high]), Counter(right[low_after:high_after])
@@ -199,7 +201,7 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _stretch(
-    left: Sequence[str], right: Sequence[str], low: int, high: int, low_after: int, high_after: int
+    left: Lines, right: Lines, low: int, high: int, low_after: int, high_after: int
 ) -> Iterator[Opcode]:
     if low == high and low_after == high_after:
         return

@@ -1,0 +1,178 @@
+"""Which kernel calls of two runs do the same work.
+
+A call's work is the set of FX nodes that it computes. Calls pair by that set, which may differ in
+part; what is left over was split, merged or regrouped if most of its nodes are in other calls of
+the other run. Calls without nodes pair by their code, and at last by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inductorscope.analyze.compare.graphs import Graph
+from inductorscope.analyze.compare.nodes import Node
+
+Change = Literal["same code", "changed", "split", "merged", "regrouped", "gone", "new"]
+Known = Literal["nodes", "most nodes", "code", "name", ""]
+"""How a group is known, the surest first; empty for what has no counterpart."""
+KNOWN: tuple[Known, ...] = ("nodes", "most nodes", "code", "name", "")
+
+HALF = 0.5
+"""Share of common work from which two calls are a pair, or one is part of the other."""
+_NUMBER = re.compile(r"_?\d+$")
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A call of a kernel in the wrapper of a graph."""
+
+    graph: Graph
+    kernel: str
+    handle: int
+    kind: str
+    category: str
+    digest: str
+    """Of the kernel's code without its names; the name of a library kernel."""
+    nodes: list[Node] = field(default_factory=list)
+    time_us: float | None = None
+    """Of one step."""
+    launches: float | None = None
+    """In one step."""
+    others: list[Call] = field(default_factory=list)
+    """Calls of the other run that do its work."""
+    known: Known = ""
+
+
+@dataclass(slots=True)
+class Group:
+    """Calls of both runs that do the same work between them."""
+
+    left: list[Call]
+    right: list[Call]
+    change: Change
+    known: Known
+    moved: bool
+    """Whether the work is in another graph, or runs in another direction."""
+
+
+def match_calls(left: Sequence[Call], right: Sequence[Call]) -> list[Group]:
+    """Groups of calls; each call is in one."""
+    work = _Work(left, right)
+    _by_nodes(left, right, work)
+    _by_parts(left, work)
+    _by_parts(right, work)
+    _by_key(left, right, "code", lambda call: call.digest)
+    _by_key(left, right, "name", lambda call: _NUMBER.sub("", call.kernel))
+    return _groups([*left, *right], set(left))
+
+
+def _join(one: Call, other: Call, known: Known) -> None:
+    for a, b in ((one, other), (other, one)):
+        a.known = max(a.known, known, key=KNOWN.index) if a.others else known
+        a.others.append(b)
+
+
+class _Work:
+    """The work of all calls. A node that several calls compute weighs less in each."""
+
+    def __init__(self, left: Sequence[Call], right: Sequence[Call]) -> None:
+        counts = Counter(node for call in (*left, *right) for node in call.nodes)
+        self.weight = {
+            node: 1 / max(count, counts[node.partner] if node.partner else 0)
+            for node, count in counts.items()
+        }
+        self.within: dict[Node, list[Call]] = defaultdict(list)
+        for call in (*left, *right):
+            for node in call.nodes:
+                self.within[node].append(call)
+
+    def of(self, call: Call) -> float:
+        return sum(self.weight[node] for node in call.nodes)
+
+    def shared(self, call: Call) -> dict[Call, float]:
+        """Calls of the other run with nodes of this one, and the work that both have."""
+        common: dict[Call, float] = defaultdict(float)
+        for node in call.nodes:
+            for other in self.within.get(node.partner, ()) if node.partner else ():
+                common[other] += self.weight[node]
+        return common
+
+
+def _by_nodes(left: Sequence[Call], right: Sequence[Call], work: _Work) -> None:
+    places = {call: place for calls in (left, right) for place, call in enumerate(calls)}
+    works = {call: work.of(call) for call in right}
+    found: list[tuple[float, bool, int, int, int]] = []
+    for place, call in enumerate(left):
+        own = work.of(call)
+        for other, shared in work.shared(call).items():
+            alike = round(shared / (own + works[other] - shared), 6)
+            if alike >= HALF:
+                at = places[other]
+                found.append((-alike, call.digest != other.digest, abs(place - at), place, at))
+    for alike, _, _, place, at in sorted(found):
+        if not left[place].others and not right[at].others:
+            _join(left[place], right[at], "nodes" if alike == -1 else "most nodes")
+
+
+def _by_parts(calls: Sequence[Call], work: _Work) -> None:
+    """Joins each call without a counterpart to the one that computes most of its nodes."""
+    for call in [call for call in calls if not call.others]:
+        shared = work.shared(call)
+        other = max(shared, key=shared.__getitem__, default=None)
+        if other is not None and shared[other] >= HALF * work.of(call):
+            _join(call, other, "most nodes")
+
+
+def _by_key(
+    left: Sequence[Call], right: Sequence[Call], known: Known, key: Callable[[Call], str]
+) -> None:
+    """Pairs calls without a counterpart in the order of the code."""
+    waiting: dict[tuple[str, Graph | None], list[Call]] = defaultdict(list)
+    for call in right:
+        if not call.others:
+            waiting[key(call), call.graph].append(call)
+    for call in left:
+        alike = waiting[key(call), call.graph.partner]
+        if not call.others and alike:
+            _join(call, alike.pop(0), known)
+
+
+def _groups(calls: Iterable[Call], left: set[Call]) -> list[Group]:
+    """Calls that are joined, directly or through others."""
+    groups, seen = [], set()
+    for call in calls:
+        if call in seen:
+            continue
+        seen.add(call)
+        together = [call]
+        for one in together:
+            fresh = [other for other in one.others if other not in seen]
+            seen.update(fresh)
+            together += fresh
+        groups.append(
+            _group([one for one in together if one in left],
+                   [one for one in together if one not in left])
+        )  # fmt: skip
+    return groups
+
+
+def _group(left: list[Call], right: list[Call]) -> Group:
+    change: Change = "regrouped"
+    if not right:
+        change = "gone"
+    elif not left:
+        change = "new"
+    elif len(left) == len(right) == 1:
+        same = left[0].digest == right[0].digest
+        change = "same code" if same else "changed"
+    elif len(left) == 1:
+        change = "split"
+    elif len(right) == 1:
+        change = "merged"
+    known = max((call.known for call in (*left, *right)), key=KNOWN.index)
+    moved = any(call.graph.partner is not other.graph for call in left for other in call.others)
+    return Group(left, right, change, known, moved)

@@ -1,0 +1,165 @@
+"""Which FX nodes of two graphs are the same computation.
+
+Two nodes that apply the same operator to the same values are the same, and so are two whose results
+are used in the same way. Further pairs follow along the edges of known ones: the third input of one
+is the third input of the other. Labels become weaker from pass to pass, from operator, type and the
+user's line to one of these alone. Names of nodes and literal arguments are never read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inductorscope.analyze.compare.lines import Place
+from inductorscope.analyze.compile.difference import opcodes
+
+How = Literal["same computation", "same inputs", "same use", "neighbours", "order"]
+"""How a pair is known, the surest first."""
+PLACEHOLDER = "placeholder"
+"""The target of a graph's inputs, whose names mean nothing."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """An FX node as it is compared."""
+
+    name: str
+    target: str
+    type: str
+    """Data type and shape; empty if unknown."""
+    place: Place | None
+    """The user's line, in the left run's numbers where both runs have it."""
+    shared: bool = False
+    """Whether both runs have that line: nodes of two such lines are two computations."""
+    inputs: list[Node] = field(default_factory=list)
+    users: list[Node] = field(default_factory=list)
+    partner: Node | None = None
+    how: How | None = None
+
+
+Label = Callable[[Node], Hashable]
+LABELS: tuple[Label, ...] = (
+    lambda node: (node.target, node.type, node.place),
+    lambda node: (node.target, node.place),
+    lambda node: (node.target, node.type),
+    lambda node: node.target,
+    lambda node: node.place or node,
+)
+"""The surest first. The last finds another operator for the same line, between known neighbours."""
+Labels = dict[Node, Hashable]
+
+
+def content(nodes: Iterable[Node]) -> Counter[Hashable]:
+    """What a graph consists of, in any order."""
+    return Counter(label(node) for node in nodes for label in (LABELS[0], LABELS[3]))
+
+
+def match_nodes(left: Sequence[Node], right: Sequence[Node]) -> None:
+    """Sets `partner` and `how` of nodes that have none yet. Inputs come before their users."""
+    for label in LABELS:
+        labels = {node: label(node) for nodes in (left, right) for node in nodes}
+        if label in LABELS[:3]:
+            _match_cones(left, right, labels)
+        _follow_edges(left, labels)
+        if label is LABELS[0]:
+            placed = {node: label if node.place else node for node, label in labels.items()}
+            _match_in_order(left, right, placed)
+            _follow_edges(left, labels)
+    for label in LABELS[1:3]:
+        _match_in_order(left, right, {node: label(node) for node in labels})
+
+
+def free(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes without a partner."""
+    return [node for node in nodes if node.partner is None]
+
+
+def _join(one: Node, other: Node, how: How) -> bool:
+    if one.partner or other.partner or (one.shared and other.shared and one.place != other.place):
+        return False
+    one.partner, other.partner, one.how, other.how = other, one, how, how
+    return True
+
+
+def _match_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) -> None:
+    """Pairs nodes with equal cones: of both inputs and users, of inputs alone, of users alone."""
+    down, up = _input_cones(left, right, labels), _user_cones(left, right, labels)
+    both: Labels = {node: (down[node], up[node]) for node in labels}
+    ways: tuple[tuple[How, Labels], ...] = (
+        ("same computation", both), ("same inputs", down), ("same use", up),
+    )  # fmt: skip
+    for how, keys in ways:
+        for ones, others in _groups(free(left), free(right), keys):
+            if len(ones) == len(others):
+                for one, other in zip(ones, others, strict=True):
+                    _join(one, other, how if len(ones) == 1 else "order")
+
+
+def _groups(
+    ones: Iterable[Node], others: Iterable[Node], keys: Labels
+) -> Iterator[tuple[list[Node], list[Node]]]:
+    """Nodes of both sides by key."""
+    groups: dict[Hashable, tuple[list[Node], list[Node]]] = defaultdict(lambda: ([], []))
+    for node in ones:
+        groups[keys[node]][0].append(node)
+    for node in others:
+        if keys[node] in groups:
+            groups[keys[node]][1].append(node)
+    return (group for group in groups.values() if group[1])
+
+
+def _pair(node: Node, first: bool) -> Hashable:
+    """What both nodes of a pair have in common, and no other."""
+    return id(node if first else node.partner)
+
+
+def _input_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) -> Labels:
+    cones: Labels = {}
+    for nodes, first in ((left, True), (right, False)):
+        for node in nodes:
+            known = [cones.get(source, 0) for source in node.inputs]
+            cones[node] = _pair(node, first) if node.partner else hash((labels[node], *known))
+    return cones
+
+
+def _user_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) -> Labels:
+    cones: Labels = {}
+    for nodes, first in ((left, True), (right, False)):
+        for node in reversed(nodes):
+            known = [hash((cones.get(user, 0), user.inputs.index(node))) for user in node.users]
+            whole = hash((labels[node], *sorted(known)))
+            cones[node] = _pair(node, first) if node.partner else whole
+    return cones
+
+
+def _follow_edges(left: Sequence[Node], labels: Labels) -> None:
+    """Pairs inputs of pairs by their place, and users where only one on each side has the label."""
+    queue = deque(node for node in left if node.partner)
+    while queue:
+        one = queue.popleft()
+        other = one.partner
+        assert other is not None
+        pairs = []
+        if len(one.inputs) == len(other.inputs):
+            pairs = list(zip(one.inputs, other.inputs, strict=True))
+        users = free(one.users), free(other.users)
+        if all(users):
+            known = {node: labels.get(node) for nodes in users for node in nodes}
+            pairs += [(a[0], b[0]) for a, b in _groups(*users, known) if len(a) == len(b) == 1]
+        for a, b in pairs:
+            if labels.get(a, 0) == labels.get(b, 1) and _join(a, b, "neighbours"):
+                queue.append(a)
+
+
+def _match_in_order(left: Sequence[Node], right: Sequence[Node], labels: Labels) -> None:
+    ones, others = free(left), free(right)
+    if not ones or not others:
+        return
+    keys = [[labels[node] for node in nodes] for nodes in (ones, others)]
+    for tag, low, high, after, _ in opcodes(*keys):
+        if tag == "equal":
+            for at in range(high - low):
+                _join(ones[low + at], others[after + at], "order")

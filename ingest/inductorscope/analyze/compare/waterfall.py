@@ -1,0 +1,89 @@
+"""From the step of one run to the step of another, in parts that sum exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Literal
+
+from inductorscope.analyze.compare.kernels import Group
+
+Part = Literal[
+    "launches", "speed", "regrouped", "gone", "new", "untimed", "other work", "overlap", "idle",
+]  # fmt: skip
+PARTS: dict[Part, str] = {
+    "launches": "more or fewer launches of the same kernels",
+    "speed": "kernels with the same work, faster or slower",
+    "regrouped": "kernels that were split, merged or regrouped",
+    "gone": "kernels without a counterpart, gone",
+    "new": "kernels without a counterpart, new",
+    "untimed": "kernels that only one of the profiles times",
+    "other work": "work outside of compiled graphs",
+    "overlap": "work at the same time, on several streams or threads",
+    "idle": "idle",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """What a step consists of, in µs. Kernels, other work and idle time sum to it, less overlap."""
+
+    step_us: float
+    kernels_us: float
+    other_us: float = 0.0
+    overlap_us: float = 0.0
+    """What is counted twice because it ran at the same time: not positive."""
+    idle_us: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A part of the difference, in µs per step: what B takes more than A."""
+
+    part: Part
+    title: str
+    more_us: float
+    groups: int
+    """Number of groups of kernels in it; 0 for what is no kernel."""
+
+
+def group_parts(group: Group) -> dict[Part, float]:
+    """A group's part of the difference; the values sum to its time in B less that in A."""
+    before = fsum(call.time_us or 0.0 for call in group.left)
+    after = fsum(call.time_us or 0.0 for call in group.right)
+    timed = [any(call.time_us is not None for call in calls) for calls in (group.left, group.right)]
+    if not any(timed):
+        return {}
+    if group.change in ("gone", "new"):
+        return {group.change: after - before}
+    if not all(timed):
+        return {"untimed": after - before}
+    if group.change in ("split", "merged", "regrouped"):
+        return {"regrouped": after - before}
+    launches = [fsum(call.launches or 0.0 for call in calls) for calls in (group.left, group.right)]
+    if not all(launches):
+        return {"speed": after - before}
+    more = (launches[1] - launches[0]) * before / launches[0]
+    return {"launches": more, "speed": after - before - more}
+
+
+def waterfall(groups: Sequence[Group], before: StepTime, after: StepTime) -> list[Bar]:
+    """The bars from A's step to B's; they sum to its difference."""
+    sums: dict[Part, list[float]] = {part: [] for part in PARTS}
+    for group in groups:
+        for part, us in group_parts(group).items():
+            if us:
+                sums[part].append(us)
+    counts = {part: len(values) for part, values in sums.items()}
+    known = fsum(us for part in sums.values() for us in part)
+    # Kernels whose calls no longer are in the code: what groups do not have of kernels' time.
+    rest = after.kernels_us - before.kernels_us - known
+    sums["other work"].append(after.other_us - before.other_us + rest)
+    sums["overlap"].append(after.overlap_us - before.overlap_us)
+    sums["idle"].append(after.idle_us - before.idle_us)
+    return [
+        Bar(part, PARTS[part], fsum(values), counts[part])
+        for part, values in sums.items()
+        if any(values)
+    ]

@@ -1,0 +1,1 @@
+"""What two runs do differently."""

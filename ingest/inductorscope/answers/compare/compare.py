@@ -1,0 +1,196 @@
+"""Two runs compared: what went in, what a step costs, and what compiling made of it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from math import fsum
+from typing import Literal
+
+from cachetools import LRUCache, cached
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compare.graphs import Graph, match_graphs
+from inductorscope.analyze.compare.kernels import Call, Group, match_calls
+from inductorscope.analyze.compare.nodes import PLACEHOLDER, free
+from inductorscope.analyze.compare.waterfall import group_parts, waterfall
+from inductorscope.answers.compare.compiling import compiling_rows
+from inductorscope.answers.compare.inputs import input_rows, source_rows
+from inductorscope.answers.compare.markdown import as_markdown
+from inductorscope.answers.compare.page import (
+    ComparedRun,
+    ComparePage,
+    GraphPair,
+    GroupRow,
+    KernelCalls,
+    NodeRow,
+)
+from inductorscope.answers.compare.said import said
+from inductorscope.answers.compare.sides import Side, load_sides
+from inductorscope.answers.compare.step import steps
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.memory.memory import graph_plan
+from inductorscope.answers.parts import graph_of, run_of
+from inductorscope.store.tables.models import Graph as GraphRow
+from inductorscope.store.tables.models import Links, Run
+
+MOST = 500
+"""Most kernels and nodes of a page."""
+KEPT = 16
+"""Comparisons that are kept, because people reload and share them."""
+
+
+def compare_page(session: Session, run: str, other: str) -> ComparePage:
+    """Compares two runs; raises NotHere if one is unknown."""
+    return _compare(session, run_of(session, run), run_of(session, other))
+
+
+def _stored(session: Session, run: Run) -> Hashable:
+    """What of a run can still change: it is being read, and its links are renewed."""
+    links = select(Links.engine, func.count()).join(GraphRow).where(GraphRow.run_id == run.id)
+    counts = session.execute(links.group_by(Links.engine).order_by(Links.engine))
+    return run.id, run.state, run.read_at, *(tuple(row) for row in counts)
+
+
+@cached(LRUCache(KEPT), key=lambda session, *runs: tuple(_stored(session, run) for run in runs))
+def _compare(session: Session, before: Run, after: Run) -> ComparePage:
+    run, other = before.id, after.id
+    left, right = Side(run), Side(other)
+    if run != other:
+        left, right = load_sides(session, run, other)
+    match_graphs(left.graphs, right.graphs)
+    groups = match_calls(left.calls, right.calls)
+    step = steps(session, before, after)
+    rows = _group_rows(groups)
+    nodes = _node_rows("a", left.graphs) + _node_rows("b", right.graphs)
+    page = ComparePage(
+        a=_compared(before),
+        b=_compared(after),
+        same=run == other,
+        said=[],
+        inputs=input_rows(session, before, after),
+        sources=source_rows(left, right),
+        step=step,
+        verdict="cannot tell",
+        bars=waterfall(groups, step.a, step.b),
+        groups=[row for row in rows if row.change != "same code" or row.more_us][:MOST],
+        group_count=len(rows),
+        changed=sum(row.change != "same code" for row in rows),
+        graphs=_graph_pairs(session, left, right),
+        nodes=nodes[:MOST],
+        node_count=len(nodes),
+        compiling=compiling_rows(session, run, other),
+        markdown="",
+    )
+    page = replace(page, said=said(page))
+    return replace(page, markdown=as_markdown(page))
+
+
+def _compared(run: Run) -> ComparedRun:
+    return ComparedRun(
+        run.id, run.name, run.torch_version, run.device_name or run.device_kind, run.compiled_ms,
+        run.kernel_count, run.graph_count,
+    )  # fmt: skip
+
+
+def _group_rows(groups: Sequence[Group]) -> list[GroupRow]:
+    """Groups of the same kernels together, what changes most first."""
+    together: dict[Hashable, list[Group]] = defaultdict(list)
+    for group in groups:
+        kernels = [
+            frozenset((call.graph.slug, call.kernel) for call in calls)
+            for calls in (group.left, group.right)
+        ]
+        together[(*kernels, group.change, group.known, group.moved)].append(group)
+    rows = [_group_row(alike) for alike in together.values()]
+    return sorted(rows, key=lambda row: (-abs(row.more_us or 0.0), row.change == "same code"))
+
+
+def _group_row(groups: list[Group]) -> GroupRow:
+    one = groups[0]
+    left = [call for group in groups for call in group.left]
+    right = [call for group in groups for call in group.right]
+    parts: dict[str, list[float]] = defaultdict(list)
+    for group in groups:
+        for part, us in group_parts(group).items():
+            parts[part].append(us)
+    sums = {part: fsum(values) for part, values in parts.items()}
+    return GroupRow(
+        a=_kernels(left), b=_kernels(right), change=one.change, known=one.known, moved=one.moved,
+        nodes=len({node for call in left or right for node in call.nodes}), a_us=_time(left),
+        b_us=_time(right), more_us=fsum(sums.values()) if sums else None, parts=sums,
+    )  # fmt: skip
+
+
+def _kernels(calls: Iterable[Call]) -> list[KernelCalls]:
+    by_name: dict[tuple[str, str], list[Call]] = defaultdict(list)
+    for call in calls:
+        by_name[call.graph.slug, call.kernel].append(call)
+    return [
+        KernelCalls(
+            graph, kernel, alike[0].handle, alike[0].kind, alike[0].category, len(alike),
+            _sum(call.launches for call in alike), _time(alike),
+        )
+        for (graph, kernel), alike in by_name.items()
+    ]  # fmt: skip
+
+
+def _time(calls: Iterable[Call]) -> float | None:
+    return _sum(call.time_us for call in calls)
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fsum(known) if known else None
+
+
+def _graph_pairs(session: Session, left: Side, right: Side) -> list[GraphPair]:
+    pairs: list[tuple[Graph | None, Graph | None]] = [
+        (graph, graph.partner) for graph in left.graphs
+    ]
+    pairs += [(None, graph) for graph in right.graphs if graph.partner is None]
+    kernels = [
+        Counter(graph for graph, _ in {(call.graph, call.kernel) for call in side.calls})
+        for side in (left, right)
+    ]
+    homes = {node: graph for graph in right.graphs for node in graph.nodes}
+    rows = []
+    for a, b in pairs:
+        ours, theirs = a.nodes if a else [], b.nodes if b else []
+        there = [homes[node.partner] for node in ours if node.partner]
+        rows.append(
+            GraphPair(
+                a=a.slug if a else None,
+                b=b.slug if b else None,
+                same_nodes=sum(home is b for home in there),
+                gone_nodes=len(free(ours)),
+                new_nodes=len(free(theirs)),
+                elsewhere=sum(home is not b for home in there),
+                a_kernels=kernels[0][a] if a else 0,
+                b_kernels=kernels[1][b] if b else 0,
+                a_peak=_peak(session, left.run, a),
+                b_peak=_peak(session, right.run, b),
+            )
+        )
+    return rows
+
+
+def _peak(session: Session, run: str, graph: Graph | None) -> int | None:
+    """Bytes that its wrapper allocates at most; None if the plan is unknown."""
+    try:
+        plan = graph and graph_plan(session, graph_of(session, run, graph.slug))
+    except NotAnalysed:
+        return None
+    return plan.peak if plan and plan.last_line else None
+
+
+def _node_rows(side: Literal["a", "b"], graphs: Sequence[Graph]) -> list[NodeRow]:
+    return [
+        NodeRow(side, graph.slug, node.name, node.target, node.type,
+                *((node.place[0], abs(node.place[1])) if node.place else (None, None)))
+        for graph in graphs
+        for node in free(graph.nodes)
+        if node.target not in (PLACEHOLDER, "output")
+    ]  # fmt: skip

@@ -1,0 +1,88 @@
+"""What compiling did differently in two runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.compile.words import change_in_words, total_seconds, work
+from inductorscope.formats.vocabulary import WORK_BY_ID
+from inductorscope.store.runs.compile_story import load_story
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRow:
+    """Compile time of one kind of work, in µs over all compiles."""
+
+    kind: str
+    name: str
+    a_us: float
+    b_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """Something that happened a different number of times: a graph break, a recompile, …"""
+
+    kind: str
+    what: str
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompilingRows:
+    """Compiling compared; without a log of both runs it is empty."""
+
+    known: bool
+    a_seconds: float | None
+    b_seconds: float | None
+    phases: list[PhaseRow]
+    """Where most differs first; they sum to the work of all compiles."""
+    events: list[EventRow]
+
+
+def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
+    one, other = load_story(session, a), load_story(session, b)
+    if one is None or other is None:
+        return CompilingRows(False, None, None, [], [])
+    before, after = work(one), work(other)
+    phases = [
+        PhaseRow(kind, WORK_BY_ID[kind].title, before.get(kind, 0.0), after.get(kind, 0.0))
+        for kind in {**before, **after}
+    ]
+    phases.sort(key=lambda row: -abs(row.b_us - row.a_us))
+    counts, others = _events(one), _events(other)
+    events = [
+        EventRow(*key, counts[key], others[key])
+        for key in {**counts, **others}
+        if counts[key] != others[key]
+    ]
+    return CompilingRows(True, total_seconds(one), total_seconds(other), phases, events)
+
+
+def _events(story: Story) -> Counter[tuple[str, str]]:
+    """Kind and description → how often. Lines are left out, because edits move them."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for place in break_places(story):
+        where = f" in `{place.function}`" if place.function else ""
+        counts["graph break", f"{place.short}{where}: {place.title}"] += place.count
+    for history in histories(story):
+        why = "; ".join(change_in_words(change) for change in history.changes)
+        counts["recompile", f"`{history.function}`{f': {why}' if why else ''}"] += (
+            history.recompiles
+        )
+    for compile_ in story.compiles:
+        counts["compile", compile_.outcome] += 1
+        if compile_.cudagraph_skip:
+            counts["CUDA graphs skipped", compile_.cudagraph_skip] += 1
+        if compile_.guards:
+            counts["guards", "in all compiles"] += compile_.guards
+    for event in story.caches:
+        counts["cache", f"{event.cache}: {event.outcome}"] += 1
+    return counts

@@ -1,0 +1,106 @@
+"""What went into two runs and differs: versions, machine, settings, and the user's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.difference import Difference, difference
+from inductorscope.answers.compare.sides import Side
+from inductorscope.formats.code.runnable import read_settings
+from inductorscope.formats.vocabulary import FX_RUNNABLE
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact, Run
+
+OF_EACH_RUN = {
+    "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_COMPILE_DEBUG_DIR", "TORCH_TRACE",
+}  # fmt: skip
+"""Variables whose values differ between any two runs."""
+LARGEST = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """A setting that differs; None where a run does not have it, or does not say."""
+
+    kind: str
+    """`versions`, `machine`, `options`, `configuration` or `environment`."""
+    name: str
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A file of the user that differs, or that only one run has."""
+
+    path: str
+    a: int | None
+    """Artifact of the file in the run."""
+    b: int | None
+    difference: Difference | None
+
+
+def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
+    before, after = _inputs(session, a), _inputs(session, b)
+    return [
+        InputRow(kind, name, before[kind].get(name), after[kind].get(name))
+        for kind in before
+        for name in sorted({**before[kind], **after[kind]})
+        # A run that says nothing of its kind of settings is not known to differ.
+        if before[kind] and after[kind] and before[kind].get(name) != after[kind].get(name)
+    ]
+
+
+def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
+    settings = _runnable(session, run.id)
+    facts = run.environment
+    versions = {"torch": run.torch_version, "torch's commit": run.torch_git,
+                "Python": facts.get("python_version"), **settings["versions"]}  # fmt: skip
+    machine = {"device": run.device_kind, "device's name": run.device_name,
+               "CPU": facts.get("cpu_name"), "threads": facts.get("threads")}  # fmt: skip
+    environment = settings["environment"] | _flat(facts.get("env"))
+    return {
+        "versions": _flat(versions),
+        "machine": _flat(machine),
+        "options": _flat(facts.get("options")),
+        "configuration": settings["configuration"] | _flat(facts.get("config")),
+        "environment": {k: v for k, v in environment.items() if k not in OF_EACH_RUN},
+    }
+
+
+def _runnable(session: Session, run: str) -> dict[str, dict[str, str]]:
+    query = select(Artifact.digest).where(
+        Artifact.run_id == run, Artifact.role == FX_RUNNABLE, Artifact.size < LARGEST
+    )
+    digest = session.scalar(query.order_by(Artifact.id).limit(1))
+    text = b"" if digest is None else read_blob(session, digest) or b""
+    return read_settings(text.decode("utf-8", "replace"))
+
+
+def _flat(values: object, prefix: str = "") -> dict[str, str]:
+    if not isinstance(values, Mapping):
+        return {}
+    flat: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        elif value is not None:
+            flat[f"{prefix}{name}"] = str(value)
+    return flat
+
+
+def source_rows(one: Side, other: Side) -> list[SourceRow]:
+    rows = []
+    for path, source in other.sources.items():
+        was = one.sources.get(other.files.get(path, ""))
+        if was is None:
+            rows.append(SourceRow(path, None, source.artifact, None))
+        elif was.lines != source.lines:
+            changed = difference(was.lines, source.lines)
+            rows.append(SourceRow(path, was.artifact, source.artifact, changed))
+    gone = one.sources.keys() - other.files.values()
+    return rows + [SourceRow(path, one.sources[path].artifact, None, None) for path in sorted(gone)]

@@ -1,0 +1,133 @@
+"""The page that compares two runs, and its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from inductorscope.analyze.compare.kernels import Change, Known
+from inductorscope.analyze.compare.waterfall import Bar
+from inductorscope.analyze.verdicts import Level
+from inductorscope.answers.compare.compiling import CompilingRows
+from inductorscope.answers.compare.inputs import InputRow, SourceRow
+from inductorscope.answers.compare.step import Step
+
+Verdict = Literal["slower", "faster", "the same", "cannot tell"]
+"""Whether a difference of times is real. Processes of one program differ more than the steps of one
+process, so two uploads cannot tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence, and the part of the page with its evidence."""
+
+    level: Level
+    label: str
+    text: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One of the two runs."""
+
+    id: str
+    name: str
+    torch_version: str | None
+    device: str | None
+    compiled_ms: float | None
+    kernels: int
+    graphs: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCalls:
+    """A kernel's calls in a group."""
+
+    graph: str
+    kernel: str
+    handle: int
+    kind: str
+    category: str
+    calls: int
+    launches: float | None
+    time_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Kernels of both runs that do the same work between them, per step."""
+
+    a: list[KernelCalls]
+    b: list[KernelCalls]
+    change: Change
+    known: Known
+    moved: bool
+    nodes: int
+    """Number of FX nodes of A that it computes."""
+    a_us: float | None
+    b_us: float | None
+    more_us: float | None
+    parts: dict[str, float]
+    """Of `more_us`, by part of the waterfall."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPair:
+    """Two graphs that are the same, or a graph that only one run has."""
+
+    a: str | None
+    b: str | None
+    same_nodes: int
+    gone_nodes: int
+    """Nodes of A that B has in no graph."""
+    new_nodes: int
+    elsewhere: int
+    """Nodes of A that B has in another graph."""
+    a_kernels: int
+    b_kernels: int
+    a_peak: int | None
+    b_peak: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """An FX node that only one run has."""
+
+    side: Literal["a", "b"]
+    graph: str
+    name: str
+    target: str
+    type: str
+    path: str | None
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """Two runs `/compare/{run}/{other}`; `a` is the first, `b` the second."""
+
+    a: ComparedRun
+    b: ComparedRun
+    same: bool
+    """Whether nothing differs."""
+    said: list[Said]
+    """What differs, in sentences, the most important first."""
+    inputs: list[InputRow]
+    sources: list[SourceRow]
+    step: Step
+    verdict: Verdict
+    bars: list[Bar]
+    """From A's step to B's; they sum to the difference."""
+    groups: list[GroupRow]
+    """Those that differ in code or time, the largest difference first."""
+    group_count: int
+    """Number of all groups."""
+    changed: int
+    """Number of those that differ in code."""
+    graphs: list[GraphPair]
+    nodes: list[NodeRow]
+    node_count: int
+    compiling: CompilingRows
+    markdown: str
+    """The same as Markdown, for a pull request."""

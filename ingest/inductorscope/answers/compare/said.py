@@ -1,0 +1,130 @@
+"""The difference of two runs in sentences, what went in first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from inductorscope.analyze.verdicts import Level
+from inductorscope.answers.compare.page import ComparePage, Said
+from inductorscope.units import (
+    microseconds,
+    percent,
+    plural,
+    seconds,
+    signed_microseconds,
+    size_in_bytes,
+)
+
+CANNOT_TELL = (
+    "Each run is one process, and processes of one program differ too, so this cannot tell whether "
+    "the difference is real."
+)
+SMALL = 0.02
+"""A part of the difference that is a smaller share of A's step is not mentioned."""
+SHOWN = 3
+
+
+def said(page: ComparePage) -> list[Said]:
+    """The sentences; only one if nothing differs."""
+    if page.same:
+        return [Said("good", "the same", "This is one run: nothing differs.", "")]
+    found = [*_inputs(page), *_time(page), *_structure(page), *_compiling(page), *_memory(page)]
+    if not found:
+        found = [Said("good", "the same", "Nothing differs.", "")]
+    return found
+
+
+def _inputs(page: ComparePage) -> Iterator[Said]:
+    if page.inputs:
+        first = [f"{row.name} ({_short(row.a)} → {_short(row.b)})" for row in page.inputs[:SHOWN]]
+        yield Said("note", "inputs differ", f"{_list(first, len(page.inputs))}.", "inputs")
+    if page.sources:
+        names = [row.path.rpartition("/")[2] for row in page.sources[:SHOWN]]
+        yield Said("note", "source differs", f"{_list(names, len(page.sources))}.", "sources")
+
+
+def _time(page: ComparePage) -> Iterator[Said]:
+    step = page.step
+    if not step.measured:
+        return
+    more = step.more_us
+    if not more:
+        return
+    sign = "longer" if more > 0 else "shorter"
+    share = f" ({percent(abs(more) / step.a.step_us)})" if step.a.step_us else ""
+    yield Said(
+        "note", "cannot tell",
+        f"A step of B is {microseconds(abs(more))}{share} {sign}: "
+        f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}. {CANNOT_TELL}",
+        "time",
+    )  # fmt: skip
+    bars = sorted(page.bars, key=lambda bar: -abs(bar.more_us))
+    shown = [bar for bar in bars if abs(bar.more_us) > SMALL * step.a.step_us][:SHOWN]
+    if shown:
+        parts = [f"{signed_microseconds(bar.more_us)} {bar.title}" for bar in shown]
+        yield Said("fact", "where", f"{'; '.join(parts)}.", "time")
+
+
+def _structure(page: ComparePage) -> Iterator[Said]:
+    for row in page.compiling.events:
+        if row.kind in ("graph break", "recompile", "CUDA graphs skipped"):
+            level: Level = "warn" if row.b > row.a else "good"
+            yield Said(level, row.kind, f"{row.what}: {row.a} in A, {row.b} in B.", "compiling")
+    if page.node_count:
+        gone = Counter(row.target for row in page.nodes if row.side == "a")
+        new = Counter(row.target for row in page.nodes if row.side == "b")
+        parts = [
+            f"{plural(counts.total(), 'node')} only in {side} ({_targets(counts)})"
+            for side, counts in (("A", gone), ("B", new))
+            if counts
+        ]
+        yield Said("fact", "graphs differ", f"{' and '.join(parts)}.", "graphs")
+    changes = Counter(row.change for row in page.groups if row.change != "same code")
+    if page.changed:
+        parts = [f"{count} {change}" for change, count in changes.most_common()]
+        text = f"Of {plural(page.group_count, 'group')} of kernels: "
+        yield Said("fact", "kernels differ", f"{text}{', '.join(parts)}.", "kernels")
+
+
+def _compiling(page: ComparePage) -> Iterator[Said]:
+    a, b = page.compiling.a_seconds, page.compiling.b_seconds
+    if a and b and abs(b - a) > SMALL * a:
+        row = page.compiling.phases[0] if page.compiling.phases else None
+        most = (
+            f", most of it {row.name} ({signed_microseconds(row.b_us - row.a_us)})" if row else ""
+        )
+        yield Said(
+            "fact", "compile time", f"{seconds(a)} in A, {seconds(b)} in B{most}.", "compiling"
+        )
+
+
+def _memory(page: ComparePage) -> Iterator[Said]:
+    peaks = [max(peak) for peak in zip(*_peaks(page), strict=True)] if _peaks(page) else []
+    if peaks and peaks[0] != peaks[1]:
+        text = f"{size_in_bytes(peaks[0])} at the peak in A, {size_in_bytes(peaks[1])} in B."
+        yield Said("fact", "memory", f"The wrappers allocate {text}", "graphs")
+
+
+def _peaks(page: ComparePage) -> list[tuple[int, int]]:
+    return [
+        (row.a_peak or 0, row.b_peak or 0)
+        for row in page.graphs
+        if row.a_peak is not None or row.b_peak is not None
+    ]
+
+
+def _targets(counts: Counter[str]) -> str:
+    first = [
+        f"{count} `{name.removeprefix('torch.ops.')}`" for name, count in counts.most_common(SHOWN)
+    ]
+    return _list(first, len(counts))
+
+
+def _list(first: Sequence[str], count: int) -> str:
+    more = f" and {count - len(first)} more" if count > len(first) else ""
+    return ", ".join(first) + more
+
+
+def _short(value: str | None) -> str:
+    return "not set" if value is None else value if len(value) <= 60 else f"{value[:57]}…"

@@ -1,0 +1,207 @@
+"""The graphs, nodes and kernel calls of two runs, ready to be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compare.graphs import Graph
+from inductorscope.analyze.compare.kernels import Call
+from inductorscope.analyze.compare.lines import Place, moved_lines, same_files
+from inductorscope.analyze.compare.nodes import PLACEHOLDER, Node
+from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.formats.code.kernel_facts import find_body
+from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
+from inductorscope.formats.vocabulary import (
+    BACKWARD,
+    CODE,
+    EXTERN,
+    NATIVE_TEMPLATE,
+    SOURCE,
+    TRITON_TEMPLATE,
+)
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.tables.models import Artifact, Kernel, KernelCall
+from inductorscope.store.tables.models import Graph as GraphRow
+from inductorscope.store.tables.times import CallTime
+
+SITE = re.compile(r".*/(?:site|dist)-packages/")
+CASTS = ("convert_element_type", "_to_copy")
+WITH_OPERANDS = (EXTERN, TRITON_TEMPLATE, NATIVE_TEMPLATE)
+LARGEST = 4 * 1024 * 1024
+"""Bytes of the longest source that is compared line by line."""
+
+
+@dataclass(slots=True)
+class Source:
+    """A file of the user."""
+
+    artifact: int
+    digest: str
+    lines: list[str]
+
+
+@dataclass(slots=True)
+class Side:
+    """One of the two runs."""
+
+    run: str
+    graphs: list[Graph] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    """Path of a source → its path in the left run."""
+
+
+def load_sides(session: Session, left: str, right: str) -> tuple[Side, Side]:
+    """Both runs; places of the right run's nodes are in the left run's lines."""
+    sides = Side(left), Side(right)
+    for side in sides:
+        side.sources = _sources(session, side.run)
+    one, other = sides
+    other.files = same_files(
+        *({path: of.digest for path, of in side.sources.items()} for side in sides)
+    )
+    lines = {
+        path: moved_lines(one.sources[was].lines, other.sources[path].lines)
+        for path, was in other.files.items()
+    }
+    shared = {was: set(lines[path].values()) for path, was in other.files.items()}
+
+    def before(path: str, line: int) -> tuple[Place, bool]:
+        return (_short(path), line), line in shared.get(path, ())
+
+    def after(path: str, line: int) -> tuple[Place, bool]:
+        if path not in lines:
+            return (_short(path), line), False
+        was = lines[path].get(line)
+        return (_short(other.files[path]), was or -line), was is not None
+
+    _load(session, one, before)
+    _load(session, other, after)
+    return one, other
+
+
+def _short(path: str) -> str:
+    """Libraries lie elsewhere on each machine."""
+    return SITE.sub("", path)
+
+
+def _sources(session: Session, run: str) -> dict[str, Source]:
+    """The user's files; a real one is preferred to one rebuilt from comments."""
+    query = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.size).where(
+        Artifact.run_id == run, Artifact.role == SOURCE
+    )
+    sources: dict[str, Source] = {}
+    for path, artifact, digest, size in session.execute(
+        query.order_by(Artifact.derived, Artifact.id)
+    ):
+        if path not in sources and size <= LARGEST:
+            text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
+            sources[path] = Source(artifact, digest, text.split("\n"))
+    return sources
+
+
+def _load(session: Session, side: Side, place: Callable[[str, int], tuple[Place, bool]]) -> None:
+    query = select(GraphRow).where(GraphRow.run_id == side.run).order_by(GraphRow.position)
+    for row in session.scalars(query):
+        graph = Graph(row.slug, row.direction == BACKWARD)
+        nodes = _nodes(session, row.id, place)
+        graph.nodes = list(nodes.values())
+        side.graphs.append(graph)
+        side.calls += _calls(session, row.id, graph, nodes)
+
+
+def _nodes(
+    session: Session, graph: int, place: Callable[[str, int], tuple[Place, bool]]
+) -> dict[str, Node]:
+    typed, placed = cache(_type), cache(place)
+    nodes: dict[str, Node] = {}
+    values: dict[str, Node] = {}
+    """Name → the node that computes its value. Casts come and go with the data types of a run, so
+    they have no users: theirs use what is cast."""
+    for stored in fx_nodes(session, graph):
+        at: tuple[Place | None, bool] = (None, False)
+        if stored.stack_file and stored.stack_line:
+            at = placed(stored.stack_file, stored.stack_line)
+        target = PLACEHOLDER if stored.target == stored.name else stored.target
+        node = Node(stored.name, target, typed(stored.annotation or ""), *at)
+        node.inputs = [values[name] for name in stored.inputs if name in values]
+        for source in set(node.inputs):
+            source.users.append(node)
+        nodes[stored.name] = node
+        cast = short_name(target) in CASTS and node.inputs
+        values[stored.name] = node.inputs[0] if cast else node
+    return nodes
+
+
+def _type(annotation: str) -> str:
+    """Data type and shape, without strides and the device."""
+    dtype, shape = parse_annotation(annotation)
+    return annotation if shape is None else f"{dtype}[{', '.join(shape)}]"
+
+
+def _calls(session: Session, graph_id: int, graph: Graph, nodes: dict[str, Node]) -> list[Call]:
+    texts = call_texts(session, graph_id)
+    lines = _code(session, graph_id)
+    query = (
+        select(Kernel, KernelCall.handle, KernelCall.number, CallTime.time_us)
+        .join(KernelCall, KernelCall.kernel_id == Kernel.id)
+        .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
+        .where(Kernel.graph_id == graph_id)
+        .order_by(KernelCall.line, KernelCall.id)
+    )
+    digests: dict[str, str] = {}
+    calls = []
+    for kernel, handle, number, own_us in session.execute(query):
+        if kernel.name not in digests:
+            digests[kernel.name] = _digest(lines, kernel)
+        us, launches = kernel.time_us, kernel.time_calls
+        shared = None if us is None else us / kernel.call_count
+        computed = [nodes[name] for name in dict.fromkeys(texts[number][1]) if name in nodes]
+        calls.append(
+            Call(
+                graph, kernel.name, handle, kernel.kind, kernel.category, digests[kernel.name],
+                computed,
+                shared if own_us is None else own_us,
+                None if launches is None else launches / kernel.call_count,
+            )
+        )  # fmt: skip
+    _drop_operands(calls)
+    return calls
+
+
+def _drop_operands(calls: list[Call]) -> None:
+    """Comments on calls of libraries and templates also name nodes that compute their operands."""
+    fused = {node for call in calls if call.category not in WITH_OPERANDS for node in call.nodes}
+    for call in calls:
+        if call.category in WITH_OPERANDS:
+            call.nodes = [node for node in call.nodes if node not in fused] or call.nodes
+
+
+def _code(session: Session, graph_id: int) -> list[str]:
+    digest = graph_texts(session, graph_id).digests.get(CODE)
+    return (
+        (read_blob(session, digest) or b"").decode("utf-8", "replace").split("\n") if digest else []
+    )
+
+
+def _digest(lines: list[str], kernel: Kernel) -> str:
+    """Of the code without names and comments; the name of a kernel whose code is not there."""
+    if kernel.first_line is None or kernel.last_line is None or kernel.last_line > len(lines):
+        return kernel.name
+    body = find_body(lines, kernel.first_line - 1, kernel.last_line - 1)
+    code = (
+        line.partition("#" if kernel.kind != "cpp" else "//")[0].strip()
+        for line in lines[body.first : body.last + 1]
+    )
+    return sha256(
+        "\n".join(line for line in code if line).replace(kernel.name, "").encode()
+    ).hexdigest()

@@ -1,0 +1,40 @@
+"""`inductorscope diff`: what two runs do differently, as Markdown or JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import Data, app, load_settings
+
+
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(help="The first run's id, or its first characters.")],
+    b: Annotated[str, typer.Argument(help="The second run's.")],
+    data: Data = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print what the page shows as JSON.")
+    ] = False,
+) -> None:
+    """Print what differs between two runs: inputs, time, kernels, compiling."""
+    from inductorscope.answers.compare.compare import compare_page
+    from inductorscope.cli.one_run import one_run
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.migrate import migrate
+
+    settings = load_settings(data=data)
+    migrate(settings)
+    engine = make_engine(settings)
+    try:
+        with sessions(engine, read_only=True)() as session:
+            page = compare_page(session, one_run(session, a), one_run(session, b))
+    finally:
+        engine.dispose()
+    if json:
+        import msgspec
+
+        typer.echo(msgspec.json.format(msgspec.json.encode(page), indent=1).decode())
+    else:
+        typer.echo(page.markdown, nl=False)

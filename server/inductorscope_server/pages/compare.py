@@ -1,0 +1,40 @@
+"""Runs compared: two in full, more in a table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+from inductorscope import urls
+from inductorscope.answers.compare.compare import compare_page
+from inductorscope.answers.compare.page import ComparePage
+from inductorscope.answers.compare.table import RunsCompared, runs_compared
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.parts import Analysing, Reading, Shared
+
+Ids = Annotated[
+    list[Annotated[str, Query(pattern="^[0-9a-f]{16}$")]] | None,
+    Query(description="Ids of runs.", max_length=100),
+]
+
+
+async def load(analysis: Analysing, run: RunId, other: RunId) -> ComparePage:
+    """What went in, what a step costs, and what compiling made of it."""
+    return await analysis(compare_page, run, other)
+
+
+def load_several(session: Reading, run: Ids = None) -> RunsCompared:
+    """A table of figures with those that stand out, and further runs to choose from."""
+    return runs_compared(session, run or [])
+
+
+def show_several(
+    request: Request, parts: Shared, page: Annotated[RunsCompared, Depends(load_several)]
+) -> Response:
+    """Two runs have a page of their own."""
+    if len(page.runs) == 2:
+        return RedirectResponse(urls.compare(page.runs[0].id, page.runs[1].id), 302)
+    return parts.pages.render(request, "compare_several.html", page)
