@@ -1,5 +1,5 @@
 // CodeMirror draws 1000 pixels of lines out of sight, above and below together. The explorer has four
-// views side by side, and a selection moves all of them, so those lines cost about 20 ms of each selection.
+// views side by side and a selection scrolls all of them, so it draws fewer here.
 // Upstream: offer an option of `EditorView` for this margin, which is the constant `VP.Margin` today.
 import { readFile } from "node:fs/promises";
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 KEPT_FREE = 256 * MIB
 """Uploads and unpacking leave so much free."""

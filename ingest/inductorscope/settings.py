@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from inductorscope.formats.units import GIB
+from inductorscope.formats.sizes import GIB
 
 PREFIX = "INDUCTORSCOPE_"
 LARGEST_PORT = 65_535

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import httpx
 from inductorscope.cli.client import Client, ServerError
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 from tests.support.attacking import Attack, Health, peak_memory, percentile, web_process
 from tests.support.places import FIXTURES

@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 import pytest
 from inductorscope.cli.client import Client
-from inductorscope.formats.units import GIB, MIB
+from inductorscope.formats.sizes import GIB, MIB
 from inductorscope_server.web.parts import HEALTH_SECONDS
 
 from tests.support.attacking import bearer

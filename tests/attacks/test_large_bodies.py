@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.cli.client import Client
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 from tests.support.attacking import Health, bearer, peak_memory, web_process
 from tests.support.places import FIXTURES

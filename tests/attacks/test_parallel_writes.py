@@ -8,7 +8,7 @@ import threading
 
 import httpx
 import pytest
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 from tests.support.attacking import Health, an_upload, bearer, close, connect, head
 from tests.support.serving import Served

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 from tests.support.attacking import Health, a_large_file, close, connect, head, is_closed
 from tests.support.serving import Served

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.cli.client import Client, Pushed
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 from tests.support.serving import Served, serve
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from inductorscope.cli.client import Client
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 from tests.support.places import FIXTURES
 from tests.support.sending import variant

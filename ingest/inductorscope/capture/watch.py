@@ -21,6 +21,7 @@ import msgspec
 from inductorscope.capture import process_group
 from inductorscope.capture.inside.report import Message, Note, Partial
 from inductorscope.capture.inside.report import Progress as Progressed
+from inductorscope.formats.sizes import GIB
 from inductorscope.progress import Progress
 
 LogCallback = Callable[[str], None]
@@ -28,7 +29,6 @@ PartialCallback = Callable[[dict[str, Any]], None]
 
 LOOK_EVERY_S = 0.2
 _LAST_LINES = 12
-_GIB = 1024**3
 
 
 class CaptureFailed(Exception):
@@ -99,8 +99,8 @@ class Watch:
         used = process_group.resident_bytes(group)
         if used > self.limits.memory:
             raise CaptureFailed(
-                f"The {self.what} used {used / _GIB:.1f} GiB of memory, more than its limit of "
-                f"{self.limits.memory / _GIB:.1f} GiB, and was stopped "
+                f"The {self.what} used {used / GIB:.1f} GiB of memory, more than its limit of "
+                f"{self.limits.memory / GIB:.1f} GiB, and was stopped "
                 "(INDUCTORSCOPE_CAPTURE_BYTES)."
             )
 

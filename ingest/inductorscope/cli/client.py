@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from inductorscope.cli.run_name import name_of
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 CHUNK = 8 * MIB
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))

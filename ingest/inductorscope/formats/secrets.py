@@ -12,6 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from inductorscope.formats.sizes import MIB
+
 REMOVED = b"<secret removed>"
 
 OWN_SETTING = "setting of Inductorscope"
@@ -22,8 +24,8 @@ HUGGING_FACE, GITHUB, GITLAB = "Hugging Face token", "GitHub token", "GitLab tok
 AWS, GOOGLE, SLACK, MODEL_API = "AWS key", "Google key", "Slack token", "key of a model's API"
 PRIVATE_KEY = "private key"
 
-PIECE = 4 * 1024 * 1024
-LONGEST_HELD = 1024 * 1024
+PIECE = 4 * MIB
+LONGEST_HELD = MIB
 LONGEST_KEY = 32 * 1024
 
 Removed = Counter[str]

@@ -14,7 +14,7 @@ from typing import BinaryIO, Protocol
 
 import zstandard
 
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 
 READ = 64 * KIB
 ZSTD_READ = KIB

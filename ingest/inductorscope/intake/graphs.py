@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.formats.vocabulary import CODE, KERNEL_FILE, ROLES_OF_GRAPHS, WRAPPER_PART
 from inductorscope.intake.files import File
 from inductorscope.intake.names import stored_text

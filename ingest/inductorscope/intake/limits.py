@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, Settings
 
 RATIO_FLOOR = 64 * MIB

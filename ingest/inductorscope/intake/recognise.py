@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import OTHER, REFUSED, SOURCE, TRACE_LOG
 from inductorscope.intake.depyf import mark_depyf
 from inductorscope.intake.files import File

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from inductorscope.formats.log.torch_logs import looks_like_torch_logs
-from inductorscope.formats.units import KIB
+from inductorscope.formats.sizes import KIB
 from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.formats.vocabulary import (
     BENCHMARK_LOG,

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.intake.files import File
 
 MAX_MAPPING = 16 * MIB

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 
-from inductorscope.formats.units import KIB
+from inductorscope.formats.sizes import KIB
 from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown

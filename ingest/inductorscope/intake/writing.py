@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from inductorscope.disk import check_room
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, shown

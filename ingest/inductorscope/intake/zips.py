@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from typing import BinaryIO
 
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown
 from inductorscope.intake.writing import Target

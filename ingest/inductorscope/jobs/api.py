@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.capture.diagnosis.run import KINDS
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import Limits
 from inductorscope.jobs.errors import (
     CaptureRefusedError,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.recognise import Intake
@@ -16,7 +17,7 @@ from inductorscope.reading.texts import count_lines
 from inductorscope.store.contents.blobs import Content, TooLarge, content_of_bytes, content_of_file
 from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
 
-PIECE = 1024 * 1024
+PIECE = MIB
 HEAD = 8192
 GZIP = b"\x1f\x8b"
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from inductorscope.formats.sizes import MIB
+
 Found = TypeVar("Found")
 
-LARGEST_TEXT = 256 * 1024 * 1024
+LARGEST_TEXT = 256 * MIB
 
 
 class TooLong(ValueError):

@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from inductorscope.answers.limits import NotAnalysed, watching
-from inductorscope.formats.units import GIB
+from inductorscope.formats.sizes import GIB
 from inductorscope.processes.allocation import give_back, return_large_blocks
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.memory import limit_memory

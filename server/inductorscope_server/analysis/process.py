@@ -9,7 +9,7 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-from inductorscope.formats.units import GIB, MIB
+from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.processes.programs import program
 from inductorscope.settings import PREFIX, Settings

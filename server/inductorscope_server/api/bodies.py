@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
-from inductorscope.formats.units import KIB
+from inductorscope.formats.sizes import KIB
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
 
 from inductorscope_server.web.ids import Line, SafeInt, Whole

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header
 from fastapi.routing import APIRoute
 from inductorscope import urls
+from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.errors import (
     FileBusyError,
     OffsetError,
@@ -57,7 +58,7 @@ class Route(APIRoute):
 api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS], route_class=Route)
 files = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
 
-WRITE_BYTES = 1024 * 1024
+WRITE_BYTES = MIB
 """Bytes per write: more costs memory, fewer costs thread switches."""
 WRITE_SECONDS = 0.05
 """Longest delay before fewer bytes are written."""

@@ -17,13 +17,14 @@ from typing import Any
 
 import h11
 import uvicorn
+from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.sender import sender_at
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 MOST_CONNECTIONS = 512
 """Open connections. Browsers open up to six each, and close them after a moment of silence."""
-MOST_UNSENT_BYTES = 128 * 1024 * 1024
+MOST_UNSENT_BYTES = 128 * MIB
 """Bytes of answers that clients have yet to take, of all connections."""
 MOST_HEAD_BYTES = 16 * 1024
 """Bytes of a request's address and headers."""

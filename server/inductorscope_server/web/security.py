@@ -18,7 +18,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from inductorscope import urls
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.jobs.sender import SENDER, sender_at
 from inductorscope.store.logins import is_logged_in
 from sqlalchemy.exc import SQLAlchemyError

@@ -13,10 +13,11 @@ from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.log.kinds import name_of
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry
 
-LARGEST = 4 * 1024 * 1024
+LARGEST = 4 * MIB
 MOST_LINES = 60_000
 
 

@@ -24,13 +24,14 @@ from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.parts import RunName
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, SCHEDULE, name_of
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry
 
 MOST_RANKS = 256
 MOST_ITEMS = 20_000
 MOST_APART = 100
-LARGEST = 4 * 1024 * 1024
+LARGEST = 4 * MIB
 
 AREAS = {kind.name: kind.ranks for kind in BY_NAME.values() if kind.ranks}
 ORDER = (

@@ -15,13 +15,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact
 
-LARGEST = 32 * 1024 * 1024
+LARGEST = 32 * MIB
 """Largest size of a graph's texts that pages work on, in bytes; reading takes linear time."""
-KEPT = 8 * 1024 * 1024
+KEPT = 8 * MIB
 """Bytes of texts whose results are kept; a result takes three to five times as much."""
 ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 

@@ -15,13 +15,14 @@ from inductorscope.analyze.values.table import ValueTable, value_table
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.printed.intermediate_values import IntermediateValue
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact
 
 ROLE = INTERMEDIATE_VALUES
 ROWS = 100
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 32 * MIB
 """Longest part of a text that is read, in bytes; of a longer one only the beginning is read."""
 KEPT = MOST_BYTES // 4
 """Characters of texts whose tables are kept; the table of a longer text is kept alone."""

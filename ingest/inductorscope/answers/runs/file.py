@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
@@ -17,7 +18,7 @@ BEFORE = 40
 SHOWN = 400
 LONGEST_LINE = 2000
 """Longest part of a line that is shown, in characters."""
-MOST_BYTES = 16 * 1024 * 1024
+MOST_BYTES = 16 * MIB
 """Lines that take more than this together are not shown: such a file is one endless line."""
 
 

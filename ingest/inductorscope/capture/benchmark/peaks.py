@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 
 from inductorscope.formats.capture_facts import PeakFacts
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 SECONDS = 0.4
 """Seconds to spend on each figure."""

@@ -15,7 +15,7 @@ import msgspec
 import inductorscope
 from inductorscope.capture.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 LARGEST_FILE = 4 * MIB
 MOST_FILES = 500

@@ -13,8 +13,8 @@ import torch
 from inductorscope.capture.inside.logging_text import FILE
 from inductorscope.capture.inside.untyped import Untyped
 from inductorscope.formats.capture_facts import CaptureFacts, CudaGraphs, ScriptSteps
+from inductorscope.formats.sizes import KIB
 
-KIB = 1024
 _SKIPPED = re.compile(r"skipping cudagraphs due to (.{1,300})")
 
 

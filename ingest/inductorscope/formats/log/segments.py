@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from inductorscope.formats.log.repeats import Known, Repeats
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 
 _NO_RECORD = {b"", b"\t", b"\r", b"\n"}
 """Bytes that no record starts with."""

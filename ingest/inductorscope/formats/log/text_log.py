@@ -32,10 +32,11 @@ from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.segments import LIMITS
 from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
 from inductorscope.formats.log.trace_log import Log, Piece
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import DamagedError, Readable
 
 MOST_FRAMES = 200
-BLOCK = 1024 * 1024
+BLOCK = MIB
 
 Process = tuple[int | None, int]
 """Rank and process id."""

@@ -35,7 +35,7 @@ from inductorscope.formats.log.segments import (
     without_empty_lines,
 )
 from inductorscope.formats.secrets import scrub
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import Readable, open_plain
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import Readable
 
 CHUNK = 512 * 1024

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from inductorscope.formats.sizes import GIB
 from inductorscope.formats.trace.column_reader import ColumnReader
 from inductorscope.formats.trace.event_columns import (
     DEVICE_KINDS,
@@ -30,7 +31,6 @@ from inductorscope.formats.unpacking import Readable, open_plain
 
 __all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "read_chrome_trace"]
 
-GIB = 1024**3
 MAX_BYTES = 16 * GIB
 """The default bound on the unpacked bytes read of a trace."""
 DEVICES_SIZE = 256 * 1024

@@ -21,7 +21,7 @@ from dbos import DBOS
 from sqlalchemy.exc import DBAPIError
 
 from inductorscope.disk import Disk, is_full
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log

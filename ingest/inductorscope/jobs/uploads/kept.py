@@ -16,7 +16,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from inductorscope.disk import TO_DO, Disk
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import size_text
 from inductorscope.jobs.errors import StorageError, TooManyUploadsError
 from inductorscope.jobs.queue.transitions import now

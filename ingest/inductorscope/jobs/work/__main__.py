@@ -16,6 +16,7 @@ import traceback
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from inductorscope.disk import is_full
+from inductorscope.formats.sizes import GIB
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
@@ -92,7 +93,7 @@ def _discard(task: Task) -> None:
 
 
 def _memory_sentence(settings: Settings) -> str:
-    limit = settings.capture_bytes / 1024**3
+    limit = settings.capture_bytes / GIB
     return (
         f"This needed more memory than its limit of {limit:g} GiB. "
         f"Do less at a time, or raise {PREFIX}CAPTURE_BYTES."

@@ -19,7 +19,7 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 
-from inductorscope.formats.units import GIB
+from inductorscope.formats.sizes import GIB
 from inductorscope.processes.memory import limit_memory
 from inductorscope.reading.graphs.content import GraphContent, Outcome, Task
 from inductorscope.reading.graphs.task_texts import read_task

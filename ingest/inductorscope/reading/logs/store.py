@@ -12,10 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from inductorscope.formats.log.trace_log import Piece
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.blobs import LEVEL_LARGE, Content, check_size
 from inductorscope.store.contents.frames import FRAME, FrameWriter
 
-HASHED_AT_ONCE = 1024 * 1024
+HASHED_AT_ONCE = MIB
 
 
 class LogStore:

@@ -18,6 +18,7 @@ from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log, LogRecord, Piece, read_trace_log
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
 from inductorscope.intake.files import File
@@ -36,10 +37,10 @@ from inductorscope.store.runs.draft import ArtifactDraft, LogEntryDraft
 
 MOST_ENTRIES = 20_000
 """Records of one kind in one log that get a row; the log itself holds the rest."""
-HELD = 4 * 1024 * 1024
+HELD = 4 * MIB
 """Bytes of payloads that are gathered for one batch."""
 HELD_RECORDS = 5000
-MOST_PACKED = 16 * 1024 * 1024
+MOST_PACKED = 16 * MIB
 """Bytes of packed payloads that wait to be written."""
 MOST_RECORDS = 20_000
 """Records that do."""

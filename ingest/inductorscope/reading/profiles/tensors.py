@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inductorscope.formats.printed.intermediate_values import saved_value
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.intake.files import File
 from inductorscope.processes.programs import needed_variables, program
@@ -24,7 +25,7 @@ PATH = "values of saved tensors.txt"
 ROLE = INTERMEDIATE_VALUES
 SECONDS = 120
 MOST_FILES = 5_000
-MOST_BYTES = 512 * 1024 * 1024
+MOST_BYTES = 512 * MIB
 """Of one file."""
 _NUMBER = re.compile(r"(\d+)")
 

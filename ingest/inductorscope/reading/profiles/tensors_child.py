@@ -15,10 +15,11 @@ import sys
 from pathlib import Path
 
 from inductorscope.analyze.values.printing import printed
+from inductorscope.formats.sizes import GIB
 from inductorscope.processes.dying import die_with
 
 ASKED, FOUND, REFUSED = "asked.json", "values.txt", "refused.json"
-MEMORY = 4 * 1024**3
+MEMORY = 4 * GIB
 
 
 def main(folder: Path) -> None:

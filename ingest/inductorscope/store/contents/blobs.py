@@ -14,7 +14,7 @@ from typing import IO
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.store.contents.frames import FRAME, FrameIndex, FrameWriter, frames_of
 from inductorscope.store.contents.packing import CODE, Level, compressor
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart

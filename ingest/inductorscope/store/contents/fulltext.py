@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 

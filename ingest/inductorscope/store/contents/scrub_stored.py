@@ -23,6 +23,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.secrets import Removed, scrub, scrub_pieces
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import DamagedError, open_plain, packing_of
 from inductorscope.store.contents.blobs import content_of_bytes, level_of
 from inductorscope.store.contents.frames import FrameIndex, unpack_index
@@ -30,7 +31,7 @@ from inductorscope.store.contents.fulltext import index_texts, unindex
 from inductorscope.store.contents.packing import compressor
 
 HEAD = 8192
-LONGEST_PACKED = 256 * 1024 * 1024
+LONGEST_PACKED = 256 * MIB
 """Largest compressed file that is unpacked and scanned, in bytes."""
 
 PACKED = (

@@ -9,7 +9,7 @@ import zstandard
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
 from inductorscope.store.tables.models import Blob
 

@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
 from inductorscope.disk import is_full, release_reserve
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, SettingError, Settings
 from inductorscope.store.database.private import make_private_file, make_private_folder
 from inductorscope.store.database.storable import json_text

@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from inductorscope.disk import RESERVE, Disk, is_full, release_reserve
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.database.engine import BUSY_MS, folder_of
 
 RESERVED = 32 * MIB

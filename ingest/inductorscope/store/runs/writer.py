@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from inductorscope.disk import check_room
-from inductorscope.formats.units import MIB
+from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.fulltext import index_texts
 from inductorscope.store.database.engine import Sessions, bulk_write, folder_of
 from inductorscope.store.runs.compile_story import Parts, insert_story

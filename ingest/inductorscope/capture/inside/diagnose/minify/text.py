@@ -14,7 +14,7 @@ from torch.fx import GraphModule, Tracer
 
 from inductorscope.capture.inside.diagnose.minify.parts import drawn, stored
 from inductorscope.capture.inside.untyped import Untyped
-from inductorscope.formats.units import KIB, MIB
+from inductorscope.formats.sizes import KIB, MIB
 
 EMBEDDED_EACH = 256 * KIB
 EMBEDDED_ALL = 2 * MIB
