@@ -52,11 +52,17 @@ def test_what_was_measured_comes_first() -> None:
 
 
 def test_memory_bound() -> None:
-    found = standing(PEAKS, moved=1e6, products=None, operations=1e6, dtype="", time_us=4.0,
+    found = standing(PEAKS, moved=4e6, products=None, operations=1e6, dtype="", time_us=16.0,
                      step_us=100.0)  # fmt: skip
-    assert (found.bound, found.roof_us, found.share) == ("memory", 1.0, 0.25)
-    assert (found.headroom_us, found.saves, found.over) == (3.0, 0.03, "")
+    assert (found.bound, found.roof_us, found.share) == ("memory", 4.0, 0.25)
+    assert (found.headroom_us, found.saves, found.over) == (12.0, 0.12, "")
     assert found.bytes_per_s == 2.5e11
+
+
+def test_calls_whose_roof_is_below_the_time_to_start_a_kernel_are_too_small_to_judge() -> None:
+    found = standing(PEAKS, moved=4e6, products=None, operations=1e6, dtype="", time_us=16.0,
+                     step_us=100.0, calls=4)  # fmt: skip
+    assert (found.small, found.share, found.saves) == (True, 0.25, None)
 
 
 def test_compute_bound() -> None:

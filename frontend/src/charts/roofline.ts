@@ -43,6 +43,11 @@ function shortened(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
+function standingOf({ standing }: Kernel): string {
+  if (standing.small) return "too small to judge";
+  return standing.share === null ? "its roof is unknown" : `${share(standing.share)} of its roof`;
+}
+
 function chart(data: Roofline, placed: Dot[]) {
   const used = new Set(placed.map((dot) => dot.kernel.dtype));
   // A trace alone records operations without their type: any limit may be theirs.
@@ -71,6 +76,20 @@ function chart(data: Roofline, placed: Dot[]) {
         line: { color: colours("edge"), width: 1.5 },
         hovertemplate: `memory: ${perSecond(data.peaks.memory, "B")}<extra></extra>`,
       },
+      ...(data.peaks.cache
+        ? [
+            {
+              type: "scatter",
+              mode: "lines+text",
+              x: [left, top / data.peaks.cache],
+              y: [left * data.peaks.cache, top],
+              text: [narrow ? "" : "cache", ""],
+              textposition: "top right",
+              line: { color: colours("edge"), width: 1.5, dash: "dot" },
+              hovertemplate: `cache: ${perSecond(data.peaks.cache, "B")}<extra></extra>`,
+            },
+          ]
+        : []),
       ...limits.map(([dtype, rate]) => ({
         type: "scatter",
         mode: "lines+text",
@@ -89,17 +108,17 @@ function chart(data: Roofline, placed: Dot[]) {
         customdata: placed.map(({ kernel }) => [
           plain(kernel.name) + (kernel.shapes ? `<br>${plain(shortened(kernel.shapes))}` : ""),
           microseconds(kernel.time_us ?? 0),
-          kernel.standing.share === null ? "unknown" : share(kernel.standing.share),
+          standingOf(kernel),
         ]),
         marker: {
           color: placed.map((dot) => colours(hueOf(dot.kernel.category))),
           size: placed.map((dot) => 6 + 26 * Math.sqrt((dot.kernel.time_us ?? 0) / longest)),
           symbol: placed.map((dot) => (dot.kernel.standing.over ? "triangle-up" : "circle")),
-          opacity: 0.75,
+          opacity: placed.map((dot) => (dot.kernel.standing.small ? 0.25 : 0.75)),
           line: { color: colours("panel"), width: 1 },
         },
         hovertemplate:
-          "%{customdata[0]}<br>%{customdata[1]} a step, %{customdata[2]} of its roof<br>%{x:.3~g} operations a byte<extra></extra>",
+          "%{customdata[0]}<br>%{customdata[1]} a step, %{customdata[2]}<br>%{x:.3~g} operations a byte<extra></extra>",
       },
     ],
     layout: {

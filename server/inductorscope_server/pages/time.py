@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import Query
-from inductorscope.answers.time.roofline import Bound, Order, RooflinePage, roofline_page
+from inductorscope.answers.time.roofline import (
+    Bound,
+    Order,
+    RooflinePage,
+    Source,
+    roofline_page,
+)
 from inductorscope.answers.time.tables import Asked, TimesTable, times_table
 from inductorscope.answers.time.time import TimePage, time_page
 from inductorscope.formats.vocabulary import category_named
@@ -36,8 +42,13 @@ OfGraph = Annotated[
     str, Query(description="Only kernels of this graph.", max_length=255, pattern=PLAIN)
 ]
 BoundBy = Annotated[
-    Bound, Query(description="Only kernels with this limit; `over`: faster than the roof allows.")
+    Bound,
+    Query(
+        description="Only kernels with this limit; `over`: faster than the roof allows; `small`: "
+        "too small to judge."
+    ),
 ]
+WrittenBy = Annotated[Source, Query(description="Only kernels in this language, or of libraries.")]
 Comes = Annotated[Order, Query(description="Order of the kernels.")]
 
 
@@ -58,9 +69,10 @@ def load_table(
 
 async def load_roofline(
     analysis: Analysing, run: RunId, graph: OfGraph = "", profile: Label = "",
-    bound: BoundBy = "", order: Comes = "headroom", first: First = 0,
+    bound: BoundBy = "", source: WrittenBy = "", order: Comes = "headroom", first: First = 0,
 ) -> RooflinePage:  # fmt: skip
     """Of the code's kernels; in a run without a graph, of a profile's kernels."""
     return await analysis(
-        roofline_page, run, graph=graph, profile=profile, bound=bound, order=order, first=first
-    )
+        roofline_page, run, graph=graph, profile=profile, bound=bound, source=source, order=order,
+        first=first,
+    )  # fmt: skip

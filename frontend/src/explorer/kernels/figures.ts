@@ -23,7 +23,7 @@ export class KernelFigures {
     return `${this.pages}${encodeURIComponent(name)}:${handle ?? calls[0]?.handle ?? 1}`;
   }
 
-  /** Null when no time is known, or its bytes are not. */
+  /** Null when no time is known, its bytes are not, or it is too small to judge. */
   of(kernel: Kernel, handle: number | null): Promise<Figures | null> {
     if (kernel.time_us === null || !kernel.calls.length) return Promise.resolve(null);
     const page = this.pageOf(kernel, handle);
@@ -35,8 +35,8 @@ export class KernelFigures {
 
 async function figuresOf(url: string): Promise<Figures | null> {
   const { roofline } = await ask<KernelPage>(url);
-  const { bytes_per_s, operations_per_s, share: part, bound } = roofline?.standing ?? {};
-  if (part === null || part === undefined) return null;
+  const { bytes_per_s, operations_per_s, share: part, bound, small } = roofline?.standing ?? {};
+  if (part === null || part === undefined || small) return null;
   const speeds = [
     bytes_per_s ? perSecond(bytes_per_s, "B") : "",
     operations_per_s ? perSecond(operations_per_s, "FLOP") : "",

@@ -17,6 +17,9 @@ Bound = Literal["memory", "compute", "unknown"]
 
 CLOSE = 1.02
 """Shares up to this count as at the peak: clocks and timers vary by as much."""
+START_US, SHORT_US = 2.0, 5.0
+"""Starting and ending a kernel takes about 2 µs, whatever it does: of a call that takes less than 5
+it is most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,9 @@ class Standing:
     """Share of the step that reaching the roof would save."""
     over: str
     """Why it may exceed the roof; empty if it does not."""
+    small: bool = False
+    """Whether a call is too small to judge: short, and its roof lower than the time to start a
+    kernel. A faster kernel would save nothing; fewer kernels would."""
 
 
 def peaks_of(measured: Mapping[str, Any] | None, device_name: str | None) -> Peaks | None:
@@ -102,9 +108,10 @@ def standing(
     dtype: str,
     time_us: float | None,
     step_us: float | None,
+    calls: float = 1,
 ) -> Standing:
     """Compares a kernel's work in one step with the peaks: bytes, operations of products and
-    others, and its time."""
+    others, and its time, of all its calls."""
     done = products if products is not None else operations
     seconds = time_us / 1e6 if time_us else None
     bytes_rate = moved / seconds if moved is not None and seconds else None
@@ -121,6 +128,7 @@ def standing(
     if not time_us:
         return Standing(bytes_rate, rate, None, None, None, bound, roof_us, None, None, "")
     headroom = max(0.0, time_us - roof_us)
+    small = roof_us < START_US * calls and time_us < SHORT_US * calls
     return Standing(
         bytes_per_s=bytes_rate,
         operations_per_s=rate,
@@ -130,8 +138,9 @@ def standing(
         bound=bound,
         roof_us=roof_us,
         headroom_us=headroom,
-        saves=headroom / step_us if step_us else None,
+        saves=headroom / step_us if step_us and not small else None,
         over=_why_over(peaks, bound, bytes_rate) if roof_us > CLOSE * time_us else "",
+        small=small,
     )
 
 

@@ -176,6 +176,7 @@ def _work(
             dtype=total.dtype,
             time_us=time_us,
             step_us=step_us,
+            calls=calls * times,
         ),
     )
 

@@ -35,7 +35,9 @@ KEPT_TEXT = MOST_TEXT
 """Bytes of texts whose results are kept; a result takes less than half of that."""
 
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
-Bound = Literal["", "memory", "compute", "unknown", "over"]
+Bound = Literal["", "memory", "compute", "unknown", "over", "small"]
+Source = Literal["", "triton", "cpp", "library", "other"]
+"""Who wrote a kernel's code."""
 
 _work_of = remembered(
     lambda texts: graph_work(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD)),
@@ -67,6 +69,9 @@ class RooflinePage:
     saves: float | None
     """All headroom together, as a share of the step."""
     over: int
+    small: int
+    """Number of rows that are too small to judge."""
+    small_us: float
     agreed: int
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
@@ -79,6 +84,9 @@ class RooflinePage:
     profile_labels: list[str]
     """The traces to choose from."""
     bound: Bound
+    source: Source
+    sources: list[Source]
+    """Those that the run's kernels have."""
     order: Order
     first: int
     shown: int
@@ -110,6 +118,7 @@ def roofline_page(
     graph: str = "",
     profile: str = "",
     bound: Bound = "",
+    source: Source = "",
     order: Order = "headroom",
     first: int = 0,
     most_text: int = MOST_TEXT,
@@ -135,11 +144,17 @@ def roofline_page(
             step_us = (shown.breakdown.get("total_us") or 0.0) / shown.by or None
             step_from = "all device work of " + ("a step" if shown.steps else "the trace")
             everything = _of_trace(session, shown, peaks, step_us)
-    whole = [row for row in everything if not graph or row.graph == graph]
+    sources = {_source(row): None for row in everything}
+    whole = [
+        row
+        for row in everything
+        if (not graph or row.graph == graph) and (not source or _source(row) == source)
+    ]
     timed = [row for row in whole if row.time_us]
     counted = [row for row in timed if row.bytes is not None]
     compared = [row for row in whole if row.inductor_bytes is not None]
     wanted = sorted((row for row in whole if _is_bound(row, bound)), key=_ORDERS[order])
+    small = [row for row in whole if row.standing.small]
     savings = [row.standing.saves for row in whole if row.standing.saves is not None]
     return RooflinePage(
         run=RunName(run.id, run.name),
@@ -157,6 +172,8 @@ def roofline_page(
         counted_us=sum(row.time_us or 0.0 for row in counted),
         saves=sum(savings) if savings else None,
         over=sum(bool(row.standing.over) for row in whole),
+        small=len(small),
+        small_us=sum(row.time_us or 0.0 for row in small),
         agreed=sum(row.bytes == row.inductor_bytes for row in compared),
         estimated=len(compared),
         notes=notes,
@@ -166,6 +183,8 @@ def roofline_page(
         profile_steps=None if shown is None else shown.steps,
         profile_labels=[each.label for each in profiles if "breakdown" in each.facts],
         bound=bound,
+        source=source,
+        sources=list(sources),
         order=order,
         first=first,
         shown=SHOWN,
@@ -188,11 +207,21 @@ def _main_type(timed: list[KernelWork], peaks: Peaks | None) -> str:
 def _is_bound(row: KernelWork, bound: Bound) -> bool:
     if bound == "over":
         return bool(row.standing.over)
+    if row.standing.small:
+        return bound in ("", "small")
     return not bound or row.standing.bound == bound
 
 
+def _source(row: KernelWork) -> Source:
+    if row.category.startswith("extern"):
+        return "library"
+    if row.kind.startswith("cpp"):
+        return "cpp"
+    return "triton" if "triton" in row.category else "other"
+
+
 _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
-    "headroom": lambda row: (-(row.standing.headroom_us or 0.0), -(row.time_us or 0.0)),
+    "headroom": lambda row: (-(row.standing.saves or 0.0), -(row.time_us or 0.0)),
     "time": lambda row: (-(row.time_us or 0.0), row.name),
     "share": lambda row: (row.standing.share is None, row.standing.share or 0.0, row.name),
     "bytes": lambda row: (-(row.bytes or 0.0), row.name),
@@ -299,7 +328,7 @@ def _of_trace(
                 products=None,
                 operations=done,
                 dtype="",
-                standing=_recorded_standing(peaks, moved, done, time_us, step_us),
+                standing=_recorded_standing(peaks, moved, done, time_us, step_us, calls),
             )
         )
     return rows
@@ -311,11 +340,12 @@ def _recorded_standing(
     done: float | None,
     time_us: float,
     step_us: float | None,
+    calls: float,
 ) -> Standing:
     """The trace does not record the type of products, so their roof is unknown."""
     of_memory = standing(
         peaks, moved=moved, products=None, operations=None, dtype="", time_us=time_us,
-        step_us=step_us,
+        step_us=step_us, calls=calls,
     )  # fmt: skip
     if done is None:
         return of_memory
@@ -328,4 +358,5 @@ def _recorded_standing(
         headroom_us=None,
         saves=None,
         over="",
+        small=False,
     )
