@@ -19,6 +19,8 @@ from inductorscope.formats.vocabulary import (
     DIRECTIONS,
     FORMER_CATEGORIES,
     FORMER_ROLES,
+    HOST_WORK,
+    HUES,
     ROLES,
     STAGE_BY_ID,
     STAGES,
@@ -134,12 +136,17 @@ def test_every_stage_says_what_to_upload_when_it_is_missing() -> None:
         assert stage.made_from in ("", *STAGE_BY_ID)
 
 
-def test_every_colour_of_charts_has_a_value_for_light_and_dark() -> None:
-    tokens = TOKENS.read_text()
+def test_every_colour_of_charts_has_one_meaning_and_a_value_for_light_and_dark() -> None:
+    values = dict(re.findall(r"--(\w+): (light-dark\([^;]+\));", TOKENS.read_text()))
+    assert len({values[hue] for hue in HUES}) == len(HUES), "two hues look alike"
     parts = PARTS.read_text()
-    for hue in {category.hue for category in CATEGORIES} | {work.hue for work in WORKS}:
-        assert re.search(rf"--{hue}: light-dark\(", tokens), hue
-        assert f".hue-{hue} {{" in parts
+    used: set[str] = set()
+    for table in (CATEGORIES, HOST_WORK, WORKS):
+        hues = {entry.hue for entry in table} - {"edge"}
+        assert hues <= set(HUES)
+        assert not hues & used, "a hue has two meanings"
+        used |= hues
+        assert all(f".hue-{hue} {{" in parts for hue in hues)
 
 
 def test_ids_are_unique_also_among_earlier_names() -> None:

@@ -37,7 +37,7 @@ export function eagerAndCompiled(data: TimeData): Drawn {
         name: label,
         x: [scaled(median)],
         y: [at],
-        marker: { color: colours(label === "compiled" ? "accent" : "other") },
+        marker: { color: colours(label === "compiled" ? "accent" : "eager") },
         error_x: {
           type: "data",
           visible: p10 !== undefined && p90 !== undefined,
@@ -112,15 +112,15 @@ export function byCategory({ categories, steps, per }: TimeData): Drawn {
 }
 
 const BUSY_HUES: Record<string, string> = {
-  computing: "pointwise",
-  "communication alone": "attention",
-  "copies alone": "persistent",
+  computing: "busy",
+  "communication alone": "moving",
+  "copies alone": "moving",
 };
 
 export function timeline({ timeline: found }: TimeData): Drawn {
   const rows = (found?.parts ?? []).map(({ name, us, share, idle }) => ({
     label: idle ? `idle: ${name}` : categoryTitle(name),
-    hue: idle ? "other" : (BUSY_HUES[name] ?? hueOf(name)),
+    hue: idle ? "idle" : (BUSY_HUES[name] ?? hueOf(name)),
     us,
     note: percent(share),
   }));
@@ -148,7 +148,7 @@ export function groups({ groups: found, per }: TimeData): Drawn {
     });
   };
   const compiled = side("compiled", (one) => one.compiled_us, "accent");
-  const eager = side("eager", (one) => one.eager_us, "other");
+  const eager = side("eager", (one) => one.eager_us, "eager");
   return (colours, narrow) => ({
     rows: found.length * 2,
     traces: [compiled(colours), eager(colours)],

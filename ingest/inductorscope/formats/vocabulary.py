@@ -318,11 +318,34 @@ ROLES: tuple[Role, ...] = (
 )  # fmt: skip
 
 
-Hue = Literal[
-    "pointwise", "persistent", "reduction", "gemm", "attention", "other", "accent", "keyword",
-    "edge",
-]  # fmt: skip
-"""Colours of charts; `styles/tokens.css` has their values for light and dark pages."""
+HUES = {
+    "pointwise": "kernels that compute element by element",
+    "persistent": "persistent reductions",
+    "reduction": "other reductions",
+    "gemm": "matrix products, convolutions and other library calls",
+    "attention": "attention",
+    "moving": "copies and communication",
+    "other": "other work of the device",
+    "driver": "calls of the driver",
+    "annotation": "annotations of a trace",
+    "tracing": "compiling: tracing the program into graphs",
+    "passes": "compiling: changing and lowering graphs",
+    "writing": "compiling: writing code",
+    "building": "compiling: C++ and Triton compilers",
+    "tuning": "compiling: autotuning",
+    "caching": "compiling: caches",
+    "temporary": "memory of temporary buffers",
+    "output": "memory of outputs",
+    "constant": "memory of constants",
+    "input": "memory of inputs",
+    "busy": "the device computes",
+    "idle": "the device waits",
+    "accent": "compiled",
+    "eager": "eager",
+    "edge": "anything else",
+}
+"""Colours of charts and what each means; `styles/tokens.css` has their values for light and dark
+pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +354,8 @@ class Category:
 
     id: str
     title: str
-    hue: Hue = "other"
+    hue: str = "other"
+    """One of `HUES`."""
     fused: bool = False
     """Whether Inductor writes such a kernel in place of several operators."""
     short: str = ""
@@ -378,9 +402,9 @@ CATEGORIES: tuple[Category, ...] = (
     Category("extern_attention", "library attention", "attention"),
     Category("extern_cache", "library KV cache", "attention"),
     Category("extern_other", "library, other", "gemm"),
-    Category(COMMUNICATION, "communication"),
-    Category(MEMCPY, "memcpy"),
-    Category(MEMSET, "memset"),
+    Category(COMMUNICATION, "communication", "moving"),
+    Category(MEMCPY, "memcpy", "moving"),
+    Category(MEMSET, "memset", "moving"),
     Category("eager_gemm", "eager GEMM", "gemm"),
     Category("eager_convolution", "eager convolution", "gemm"),
     Category("eager_attention", "eager attention", "attention"),
@@ -390,8 +414,8 @@ CATEGORIES: tuple[Category, ...] = (
 )  # fmt: skip
 
 HOST_WORK: tuple[Category, ...] = (
-    Category(DRIVER, "driver call", "accent"),
-    Category(ANNOTATION, "annotation", "keyword"),
+    Category(DRIVER, "driver call", "driver"),
+    Category(ANNOTATION, "annotation", "annotation"),
     Category(PYTHON, "Python function", "edge"),
     Category(OTHER_EVENT, "other event", "edge"),
 )
@@ -407,41 +431,41 @@ class Work:
 
     id: str
     title: str
-    hue: Hue
+    hue: str
     meaning: str
 
 
 WORKS: tuple[Work, ...] = (
     Work(
-        DYNAMO, "Dynamo", "accent",
+        DYNAMO, "Dynamo", "tracing",
         "Tracing Python bytecode into a graph, and building guards.",
     ),
     Work(
-        AOT, "AOTAutograd", "attention",
+        AOT, "AOTAutograd", "tracing",
         "Tracing through autograd and functionalisation: the joint graph and its two halves.",
     ),
     Work(
-        PASSES, "graph passes", "persistent",
+        PASSES, "graph passes", "passes",
         "Passes over FX graphs: pre-grad, joint and post-grad, pattern matching.",
     ),
     Work(
-        LOWERING, "lowering and scheduling", "gemm",
+        LOWERING, "lowering and scheduling", "passes",
         "Turning FX nodes into loops, fusing and ordering them.",
     ),
     Work(
-        CODEGEN, "code generation", "pointwise",
+        CODEGEN, "code generation", "writing",
         "Writing kernels and the wrapper that calls them, and loading it.",
     ),
     Work(
-        CPP, "C++ compilation", "reduction",
+        CPP, "C++ compilation", "building",
         "Compiling kernels and the wrapper with the C++ compiler.",
     ),
     Work(
-        TRITON, "Triton compilation", "reduction",
+        TRITON, "Triton compilation", "building",
         "Compiling kernels with Triton; waiting for its workers.",
     ),
-    Work(TUNING, "autotuning", "keyword", "Running candidates and choosing the fastest."),
-    Work(CACHES, "caches", "other", "Computing keys, reading caches, storing."),
+    Work(TUNING, "autotuning", "tuning", "Running candidates and choosing the fastest."),
+    Work(CACHES, "caches", "caching", "Computing keys, reading caches, storing."),
     Work(OTHER, "other", "edge", "Phases with unknown names."),
 )  # fmt: skip
 """Sorted by the order of the work."""
