@@ -24,7 +24,7 @@ from typing import Any, get_args
 import inductorscope.analyze
 import inductorscope.correlate
 import inductorscope.formats
-from inductorscope.analyze.benchmark.case import NoCase, kernel_case
+from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
 from inductorscope.analyze.bytes.graph import graph_work
 from inductorscope.analyze.compile.difference import difference
 from inductorscope.analyze.compile.gather import StoryGatherer
@@ -187,7 +187,7 @@ def _case(texts: GraphTexts) -> None:
     if call is not None:
         written = {CODE: code, IR_POST: texts.ir_post or "", POST_GRAD: texts.post_grad or ""}
         with contextlib.suppress(NoCase):
-            kernel_case(written, call.kernel, call.handle)
+            kernel_case(case_texts(written), call.kernel, call.handle)
 
 
 def _failures(error: str, code: str) -> None:

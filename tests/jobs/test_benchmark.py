@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inductorscope.analyze.benchmark.case import NoCase, kernel_case
+from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
 from inductorscope.answers.explorer.kernel import kernel_page
 from inductorscope.capture.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
 from inductorscope.capture.benchmark.text import case_text, vector_bits
@@ -74,7 +74,7 @@ def asked(run: str, settings: Settings) -> BenchmarkAsked:
 def test_the_test_case_runs_by_itself(texts: dict[str, str], tmp_path: Path) -> None:
     """With torch alone: nothing of this project is imported."""
     file, out = tmp_path / "case.py", tmp_path / "result.json"
-    text = case_text(kernel_case(texts, KERNEL, HANDLE), 'a run called "x"\\')
+    text = case_text(kernel_case(case_texts(texts), KERNEL, HANDLE), 'a run called "x"\\')
     assert "inductorscope" not in text
     file.write_text(text)
     done = subprocess.run(
@@ -125,10 +125,10 @@ def test_a_test_case_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
 
 def test_what_has_no_test_case_is_told_in_a_sentence(texts: dict[str, str], fixtures: Path) -> None:
     with pytest.raises(NoCase, match="no call 99"):
-        kernel_case(texts, KERNEL, 99)
+        kernel_case(case_texts(texts), KERNEL, 99)
     code = (fixtures / "output-code" / "cpu-cppwrap.py").read_text()
     with pytest.raises(NoCase, match="wrapper of this graph is C\\+\\+"):
-        kernel_case({"code": code}, "cpp_fused_relu_0", 2)
+        kernel_case(case_texts({"code": code}), "cpp_fused_relu_0", 2)
 
 
 def test_vectors_are_as_wide_as_the_kernel_was_written_for(texts: dict[str, str]) -> None:
@@ -137,7 +137,7 @@ def test_vectors_are_as_wide_as_the_kernel_was_written_for(texts: dict[str, str]
     assert vector_bits(load.format("static_cast<int64_t>(16)")) == 512
     assert vector_bits(load.format("static_cast<int64_t>(8L)")) == 256
     assert vector_bits("out_ptr0[static_cast<int64_t>(x0)] = tmp0;") is None
-    assert "cpp.simdlen = 256" in case_text(kernel_case(texts, KERNEL, HANDLE), "here")
+    assert "cpp.simdlen = 256" in case_text(kernel_case(case_texts(texts), KERNEL, HANDLE), "here")
 
 
 def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
@@ -146,7 +146,7 @@ def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
 
     compared = 0
     for call in parse_output_code(texts["code"]).calls:
-        case = kernel_case(texts, call.kernel, call.handle)
+        case = kernel_case(case_texts(texts), call.kernel, call.handle)
         compile(case_text(case, "here"), "case.py", "exec")
         assert all(each.node or each.reason for each in case.subgraph.compared)
         compared += sum(bool(each.node) for each in case.subgraph.compared)

@@ -1,4 +1,24 @@
-// A file's lines: the marked one comes into sight, Shift-click on a number marks a range.
+// Listings of code: their colours; in a file the marked line comes into sight, and Shift-click on a
+// number marks a range.
+import { make } from "../shared/elements";
+import { TOKENS, tokenise } from "../shared/tokens";
+
+/** Characters that are coloured; what follows stays plain. */
+const MOST = 200_000;
+
+export function startColours(): void {
+  for (const listing of document.querySelectorAll<HTMLElement>("pre[data-language]")) {
+    const text = listing.textContent ?? "";
+    const parts: (Node | string)[] = [];
+    let done = 0;
+    tokenise(text.slice(0, MOST), listing.dataset.language ?? "", (from, to, token) => {
+      const part = make("span", { class: `tok-${TOKENS[token]}` }, text.slice(from, to));
+      parts.push(text.slice(done, from), part);
+      done = to;
+    });
+    listing.replaceChildren(...parts, text.slice(done));
+  }
+}
 
 export function startLines(): void {
   const listing = document.querySelector<HTMLElement>("[data-lines]");

@@ -4,7 +4,7 @@ import { startJob } from "../upload/job";
 import { startUploads } from "../upload/panel";
 import { startForms } from "./forms";
 import { startTop } from "./header";
-import { startLines } from "./lines";
+import { startColours, startLines } from "./lines";
 import { startTables } from "./tables";
 import { startTimes } from "./times";
 
@@ -14,6 +14,7 @@ startTables();
 startForms();
 startJob();
 startLines();
+startColours();
 startUploads();
 
 // On a phone the tabs of a run do not fit: the one of this page is brought in sight.

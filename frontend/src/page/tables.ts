@@ -55,7 +55,18 @@ function limit(table: HTMLTableElement): void {
   apply();
 }
 
+/** Shows by a shadow that a frame can be scrolled to further columns. */
+function markOverflow(frame: HTMLElement): void {
+  const mark = () => {
+    const left = frame.scrollWidth - frame.clientWidth - frame.scrollLeft;
+    frame.classList.toggle("goes-on", left > 1);
+  };
+  frame.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(frame);
+}
+
 export function startTables(): void {
+  for (const frame of document.querySelectorAll<HTMLElement>(".table-frame")) markOverflow(frame);
   for (const table of document.querySelectorAll<HTMLTableElement>("table[data-limit]"))
     limit(table);
   document.addEventListener("click", (event) => {

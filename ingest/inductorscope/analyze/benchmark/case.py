@@ -63,10 +63,42 @@ class KernelCase:
     work: CallWork
     hints: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def not_compared(self) -> dict[str, str]:
+        """Buffers that the call writes and no FX node in eager, with the reason."""
+        if self.subgraph.compared:
+            return {each.buffer: each.reason for each in self.subgraph.compared if each.reason}
+        why = "the graph's texts do not say which FX nodes compute it"
+        if self.results:
+            why = "the library returns several results"
+        written = [each.name for each in self.operands if each.written]
+        return dict.fromkeys([*written, *self.results], why)
 
-def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelCase:
-    """The test case of a call. `texts` are keyed by role. Raises NoCase."""
+
+@dataclass(slots=True)
+class CaseTexts:
+    """A graph's texts, read for the test cases of all its calls."""
+
+    read: GraphTextsRead
+    works: dict[tuple[str, int], CallWork]
+    cutter: Cutter | None
+    """None without the FX graph or the IR."""
+
+
+def case_texts(texts: dict[str, str]) -> CaseTexts:
+    """`texts` are keyed by role."""
     read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
+    works = {(work.kernel, work.handle): work for work in work_of(read)}
+    if POST_GRAD not in texts or IR_POST not in texts:
+        return CaseTexts(read, works, None)
+    before = parse_ir(texts[IR_PRE]) if IR_PRE in texts else IrText()
+    ir = (before, parse_ir(texts[IR_POST]))
+    return CaseTexts(read, works, Cutter(parse_fx(texts[POST_GRAD]), read.code, read.lines, ir))
+
+
+def kernel_case(texts: CaseTexts, kernel_name: str, handle: int) -> KernelCase:
+    """The test case of a call. Raises NoCase."""
+    read = texts.read
     call = next(
         (each for each in read.code.calls if (each.kernel, each.handle) == (kernel_name, handle)),
         None,
@@ -80,9 +112,6 @@ def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelC
         )
     kernel = read.code.by_name().get(kernel_name)
     operands, numbers = _operands(read, call, kernel)
-    work = next(
-        each for each in work_of(read) if (each.kernel, each.handle) == (kernel_name, handle)
-    )
     device = next((each.layout.device for each in operands if each.layout.device), "cpu")
     return KernelCase(
         kernel=kernel_name,
@@ -94,8 +123,8 @@ def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelC
         results=[] if kernel is not None else list(call.results),
         operands=operands,
         numbers=numbers,
-        subgraph=_subgraph(texts, read, call, kernel, operands),
-        work=work,
+        subgraph=_subgraph(texts, call, kernel, operands),
+        work=texts.works[kernel_name, handle],
         hints=dict(read.hints),
     )
 
@@ -191,19 +220,11 @@ def _of_source(read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None) 
 
 
 def _subgraph(
-    texts: dict[str, str],
-    read: GraphTextsRead,
-    call: CodeCall,
-    kernel: CodeKernel | None,
-    operands: list[Operand],
+    texts: CaseTexts, call: CodeCall, kernel: CodeKernel | None, operands: list[Operand]
 ) -> Subgraph:
-    if POST_GRAD not in texts or IR_POST not in texts:
+    read = texts.read
+    if texts.cutter is None:
         return Subgraph()
-    after = parse_ir(texts[IR_POST])
-    before = parse_ir(texts[IR_PRE]) if IR_PRE in texts else IrText()
-    cutter = Cutter(parse_fx(texts[POST_GRAD]), read.code, read.lines, (before, after))
-    if kernel is None:
-        return Subgraph()  # eager makes the same library call
     earlier = {
         made.defines[0]: made.uses[0]
         for made in read.wrapper
@@ -217,4 +238,9 @@ def _subgraph(
         if operand.fill != "nothing":
             taken = earlier.get(operand.name, operand.name) if operand.written else operand.name
             reads[operand.name] = taken
-    return cutter.cut(reads, writes)
+    if kernel is None and call.results and call.results[0] not in read.parts:
+        result = call.results[0]
+        if result in read.layouts:
+            writes[result], _ = settled(read.layouts[result], read.hints)
+    library = kernel is None or kernel.kind == "template"
+    return texts.cutter.cut(reads, writes, by_library=library)

@@ -65,6 +65,7 @@ class Cutter:
         """`ir`: scheduler nodes before and after fusion."""
         before, after = ir
         self.graph = FxGraph(fx)
+        self.may_be_library = False
         self.nodes = {node.name: node for node in fx.main()}
         self.order = {name: position for position, name in enumerate(self.nodes)}
         outputs = unpacked_outputs(code, lines)
@@ -77,9 +78,13 @@ class Cutter:
             for buffer in node.buffers
         }
 
-    def cut(self, reads: dict[str, str], writes: dict[str, Layout]) -> Subgraph:
+    def cut(
+        self, reads: dict[str, str], writes: dict[str, Layout], *, by_library: bool
+    ) -> Subgraph:
         """`reads` maps the buffer at the call to the buffer whose value it holds before the call;
-        `writes` are the written buffers with their layouts."""
+        `writes` are the written buffers with their layouts. `by_library`: whether the call may
+        compute what otherwise only libraries do."""
+        self.may_be_library = by_library
         known: dict[str, PieceInput] = {}
         for buffer, before in reads.items():
             name = self._node_of(before, None)
@@ -120,7 +125,7 @@ class Cutter:
         if name is None:
             return Compared(buffer, "", "no node of the graph has its value")
         if not _as_large(self.nodes[name], layout):
-            return Compared(buffer, "", f"it is a partial result of {name}")
+            return Compared(buffer, "", f"it is a partial result of {name}: its reduction is split")
         collected: dict[str, FxTextNode] = {}
         inputs: dict[str, PieceInput] = {}
         numbers: dict[str, str] = {}
@@ -161,11 +166,11 @@ class Cutter:
                 if (node.annotation or "").startswith("Sym("):
                     numbers[current] = node.annotation[4:-1]
                     continue
-                return f"it needs {current}, which is not an input of the kernel"
+                return f"the FX nodes need {current}, which the kernel does not read"
             if node.kind != "call" or len(collected) >= MOST_NODES:
-                return f"it needs {current}, which cannot be cut out"
-            if by_library(node.op) and not _makes_nothing_new(node):
-                return f"it needs {current}, which a library computes"
+                return f"the FX nodes need {current}, which cannot be cut out"
+            if not self.may_be_library and by_library(node.op) and not _makes_nothing_new(node):
+                return f"the FX nodes need {current}, which a library computes"
             collected[current] = node
             waiting.extend(node.inputs)
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.benchmark.case import KernelCase, NoCase, kernel_case
-from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.analyze.benchmark.case import KernelCase, NoCase, case_texts, kernel_case
+from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.store.tables.memory import KernelBenchmark
@@ -37,6 +38,21 @@ class Benchmark:
     job_id: str
     created_at: datetime
     result: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCheck:
+    """What a call's test case compares with eager."""
+
+    compared: list[str]
+    """Buffers."""
+    not_compared: dict[str, list[str]]
+    """Other buffers that the call writes, by the reason."""
+    missing: str
+    """Why there is no test case; empty if there is one."""
+
+
+_case_texts = remembered(case_texts)
 
 
 def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
@@ -69,13 +85,27 @@ def call_of(
 def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CallCase:
     """The test case of a call. Raises NoCase."""
     run, graph = call_of(session, run_id, slug, kernel, handle)
+    case = _case(session, graph, kernel, handle)
+    return CallCase(case, f"run {run.id}, {graph.slug}", is_captured_here(run))
+
+
+def _case(session: Session, graph: Graph, kernel: str, handle: int) -> KernelCase:
     try:
-        texts = graph_texts(session, graph.id).read(session)
+        texts = _case_texts(session, graph_texts(session, graph.id))
     except NotAnalysed as error:
         raise NoCase(str(error)) from None
-    return CallCase(
-        kernel_case(texts, kernel, handle), f"run {run.id}, {graph.slug}", is_captured_here(run)
-    )
+    return kernel_case(texts, kernel, handle)
+
+
+def case_check(session: Session, graph: Graph, kernel: str, handle: int) -> CaseCheck:
+    try:
+        case = _case(session, graph, kernel, handle)
+    except NoCase as error:
+        return CaseCheck([], {}, str(error))
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for buffer, reason in case.not_compared.items():
+        reasons[reason].append(buffer)
+    return CaseCheck([each.buffer for each in case.subgraph.compared if each.node], reasons, "")
 
 
 def is_captured_here(run: Run) -> bool:

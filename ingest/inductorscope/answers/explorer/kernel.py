@@ -16,7 +16,9 @@ from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.explorer.benchmark import (
     Benchmark,
+    CaseCheck,
     benchmarks_of,
+    case_check,
     is_captured_here,
     no_call,
 )
@@ -35,6 +37,7 @@ from inductorscope.answers.parts import (
 )
 from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
 from inductorscope.answers.time.roofline import graph_works, run_peaks, step_time
+from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
@@ -101,6 +104,10 @@ class CodeText:
     artifact: int
     first: int
     last: int
+    body_first: int
+    """Line at which the kernel's function begins; imports and configuration come before it."""
+    body_last: int
+    language: str
     text: str
 
 
@@ -163,6 +170,7 @@ class KernelPage:
     peaks: Peaks | None
     work_missing: str
     """Why that is unknown; empty if it is known."""
+    case: CaseCheck
     benchmarks: list[Benchmark]
     may_benchmark: bool
     """Whether this installation captured the run; code of other runs is never executed."""
@@ -268,7 +276,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         call=call,
         calls=calls,
         fx_nodes=_fx_nodes(session, graph, call),
-        ir_nodes=_ir_nodes(session, graph, kernel),
+        ir_nodes=_ir_nodes(session, graph, kernel, handle),
         code=_code(session, graph, kernel),
         elsewhere=[
             each_call
@@ -281,6 +289,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         ),
         peaks=peaks,
         work_missing=missing,
+        case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
         may_benchmark=is_captured_here(owner),
     )
@@ -319,12 +328,13 @@ def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNod
     ]
 
 
-def _ir_nodes(session: Session, graph: Graph, kernel: Kernel) -> list[IrNodeRow]:
-    """The scheduler nodes whose operations the kernel's lines refer to."""
+def _ir_nodes(session: Session, graph: Graph, kernel: Kernel, handle: int) -> list[IrNodeRow]:
+    """The scheduler nodes whose operations the kernel's lines compute in this call."""
     links = session.get(Links, graph.id)
     if links is None or kernel.first_line is None or kernel.last_line is None:
         return []
-    wanted = ir_names(links.payload, kernel.first_line, kernel.last_line)
+    of_call = f"call:{kernel.name}:{handle}"
+    wanted = ir_names(links.payload, kernel.first_line, kernel.last_line, of_call)
     return [
         IrNodeRow(node.name, node.kind, IR_POST, node.first_line, node.last_line, node.buffers)
         for node in ir_nodes(session, graph.id)
@@ -341,6 +351,15 @@ def _code(session: Session, graph: Graph, kernel: Kernel) -> CodeText | None:
     stored = None if artifact is None else stored_text(session, artifact.digest)
     if artifact is None or stored is None:
         return None
-    lines = b"".join(stored.lines(kernel.first_line, kernel.last_line))
-    text = lines.decode(errors="replace").removesuffix("\n")
-    return CodeText(artifact.id, kernel.first_line, kernel.last_line, text)
+    text = b"".join(stored.lines(kernel.first_line, kernel.last_line)).decode(errors="replace")
+    lines = text.removesuffix("\n").split("\n")
+    body = find_body(lines, 0, len(lines) - 1)
+    return CodeText(
+        artifact=artifact.id,
+        first=kernel.first_line,
+        last=kernel.last_line,
+        body_first=kernel.first_line + body.first,
+        body_last=kernel.first_line + body.last,
+        language="cpp" if kernel.kind.startswith("cpp") else "python",
+        text="\n".join(lines),
+    )

@@ -96,18 +96,11 @@ def _runner() -> str:
 
 
 def _facts(case: KernelCase) -> str:
-    compared = {each.buffer: each.reason for each in case.subgraph.compared if each.reason}
-    if not case.subgraph.compared:
-        why = "the graph's texts do not say which FX nodes compute it"
-        if case.kind == "extern":
-            why = "a library computes it, as in eager"
-        compared = {each.name: why for each in case.operands if each.written}
-        compared |= dict.fromkeys(case.results, why)
     total = case.work.bytes.total
     facts = {
         "kernel": f"{case.kernel}:{case.handle}",
         "bytes": total or 0,
-        "not_compared": compared,
+        "not_compared": case.not_compared,
     }
     numbers = "".join(f"{name} = {value}\n" for name, value in sorted(_numbers(case).items()))
     return f"DEVICE = {case.device!r}\nFACTS = {_literal(facts)}\n{numbers}"
