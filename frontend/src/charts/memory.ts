@@ -19,7 +19,6 @@ export interface Memory {
 const STANDS_FOR_A_LINE = "987654321";
 /** Rows of 26 px that a curve takes. */
 const TALL = 11;
-const HUES: Record<string, string> = { output: "persistent", intermediate: "pointwise" };
 
 /** The unit of bytes that suits a whole axis. */
 function unitOfBytes(most: number): { unit: string; size: number } {
@@ -49,10 +48,10 @@ function held(data: Memory) {
       curve(
         "allocated here",
         data.points.map((point) => point.live),
-        colours("pointwise"),
+        colours("temporary"),
         true,
       ),
-      curve("with inputs not yet let go", totals, colours("other"), false),
+      curve("with inputs not yet let go", totals, colours("input"), false),
       {
         type: "scatter",
         mode: "markers+text",
@@ -79,6 +78,11 @@ function held(data: Memory) {
   });
 }
 
+/** Its name is that of its colour, too. */
+function roleOf({ role }: Life): string {
+  return role === "intermediate" ? "temporary" : role;
+}
+
 function lives(data: Memory) {
   const rows = [...data.lives].reverse();
   const most = Math.max(1, ...rows.map((life) => life.nbytes));
@@ -92,14 +96,9 @@ function lives(data: Memory) {
         x: rows.map((life) => Math.max(1, life.freed - life.born)),
         y: rows.map((_, at) => at),
         width: rows.map((life) => 0.25 + 0.65 * Math.sqrt(life.nbytes / most)),
-        customdata: rows.map((life) => [
-          life.name,
-          bytes(life.nbytes),
-          life.role === "intermediate" ? "temporary" : life.role,
-          life.freed,
-        ]),
+        customdata: rows.map((life) => [life.name, bytes(life.nbytes), roleOf(life), life.freed]),
         marker: {
-          color: rows.map((life) => colours(HUES[life.role] ?? "other")),
+          color: rows.map((life) => colours(roleOf(life))),
           line: {
             color: colours("ink"),
             width: rows.map((life) => (life.at_peak ? 1.4 : 0)),

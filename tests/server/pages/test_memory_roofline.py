@@ -35,7 +35,9 @@ def test_memory_of_a_graph(filled: TestClient, run: str) -> None:
     plan = page["plan"]
     # 8,390 × 8 bytes of output; as many and 8 of input
     assert (plan["peak"], plan["output_bytes"], plan["input_bytes"]) == (67120, 67120, 67128)
-    assert [storage["name"] for storage in page["peak_storages"]] == ["buf0"]
+    (held,) = page["peak_storages"]
+    assert held["name"] == "buf0"
+    assert [line["line"] for line in held["made_for"]] == [9, 10]
     text = filled.get(f"/runs/{run}/graphs/{GRAPH}/memory").text
     assert "65.5\u202fKiB" in text
     assert "memory-data" in text
@@ -67,6 +69,9 @@ def test_roofline_of_a_run(filled: TestClient, run: str) -> None:
     assert filled.get(f"/runs/{run}/roofline").status_code == 200
     none = filled.get(f"/api/runs/{run}/roofline", params={"bound": "compute"}).json()
     assert none["kernels"] == []
+    small = filled.get(f"/api/runs/{run}/roofline?bound=small&source=triton").json()
+    assert (len(small["kernels"]), small["small"], small["saves"]) == (1, 1, None)
+    assert filled.get(f"/api/runs/{run}/roofline?source=library").json()["kernel_count"] == 0
     empty = filled.get(f"/runs/{run}/roofline?bound=compute")
     assert "No kernel matches" in empty.text
 
@@ -81,7 +86,8 @@ def test_kernel_tells_its_bytes_and_offers_its_test_case(
     assert page["may_benchmark"] is False
     text = filled.get(where).text
     assert "Download the test case" in text
-    assert "uploaded code is never run" in text
+    assert "It compares <code>buf0</code> with the same FX nodes in eager" in text
+    assert "never runs uploaded code" in text
     case = filled.get(f"/api{where}/case.py")
     assert case.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in case.headers["content-security-policy"]

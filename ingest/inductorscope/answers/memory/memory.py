@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Reuse, Step, Storage
+from inductorscope.answers.explorer.graph import SourceLine
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.parts import (
@@ -21,11 +24,12 @@ from inductorscope.answers.parts import (
     run_name,
 )
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
-from inductorscope.store.tables.models import Graph
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 
 SHOWN = 100
 """Lines and buffers per page."""
-DRAWN = 40
+DRAWN = 24
 """Number of buffers whose lifetimes are drawn: the largest."""
 MOST_POINTS = 6000
 
@@ -41,6 +45,8 @@ class StorageRow(Storage):
     """One piece of memory, named after its first buffer."""
 
     name: str = ""
+    made_for: list[SourceLine] = field(default_factory=list)
+    """The user's lines that the call computes which writes it first; a library's come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,7 @@ def memory_page(
         missing = str(error)
     steps = [step for step in plan.steps if not kind or step.kind == kind]
     ordered = sorted(plan.storages, key=_ORDERS[order])
+    sources = _sources(session, graph)
     return MemoryPage(
         run=run_name(session, run),
         graph=graph_name(graph),
@@ -146,10 +153,12 @@ def memory_page(
         in_place=[reuse for reuse in plan.reuses if reuse.in_place],
         points=_points(plan),
         lives=_lives(plan),
-        peak_storages=[_row(plan.storages[number]) for number in plan.peak_storages[:SHOWN]],
+        peak_storages=[
+            _row(plan.storages[number], sources) for number in plan.peak_storages[:SHOWN]
+        ],
         steps=steps[lines_from : lines_from + SHOWN],
         step_count=len(steps),
-        storages=[_row(each) for each in ordered[buffers_from : buffers_from + SHOWN]],
+        storages=[_row(each, sources) for each in ordered[buffers_from : buffers_from + SHOWN]],
         storage_count=len(ordered),
         kind=kind,
         order=order,
@@ -160,9 +169,33 @@ def memory_page(
     )
 
 
-def _row(storage: Storage) -> StorageRow:
-    values = {field.name: getattr(storage, field.name) for field in fields(storage)}
-    return StorageRow(**values, name=storage.name)
+def _row(storage: Storage, sources: dict[tuple[str, int], list[SourceLine]]) -> StorageRow:
+    values = {each.name: getattr(storage, each.name) for each in fields(storage)}
+    writing = next((touch for touch in storage.touches if touch.writes), None)
+    lines = sources.get((writing.kernel, writing.handle), []) if writing else []
+    return StorageRow(**values, name=storage.name, made_for=lines)
+
+
+def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[SourceLine]]:
+    """The lines that each call computes, by kernel and handle."""
+    nodes = {
+        node.name: SourceLine(node.stack_file, node.stack_line)
+        for node in fx_nodes(session, graph.id)
+        if node.stack_file and node.stack_line
+    }
+    texts = call_texts(session, graph.id)
+    calls = (
+        select(Kernel.name, KernelCall.handle, KernelCall.number)
+        .join(Kernel, Kernel.id == KernelCall.kernel_id)
+        .where(KernelCall.graph_id == graph.id)
+    )
+    sources = {}
+    for kernel, handle, number in session.execute(calls):
+        lines = {nodes[name]: None for name in texts[number][1] if name in nodes}
+        sources[kernel, handle] = sorted(
+            lines, key=lambda each: (is_library(each.path), each.path, each.line)
+        )
+    return sources
 
 
 def _points(plan: MemoryPlan) -> list[Point]:
