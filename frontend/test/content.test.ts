@@ -67,16 +67,6 @@ test("a kernel pane shows the kernel's lines of the output code", () => {
   );
 });
 
-test("a library's kernel says where it is called", () => {
-  const content = contentOf(
-    picture,
-    { stage: "kernel", file: null, hops: 0 },
-    kernel("extern_kernels.mm", null),
-  );
-  assert.ok(content.kind === "empty");
-  assert.deepEqual(content.go && [content.go.stage, content.go.line], ["wrapper", 90]);
-});
-
 test("a stage without a file says why", () => {
   const content = contentOf(picture, { stage: "source", file: null, hops: 0 }, null);
   assert.ok(content.kind === "empty");
@@ -91,13 +81,18 @@ test("slices count lines from one and keep the last", () => {
   assert.equal(slice("a\nb", 5, 6), "");
 });
 
-test("a library's kernel leads to the call that is looked at", () => {
+test("of a library's kernel the call that is looked at is shown, else its first", () => {
   const two = kernel("extern_kernels.mm", null);
   two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [], time_us: null, measured: false });
   const pane = { stage: "kernel", file: null, hops: 0 };
-  const content = contentOf(picture, pane, two, two.calls[1]);
-  assert.ok(content.kind === "empty");
-  assert.equal(content.go?.line, 95);
+  for (const [call, first, last] of [
+    [null, 78, 94],
+    [two.calls[1] ?? null, 83, 99],
+  ] as const) {
+    const content = contentOf(picture, pane, two, call);
+    assert.ok(content.kind === "code");
+    assert.deepEqual([content.first, content.last, content.key], [first, last, "code"]);
+  }
 });
 
 test("the call looked at is the chosen one, the one selected, or the first that computes", () => {

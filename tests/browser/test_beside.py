@@ -78,7 +78,7 @@ def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, zoo: Se
     assert marked.count() >= some
     page.keyboard.press("h")
     expect(marked).to_have_count(some)
-    expect(page.locator(".beside-tally")).to_contain_text("Alone: ")
+    expect(page.locator(".beside-tally")).to_contain_text("Only here: ")
     # The address opens the same again.
     words = page.locator("#status .what span").first.inner_text()
     page.reload()

@@ -358,12 +358,6 @@ export class Explorer implements RowHost {
     this.light();
   }
 
-  opened(stage: string, line: number): void {
-    const address = this.state.paneFor(stage);
-    const pane = address && this.row.at(address);
-    if (pane) this.pin(pane, line);
-  }
-
   // --- comparing ---------------------------------------------------------------------------------
 
   /** What a pane can be compared with on a page of its own. */

@@ -5,7 +5,7 @@ import { count, microseconds } from "../../shared/figures";
 import { sentenceOf } from "../../shared/server";
 import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
-import { type LevelLine, level, type Side } from "../code/level";
+import { differences, type LevelLine, level, type Side } from "../code/level";
 import { withoutNoise } from "../code/noise";
 import { kernelNames } from "../kernels/names";
 import { scrollTogether } from "../panes/compare";
@@ -208,9 +208,7 @@ class Beside {
     const alike = [one.only, other.only, one.moved, one.changed].every((lines) => !lines.size);
     const words = alike
       ? `${left.title} and ${right.title} are the same, line for line.`
-      : `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
-        (one.moved.size ? `${one.moved.size.toLocaleString("en")} moved, ` : "") +
-        `${one.changed.size.toLocaleString("en")} in other words.`;
+      : `${differences(one, other)}.`;
     const hidden = hideNoise.read() && this.all ? hiddenOf(this.all, [one, other]) : 0;
     const more = hidden
       ? ` ${count(hidden, "line differs", "lines differ")} only in comments, paths or numbers (h shows them).`
@@ -229,7 +227,7 @@ class Beside {
       if (named.stage === "kernel" && kernel) parts.push(count(kernel.calls.length, "call"));
       parts.push(time == null ? "no time known" : `${microseconds(time)} a step`);
       const alone = operationsOf(half.texts, (at ? other : one).only);
-      return `${parts.join(" · ")}${alone ? `. Alone: ${alone}` : ""}`;
+      return `${parts.join(" · ")}${alone ? `. Only here: ${alone}` : ""}`;
     });
     const tally = this.root.querySelector<HTMLElement>(".beside-tally");
     if (!tally) return;

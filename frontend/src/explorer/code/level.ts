@@ -3,6 +3,8 @@
 // when their text differs, so lines are aligned by tokens that the links give, or by what is left of
 // a line when the numbers of its names are taken away. Pure.
 
+import { count } from "../../shared/figures";
+
 /** A line's text, and what it is, from the surest to the roughest: lines that are equal in one of
  * these may stand side by side. */
 export interface LevelLine {
@@ -276,4 +278,18 @@ function side(at: Side["at"]): Side {
     changed: new Map(),
     beside: new Map(),
   };
+}
+
+/** How many lines differ, in words; empty where none do. */
+export function differences(one: Side, other: Side): string {
+  const counts: [number, string][] = [
+    [one.only.size, "only at the left"],
+    [other.only.size, "only at the right"],
+    [one.changed.size, "changed"],
+    [one.moved.size, "moved"],
+  ];
+  const some = counts.filter(([lines]) => lines);
+  return some
+    .map(([lines, how], at) => `${at ? lines.toLocaleString("en") : count(lines, "line")} ${how}`)
+    .join(", ");
 }

@@ -141,3 +141,12 @@ export function kernelNames(kernels: readonly Kernel[]): ReadonlyMap<string, Ker
   }
   return names;
 }
+
+/** Gives each kernel its name by operations, with the number, as one text. */
+export function kernelTitles(kernels: readonly Kernel[]): (kernel: Kernel) => string {
+  const names = kernelNames(kernels);
+  return ({ name }) => {
+    const { operations, number } = names.get(name) ?? { operations: name, number: "" };
+    return `${operations} ${number}`.trim();
+  };
+}

@@ -1,6 +1,5 @@
 // Comparing two panes side by side: their lines kept level, scrolled together, differences marked.
-import { count } from "../../shared/figures";
-import { type LevelLine, level, withoutNumbers } from "../code/level";
+import { differences, type LevelLine, level, withoutNumbers } from "../code/level";
 import type { LinkIndex, Selected } from "../state/links";
 import type { Pane } from "./pane";
 
@@ -73,13 +72,8 @@ export class Comparison {
     const first = before.findIndex((_, line) => one.beside.has(line + 1));
     const start = left.content?.kind === "code" ? left.content.first : 1;
     if (first >= 0 && !selected) left.reveal(first + start);
-    const changed = one.changed.size;
-    return (
-      `${left.stage?.title} beside ${right.stage?.title}: ` +
-      `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
-      (one.moved.size ? `${one.moved.size.toLocaleString("en")} moved, ` : "") +
-      `${changed.toLocaleString("en")} beside ${changed === 1 ? "one" : "ones"} of other words. d ends it.`
-    );
+    const words = differences(one, other) || "no line differs";
+    return `${left.stage?.title} beside ${right.stage?.title}: ${words}. d ends it.`;
   }
 
   end(): void {

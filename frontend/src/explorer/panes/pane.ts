@@ -44,7 +44,6 @@ export interface PaneHost {
   compared(pane: Pane): void;
   comparable(pane: Pane): Entry[];
   closed(pane: Pane): void;
-  opened(stage: string, line: number): void;
 }
 
 let paneCount = 0;
@@ -169,7 +168,7 @@ export class Pane {
     const turn = ++this.showing;
     this.isFetching = false;
     if (content.kind === "empty") {
-      this.say(content.what, content.why, content.go);
+      this.say(content.what, content.why);
       return;
     }
     if (content.kind === "picture") return this.drawn(content, kernel, handle);
@@ -185,7 +184,7 @@ export class Pane {
     } catch (trouble) {
       if (turn !== this.showing) return;
       this.shownAs = "";
-      this.say("The text could not be fetched.", sentenceOf(trouble), null, () =>
+      this.say("The text could not be fetched.", sentenceOf(trouble), () =>
         this.fetched(content, kernel, handle),
       );
     } finally {
@@ -209,7 +208,7 @@ export class Pane {
     } catch (trouble) {
       if (turn !== this.showing) return;
       this.shownAs = "";
-      this.say("The graph could not be fetched.", sentenceOf(trouble), null, () =>
+      this.say("The graph could not be fetched.", sentenceOf(trouble), () =>
         this.fetched(content, kernel, handle),
       );
     }
@@ -263,12 +262,7 @@ export class Pane {
     if (turn === this.showing) this.code?.warm(heat);
   }
 
-  private say(
-    what: string,
-    why: string,
-    go: { label: string; stage: string; line: number } | null = null,
-    again: (() => void) | null = null,
-  ): void {
+  private say(what: string, why: string, again: (() => void) | null = null): void {
     this.empty();
     const words = make(
       "div",
@@ -276,7 +270,6 @@ export class Pane {
       make("b", {}, what),
       make("p", {}, why),
     );
-    if (go) words.append(button(go.label, {}, () => this.host.opened(go.stage, go.line)));
     if (again) words.append(button("Try again", {}, again));
     this.body.replaceChildren(words);
   }
@@ -293,6 +286,7 @@ export class Pane {
     this.about.replaceChildren();
     if (this.address.stage === "kernel" && kernel) {
       this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
+      if (kernel.first === null) this.about.append(" · its call: a library has the code");
       this.about.title = "";
     } else if (content.kind === "code" && this.fileChooser.hidden) {
       this.about.append(this.summary(content));

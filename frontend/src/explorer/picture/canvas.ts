@@ -23,16 +23,32 @@ const NO_LIGHTS: Lights = {
 export interface Spot {
   node: number | null;
   group: number | null;
+  /** A line between boxes, and which of its ends is further from the pointer. */
+  line: { from: number; to: number; far: number } | null;
 }
 
-const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "other"];
+const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "moving", "other"];
 /** Pixels from which on names are drawn: of a group's width, of a node's. */
 const TITLE_FROM = 36;
 /** Letters of a cut title: fewer would look like those of others. */
 const FEWEST_LETTERS = 9;
-/** Below this zoom the kernels of the whole graph are drawn without their nodes. */
-const NODES_FROM = 0.5;
+/** Below this zoom the kernels of the whole graph are drawn without their nodes: with their names. */
+const NODES_FROM = 0.75;
+/** Pixels from a line within which the pointer is on it. */
+const NEAR_PX = 5;
 const NAME_FROM = 38;
+
+/** Whether a place lies so near to one of the pieces of a line. */
+function isNear(points: readonly number[], x: number, y: number, reach: number): boolean {
+  for (let at = 0; at + 3 < points.length; at += 2) {
+    const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] = points.slice(at, at + 4);
+    const [dx, dy] = [x2 - x1, y2 - y1];
+    const part = ((x - x1) * dx + (y - y1) * dy) / Math.max(1e-9, dx * dx + dy * dy);
+    const along = Math.min(1, Math.max(0, part));
+    if (Math.hypot(x - x1 - along * dx, y - y1 - along * dy) <= reach) return true;
+  }
+  return false;
+}
 
 type Inks = Record<string, string>;
 
@@ -109,9 +125,18 @@ export class Canvas {
         sceneY,
       );
     });
-    if (under) return { node: under.node, group: under.group };
+    if (under) return { node: under.node, group: under.group, line: null };
     const group = this.scene?.groups.find((box) => holds(box, sceneX, sceneY));
-    return { node: null, group: group?.group ?? null };
+    if (group) return { node: null, group: group.group, line: null };
+    const reach = NEAR_PX / this.camera.zoom;
+    const line = this.scene?.lines.find(({ points }) => isNear(points, sceneX, sceneY, reach));
+    if (!line) return { node: null, group: null, line: null };
+    const { from, to, points } = line;
+    const [startX = 0, startY = 0] = points;
+    const [endX = 0, endY = 0] = points.slice(-2);
+    const toStart = Math.hypot(sceneX - startX, sceneY - startY);
+    const fromIsNearer = toStart < Math.hypot(sceneX - endX, sceneY - endY);
+    return { node: null, group: null, line: { from, to, far: fromIsNearer ? to : from } };
   }
 
   /** Where some nodes stand. */
@@ -334,7 +359,7 @@ export class Canvas {
         box.width * zoom,
         box.group === null ? null : graph.groups[box.group],
       ];
-      if (!title || width < TITLE_FROM || (zoom < 0.75 && zoom >= NODES_FROM)) continue;
+      if (!title || width < TITLE_FROM) continue;
       if ((width - 8) / 6.4 < Math.min(FEWEST_LETTERS, title.title.length)) continue;
       const [x, y] = this.camera.toScreen(box.x, box.y);
       this.write(

@@ -1,7 +1,7 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
 import { hueOf } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
-import { kernelNames } from "../kernels/names";
+import { kernelTitles } from "../kernels/names";
 import type { Kernel } from "../shapes";
 import { complete, type Graph, type Group, newNode } from "./graph";
 
@@ -55,11 +55,7 @@ export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
     kernel.calls.map((call) => ({ kernel, call, line: call.line })),
   );
   calls.sort((one, other) => one.line - other.line);
-  const short = kernelNames(kernels);
-  const titleOf = ({ name }: Kernel) => {
-    const { operations, number } = short.get(name) ?? { operations: name, number: "" };
-    return `${operations} ${number}`.trim();
-  };
+  const titleOf = kernelTitles(kernels);
   const groups: Group[] = calls.map(({ kernel, call }) => ({
     title: titleOf(kernel),
     kernel: kernel.name,

@@ -1,6 +1,7 @@
 // The scheduler's nodes from the text of the IR: what each writes and waits for, before or after
 // fusion. Pure.
 import { hueOf } from "../../shared/naming";
+import { kernelTitles } from "../kernels/names";
 import type { Kernel } from "../shapes";
 import type { LinkIndex } from "../state/links";
 import { complete, type Graph, type Group, type Node, newNode } from "./graph";
@@ -96,6 +97,7 @@ export function irGraph(
     const inputs = (waits[at] ?? []).flatMap((buffer) => writers.get(buffer) ?? []);
     node.inputs = [...new Set(inputs)].filter((input) => input !== at);
   });
+  const titleOf = kernelTitles(kernels);
   const groups = new Map<string, Group>();
   nodes.forEach((node, at) => {
     const name = fused[at] as string;
@@ -103,7 +105,7 @@ export function irGraph(
     if (!group) {
       const kernel = kernelOf(index, kernels, stage, node);
       const hue = kernel ? hueOf(kernel.category) : "gemm";
-      const title = name === node.name ? node.op : "fused";
+      const title = kernel ? titleOf(kernel) : name === node.name ? node.op : "fused";
       group = {
         title,
         kernel: kernel?.name ?? null,

@@ -11,9 +11,10 @@ const BETWEEN = 10;
 const ROW_GAP = 9;
 const COLUMN_GAP = 46;
 const NARROWEST = 150;
-/** Width of a letter of a title, and of the titles that tiles make room for, at zoom 1. */
-const LETTER = 6.6;
-const TITLE_ROOM = 104;
+/** Width of a letter of a title, and of the titles that tiles make room for, at zoom 1: more than their
+ * letters take, so that there is room for them also at the zoom that shows the whole. */
+const LETTER = 10;
+const TITLE_ROOM = 150;
 /** Of so many tiles all can show their titles at once. */
 const MOST_TITLED = 150;
 

@@ -8,7 +8,7 @@ export interface PointerEvents {
   clicked(spot: Spot, extend: boolean): void;
 }
 
-const NOWHERE: Spot = { node: null, group: null };
+const NOWHERE: Spot = { node: null, group: null, line: null };
 /** A press that moves less is a click. */
 const STILL_PX = 4;
 
@@ -76,9 +76,13 @@ export function startPointer(canvas: Canvas, events: PointerEvents): void {
   });
 
   function hover(spot: Spot): void {
-    if (spot.node === over.node && spot.group === over.group) return;
+    const same = spot.line?.from === over.line?.from && spot.line?.far === over.line?.far;
+    if (spot.node === over.node && spot.group === over.group && same) return;
     over = spot;
-    element.classList.toggle("over", spot.node !== null || spot.group !== null);
+    element.classList.toggle(
+      "over",
+      spot.node !== null || spot.group !== null || spot.line !== null,
+    );
     events.hovered(spot);
   }
 }

@@ -312,14 +312,34 @@ export class PictureView {
     if (place && size.width && !camera.shows(place, size)) camera.centre(place, size);
   }
 
-  private point({ node, group }: Spot): void {
+  /** What a click on a spot selects; on a line the end that is further away. */
+  private targetAt({ node, group, line }: Spot): Target | null {
+    const { graph, scene } = this;
+    if (!graph) return null;
+    if (line) return (scene?.joins === "nodes" ? targetOf : targetOfGroup)(graph, line.far);
+    if (node !== null) return targetOf(graph, node);
+    return group === null ? null : targetOfGroup(graph, group);
+  }
+
+  private titleOf(end: number): string {
+    const { graph, scene } = this;
+    const box = scene?.joins === "nodes" ? graph?.nodes[end]?.name : graph?.groups[end]?.title;
+    return box ?? "";
+  }
+
+  private point(spot: Spot): void {
     const { graph } = this;
     if (!graph) return;
+    const { node, group, line } = spot;
     const named = node === null ? null : graph.nodes[node];
     const around = group === null ? null : graph.groups[group];
     const about = [named ? `${named.name}: ${named.op} ${named.type}` : "", around?.title ?? ""];
+    if (line) {
+      const [from, to, far] = [line.from, line.to, line.far].map((end) => this.titleOf(end));
+      about.push(`${from} → ${to}`, `Click to go to ${far}`);
+    }
     this.canvas.element.title = about.filter(Boolean).join("\n");
-    const target = node === null ? null : targetOf(graph, node);
+    const target = node === null && !line ? null : this.targetAt(spot);
     this.host.previewed(target ? this.selectedBy(target) : null);
   }
 
@@ -329,13 +349,11 @@ export class PictureView {
     return index.selectLine(target.stage, target.line, -1, target.last);
   }
 
-  private click({ node, group }: Spot, extend: boolean): void {
-    const { graph } = this;
-    if (!graph) return;
-    if (node !== null && extend) void this.drawPath(node);
-    else if (node !== null) this.keep(node);
-    else if (group !== null) {
-      const target = targetOfGroup(graph, group);
+  private click(spot: Spot, extend: boolean): void {
+    if (spot.node !== null && extend) void this.drawPath(spot.node);
+    else if (spot.node !== null) this.keep(spot.node);
+    else {
+      const target = this.targetAt(spot);
       if (target) this.host.select(target);
     }
   }

@@ -21,8 +21,6 @@ export interface EmptyContent {
   kind: "empty";
   what: string;
   why: string;
-  /** Somewhere that says more. */
-  go: { label: string; stage: string; line: number } | null;
 }
 
 export interface PictureContent {
@@ -33,8 +31,12 @@ export interface PictureContent {
 
 export type Content = CodeContent | EmptyContent | PictureContent;
 
-function empty(what: string, why: string, go: EmptyContent["go"] = null): EmptyContent {
-  return { kind: "empty", what, why, go };
+/** Lines that are shown with the call of a library's kernel. */
+const LINES_BEFORE_A_CALL = 12;
+const LINES_AFTER_A_CALL = 4;
+
+function empty(what: string, why: string): EmptyContent {
+  return { kind: "empty", what, why };
 }
 
 function stillReading(what: string, step: string): Content {
@@ -55,24 +57,23 @@ function kernelContent(
   if (!kernel) {
     return empty("This graph has no kernels.", "Its code calls nothing that computes on tensors.");
   }
-  if (kernel.first === null || kernel.last === null) {
-    const call = called ?? kernel.calls[0];
-    return empty(
-      `${kernel.name} is called, not generated.`,
-      "Its code lies in a library, so that no trace holds it.",
-      call
-        ? { label: `Show its call, wrapper line ${call.line}`, stage: "wrapper", line: call.line }
-        : null,
-    );
+  const call = called ?? kernel.calls[0];
+  if ((kernel.first === null || kernel.last === null) && !call) {
+    return empty(`${kernel.name} is not called.`, "A library has its code.");
   }
+  // A library has the code of an extern kernel: its call stands for it, with the lines around.
+  const at = call?.line ?? 1;
+  const generated = kernel.first !== null && kernel.last !== null;
   return {
     kind: "code",
     file,
-    first: kernel.first,
-    last: kernel.last,
+    first: kernel.first ?? Math.max(1, at - LINES_BEFORE_A_CALL),
+    last: kernel.last ?? Math.min(file.lines || at, at + LINES_AFTER_A_CALL),
     language: kernel.kind.startsWith("cpp") ? "cpp" : "python",
     key: "code",
-    label: `${title} ${kernel.name}`,
+    label: generated
+      ? `${title} ${kernel.name}`
+      : `Call of ${kernel.name}, whose code a library has`,
     annotated: false,
   };
 }

@@ -14,6 +14,7 @@ import {
   kernelsOf,
   linesOfKernel,
   selectNamed,
+  spentIn,
 } from "./follow";
 import {
   EVERY_CALL,
@@ -60,11 +61,12 @@ export class ExplorerState {
   restore(address: Address): void {
     if (!this.hasPanes(address.panes)) this.panes = address.panes;
     const named = kernelNamed(this.picture, address.kernel);
-    const withCode = this.picture.kernels.find((kernel) => kernel.first !== null);
-    this.kernel = named ?? withCode ?? this.picture.kernels[0] ?? null;
+    this.kernel = named;
     this.handle = named ? address.handle : null;
     this.hovered = null;
     this.select(address.selected);
+    const { kernels } = this.picture;
+    this.kernel ??= kernels.find(({ first }) => first !== null) ?? kernels[0] ?? null;
     if (address.kernel && !named) this.trouble = `This graph has no kernel ${address.kernel}.`;
   }
 
@@ -238,15 +240,18 @@ export class ExplorerState {
     const holding = line === null ? null : kernelAt(this.picture, line);
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
-      // The code of a library's kernel cannot be shown: prefer one that was generated, and of these one
-      // whose operations light rather than its comments.
-      const generated = computing.filter((kernel) => kernel.first !== null);
+      // Of the kernels whose operations light, or whose call computes the selection, the dearest; one that
+      // only names the selection in a comment comes last.
       const code = this.index.matches(selected, "code");
       const isComputed = (kernel: Kernel) =>
+        kernel.first === null ||
         linesOfKernel(code, kernel).lines.some(
           (line) => this.index.namesAt("code", line, line, "op:").length > 0,
         );
-      const wanted = generated.find(isComputed) ?? generated[0] ?? computing[0];
+      const [dearest] = spentIn(this.index, selected, computing.filter(isComputed), code).sort(
+        (one, other) => other.us - one.us,
+      );
+      const wanted = dearest?.kernel ?? computing.find(isComputed) ?? computing[0];
       if (wanted) this.showKernel(wanted);
     }
     if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);
@@ -278,7 +283,8 @@ export class ExplorerState {
     const content = this.content(pane);
     if (!selected || content.kind !== "code") return NO_MATCHES;
     // All lines of a selected kernel are its own; lighting every one would say nothing.
-    if (selected.wholeKernel && pane.stage === "kernel") return NO_MATCHES;
+    const isWhole = selected.wholeKernel && this.kernel?.first !== null;
+    if (isWhole && pane.stage === "kernel") return NO_MATCHES;
     const matches = this.index.matches(selected, content.key, this.callIn(pane));
     return within(matches, content.first, content.last);
   }
