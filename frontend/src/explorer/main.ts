@@ -32,6 +32,8 @@ async function start(root: HTMLElement): Promise<void> {
       : [];
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
+    // Without a selection CodeMirror looks for one at each change, and the page is laid out for that.
+    document.getSelection()?.collapse(document.body, 0);
     const run = picture.run.id;
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
