@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from inductorscope.analyze.compare.nodes import Node, content, free, match_nodes
+from inductorscope.analyze.compare.nodes import EDGES, Node, content, free, match_nodes
 
 ALIKE = 0.1
 """Least share of common content at which two graphs are a pair."""
@@ -32,7 +32,13 @@ def match_graphs(left: Sequence[Graph], right: Sequence[Graph]) -> None:
             match_nodes(graph.nodes, graph.partner.nodes)
     for backward in (False, True):
         rest = [
-            free(node for graph in graphs if graph.backward == backward for node in graph.nodes)
+            free(
+                node
+                for graph in graphs
+                if graph.backward == backward
+                for node in graph.nodes
+                if node.target not in EDGES
+            )
             for graphs in (left, right)
         ]
         if all(rest):

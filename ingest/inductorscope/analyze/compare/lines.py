@@ -28,10 +28,22 @@ def same_files(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, s
 
 
 def moved_lines(left: list[str], right: list[str]) -> dict[int, int]:
-    """Line of the right text → the same line of the left; both count from 1."""
+    """Line of the right text → the same line of the left; both count from 1. Blank lines are left
+    out: a source rebuilt from comments has few others."""
+    ours, theirs = (
+        [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+        for lines in (left, right)
+    )
     return {
-        after + at + 1: before + at + 1
-        for tag, before, end, after, _ in opcodes(left, right)
+        theirs[after + at][0]: ours[before + at][0]
+        for tag, before, end, after, _ in opcodes(
+            [one for _, one in ours], [one for _, one in theirs]
+        )
         if tag == "equal"
         for at in range(end - before)
     }
+
+
+def conflict(left: list[str], right: list[str]) -> bool:
+    """Whether a line that both texts have differs; blank lines may stand for unknown ones."""
+    return any(a != b and a.strip() and b.strip() for a, b in zip(left, right, strict=False))

@@ -20,6 +20,8 @@ How = Literal["same computation", "same inputs", "same use", "neighbours", "orde
 """How a pair is known, the surest first."""
 PLACEHOLDER = "placeholder"
 """The target of a graph's inputs, whose names mean nothing."""
+EDGES = (PLACEHOLDER, "output")
+"""Targets of nodes that compute nothing."""
 
 
 @dataclass(slots=True, eq=False)

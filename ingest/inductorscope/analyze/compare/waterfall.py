@@ -23,6 +23,8 @@ PARTS: dict[Part, str] = {
     "overlap": "work at the same time, on several streams or threads",
     "idle": "idle",
 }
+NOTHING = 1e-12
+"""A part below this share of the steps comes from rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,6 @@ def waterfall(groups: Sequence[Group], before: StepTime, after: StepTime) -> lis
     sums["other work"].append(after.other_us - before.other_us + rest)
     sums["overlap"].append(after.overlap_us - before.overlap_us)
     sums["idle"].append(after.idle_us - before.idle_us)
-    return [
-        Bar(part, PARTS[part], fsum(values), counts[part])
-        for part, values in sums.items()
-        if any(values)
-    ]
+    least = NOTHING * (before.step_us + after.step_us)
+    bars = [Bar(part, PARTS[part], fsum(values), counts[part]) for part, values in sums.items()]
+    return [bar for bar in bars if abs(bar.more_us) > least]

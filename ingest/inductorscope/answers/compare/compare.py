@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, Group, match_calls
-from inductorscope.analyze.compare.nodes import PLACEHOLDER, free
+from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.answers.compare.compiling import compiling_rows
 from inductorscope.answers.compare.inputs import input_rows, source_rows
@@ -192,5 +192,5 @@ def _node_rows(side: Literal["a", "b"], graphs: Sequence[Graph]) -> list[NodeRow
                 *((node.place[0], abs(node.place[1])) if node.place else (None, None)))
         for graph in graphs
         for node in free(graph.nodes)
-        if node.target not in (PLACEHOLDER, "output")
+        if node.target not in EDGES
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.compare.lines import conflict
 from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.answers.compare.sides import Side
 from inductorscope.formats.code.runnable import read_settings
@@ -19,6 +20,8 @@ OF_EACH_RUN = {
     "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_COMPILE_DEBUG_DIR", "TORCH_TRACE",
 }  # fmt: skip
 """Variables whose values differ between any two runs."""
+RECORDING = "inductor.trace."
+"""Begins settings of how a run is recorded."""
 LARGEST = 64 * 1024 * 1024
 
 
@@ -67,8 +70,14 @@ def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
         "versions": _flat(versions),
         "machine": _flat(machine),
         "options": _flat(facts.get("options")),
-        "configuration": settings["configuration"] | _flat(facts.get("config")),
-        "environment": {k: v for k, v in environment.items() if k not in OF_EACH_RUN},
+        "configuration": {
+            name: value
+            for name, value in (settings["configuration"] | _flat(facts.get("config"))).items()
+            if not name.startswith(RECORDING)
+        },
+        "environment": {
+            name: value for name, value in environment.items() if name not in OF_EACH_RUN
+        },
     }
 
 
@@ -76,7 +85,9 @@ def _runnable(session: Session, run: str) -> dict[str, dict[str, str]]:
     query = select(Artifact.digest).where(
         Artifact.run_id == run, Artifact.role == FX_RUNNABLE, Artifact.size < LARGEST
     )
-    digest = session.scalar(query.order_by(Artifact.id).limit(1))
+    # A log's copy, which has another path, leaves some settings out.
+    own = Artifact.path.endswith("fx_graph_runnable.py")
+    digest = session.scalar(query.order_by(own.desc(), Artifact.id).limit(1))
     text = b"" if digest is None else read_blob(session, digest) or b""
     return read_settings(text.decode("utf-8", "replace"))
 
@@ -94,13 +105,20 @@ def _flat(values: object, prefix: str = "") -> dict[str, str]:
 
 
 def source_rows(one: Side, other: Side) -> list[SourceRow]:
+    """A file rebuilt from comments differs if a line does that both runs name."""
     rows = []
     for path, source in other.sources.items():
         was = one.sources.get(other.files.get(path, ""))
-        if was is None:
+        if was is None and not source.derived:
             rows.append(SourceRow(path, None, source.artifact, None))
-        elif was.lines != source.lines:
-            changed = difference(was.lines, source.lines)
-            rows.append(SourceRow(path, was.artifact, source.artifact, changed))
+        elif was is not None and was.lines != source.lines:
+            rebuilt = was.derived or source.derived
+            if not rebuilt or conflict(was.lines, source.lines):
+                changed = difference(was.lines, source.lines)
+                rows.append(SourceRow(path, was.artifact, source.artifact, changed))
     gone = one.sources.keys() - other.files.values()
-    return rows + [SourceRow(path, one.sources[path].artifact, None, None) for path in sorted(gone)]
+    return rows + [
+        SourceRow(path, one.sources[path].artifact, None, None)
+        for path in sorted(gone)
+        if not one.sources[path].derived
+    ]

@@ -46,6 +46,8 @@ class Source:
     artifact: int
     digest: str
     lines: list[str]
+    derived: bool
+    """Rebuilt from comments: lines that none names are blank."""
 
 
 @dataclass(slots=True)
@@ -96,16 +98,16 @@ def _short(path: str) -> str:
 
 def _sources(session: Session, run: str) -> dict[str, Source]:
     """The user's files; a real one is preferred to one rebuilt from comments."""
-    query = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.size).where(
-        Artifact.run_id == run, Artifact.role == SOURCE
-    )
+    query = select(
+        Artifact.path, Artifact.id, Artifact.digest, Artifact.size, Artifact.derived
+    ).where(Artifact.run_id == run, Artifact.role == SOURCE)
     sources: dict[str, Source] = {}
-    for path, artifact, digest, size in session.execute(
+    for path, artifact, digest, size, derived in session.execute(
         query.order_by(Artifact.derived, Artifact.id)
     ):
         if path not in sources and size <= LARGEST:
             text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
-            sources[path] = Source(artifact, digest, text.split("\n"))
+            sources[path] = Source(artifact, digest, text.split("\n"), derived)
     return sources
 
 

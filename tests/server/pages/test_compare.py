@@ -1,0 +1,123 @@
+"""Runs compared: two in full, several in a table, from the page and the command line."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope import urls
+from inductorscope.cli.app import app
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+Runs = tuple[str, str, str]
+
+
+def edited(folder: Path, out: Path) -> Path:
+    """The same capture with another setting, one more operator, and a renamed kernel."""
+    shutil.copytree(folder, out)
+    (out / "result.json").unlink()
+    shutil.rmtree(out / "torch_trace")
+    returned = "        return (maximum,)"
+    more = '        abs_1: "u8[8390, 8]" = torch.ops.aten.abs.default(maximum)\n'
+    edits = {
+        "fx_graph_runnable.py": ("debug_partitioner = True", "debug_partitioner = False"),
+        "fx_graph_transformed.py": (returned, more + returned.replace("maximum", "abs_1")),
+        "output_code.py": ("triton_poi_fused_maximum_neg_0", "triton_poi_fused_maximum_neg_7"),
+    }
+    for name, (before, after) in edits.items():
+        (file,) = out.glob(f"torch_compile_debug/*/torchinductor/*/{name}")
+        text = file.read_text()
+        assert before in text, name
+        file.write_text(text.replace(before, after))
+    return out
+
+
+@pytest.fixture(scope="module")
+def compared(
+    tmp_path_factory: pytest.TempPathFactory,
+    fixtures: Path,
+    opened: Callable[..., AbstractContextManager[TestClient]],
+) -> Iterator[tuple[TestClient, Settings, Runs]]:
+    settings = Settings(data=tmp_path_factory.mktemp("compared") / "data", database_url="")
+    other = edited(fixtures / "cuda-foo1", tmp_path_factory.mktemp("edited") / "foo1")
+    folders = (fixtures / "cuda-foo1", other, fixtures / "dynamic")
+    one, two, three = (
+        read_paths(
+            settings, [folder], name=name, tags=[], origin="ingest", progress=lambda *_: None
+        ).run_id
+        for folder, name in zip(folders, ("foo1", "foo1", "dynamic"), strict=True)
+    )
+    with opened(settings) as client:
+        yield client, settings, (one, two, three)
+
+
+def _json(client: TestClient, address: str) -> Any:
+    answer = client.get(urls.api(address))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_what_differs_is_named_inputs_first(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    client, _, (one, two, _) = compared
+    page = _json(client, urls.compare(one, two))
+    assert [(row["name"], row["a"], row["b"]) for row in page["inputs"]] == [
+        ("functorch.debug_partitioner", "True", "False")
+    ]
+    assert page["said"][0]["label"] == "inputs differ"
+    assert page["verdict"] == "cannot tell"
+    assert [(row["side"], row["name"]) for row in page["nodes"]] == [("b", "abs_1")]
+    (graph,) = page["graphs"]
+    assert graph["gone_nodes"] == 0
+    # A kernel under another name is the same kernel.
+    assert (page["group_count"], page["changed"]) == (1, 0)
+    assert sum(bar["more_us"] for bar in page["bars"]) == pytest.approx(page["step"]["more_us"])
+    text = client.get(urls.compare(one, two)).text
+    assert "functorch.debug_partitioner" in text
+
+
+def test_a_run_beside_itself_is_one_line(compared: tuple[TestClient, Settings, Runs]) -> None:
+    client, _, (one, _, _) = compared
+    page = _json(client, urls.compare(one, one))
+    assert [line["text"] for line in page["said"]] == ["This is one run: nothing differs."]
+    assert "<h2" not in client.get(urls.compare(one, one)).text
+
+
+def test_ticked_runs_lead_to_a_comparison_or_a_table(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    client, _, runs = compared
+    assert f'value="{runs[0]}" form="compare"' in client.get("/").text
+    chosen = _json(client, urls.compare(runs[0]))
+    assert [run["id"] for run in chosen["offered"]] == [runs[1], runs[2]]  # its name first
+    two = client.get("/compare", params={"run": runs[:2]})
+    assert two.headers["location"] == urls.compare(*runs[:2])
+    table = client.get("/api/compare", params={"run": runs}).json()
+    graphs = next(row for row in table["figures"] if row["name"] == "Graphs")
+    assert [value["odd"] for value in graphs["values"]] == [False, False, True]
+    assert client.get("/compare", params={"run": runs}).text.count('title="Stands out') >= 1
+    assert client.get("/api/compare", params={"run": ["0" * 16]}).status_code == 404
+    assert client.get("/api/compare", params={"run": ["x"]}).status_code == 422
+
+
+def test_the_command_prints_markdown_or_json(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    from inductorscope.cli.commands import diff
+
+    assert diff  # importing it registers the command
+    client, settings, (one, two, _) = compared
+    asked = ["diff", one[:8], two[:8], "--data", str(settings.data)]
+    printed = CliRunner().invoke(app, asked)
+    assert printed.exit_code == 0, printed.output
+    assert printed.stdout == _json(client, urls.compare(one, two))["markdown"]
+    assert "| configuration | `functorch.debug_partitioner` | True | False |" in printed.stdout
+    assert '"said"' in CliRunner().invoke(app, [*asked, "--json"]).stdout
