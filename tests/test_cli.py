@@ -6,10 +6,13 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from inductorscope.jobs.queue.address import address, announced, running
+from inductorscope.settings import Settings
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -121,6 +124,18 @@ def test_mistakes_get_a_sentence_and_a_code(
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_links_name_the_server_that_runs(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with announced(replace(settings, port=server.server_port)):
+        assert address(settings) == f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        server.server_close()
+        assert running(settings) is None
+    assert address(settings) == "http://127.0.0.1:8765"
 
 
 def test_a_database_out_of_reach_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

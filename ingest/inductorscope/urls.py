@@ -51,6 +51,11 @@ def run_delete(run_id: str) -> str:
     return f"{run(run_id)}/delete"
 
 
+def run_name(run_id: str) -> str:
+    """The form that renames and tags a run."""
+    return f"{run(run_id)}/name"
+
+
 def time(run_id: str, **query: str | int | None) -> str:
     """Where the time goes; `profile` is the label of the profile to show."""
     return run_page(run_id, "time", **query)

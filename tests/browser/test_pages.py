@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -78,6 +79,47 @@ def test_page_of_an_empty_database_says_what_to_do(
     check(page, f"empty {name}")
     assert page.locator("main a, main button, main input").count() > 0, "nothing to do there"
     page.context.close()
+
+
+def test_an_overview_leads_with_what_to_change(
+    page: Page, filled: tuple[Served, dict[str, str]]
+) -> None:
+    """A recompile and its remedy, without a click and without scrolling."""
+    served, where = filled
+    page.goto(f"{served.url}/runs/{where['story']}")
+    cause = page.get_by_test_id("diagnosis").locator('[data-kind="recompiles"]')
+    expect(cause.locator("h3")).to_contain_text("took")
+    expect(cause.locator(".fix")).to_contain_text("mark_dynamic")
+    expect(cause.locator("li a").first).to_have_attribute("href", re.compile("line="))
+    box = cause.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 900
+
+
+def test_the_list_of_runs_fits_long_names_and_chosen_columns(
+    page: Page, filled: tuple[Served, dict[str, str]]
+) -> None:
+    served, where = filled
+    page.goto(served.url)
+    row = page.get_by_test_id("runs-table").locator("tr", has_text=where["run"][:6])
+    before = row.locator(".run-name").inner_text()
+    row.get_by_role("button", name="Rename or tag").click()
+    name = f"meta-llama_Llama-3.1-8B-Instruct_bf16_{'x' * 36}_rank0"
+    page.locator(f"#rename-{where['run']}").get_by_label("Name").fill(name)
+    page.locator(f"#rename-{where['run']}").get_by_role("button", name="Save").click()
+    expect(row.locator(".run-name")).to_have_text(name)
+    page.get_by_role("button", name="Columns").click()
+    page.locator("#columns").get_by_label("Kernels").uncheck()
+    page.reload()
+    heads = page.get_by_test_id("runs-table").locator("th:visible")
+    expect(heads.filter(has_text="Kernels")).to_have_count(0)
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for column in ("Speed-up", "When"):
+            box = heads.filter(has_text=column).bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= width, column
+    page.request.patch(f"{served.url}/api/runs/{where['run']}", data={"name": before})
 
 
 @pytest.fixture

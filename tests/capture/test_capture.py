@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope.answers.failures.failures import failures_page
 from inductorscope.capture import process_group
 from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
@@ -21,7 +22,11 @@ from inductorscope.capture.truth import NoTruth, write_truth
 from inductorscope.capture.watch import CaptureCancelled, CaptureFailed
 from inductorscope.correlate.directory import links_of_path
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts
+from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Artifact, Run
+from sqlalchemy import select
 
 pytestmark = pytest.mark.torch
 
@@ -176,16 +181,24 @@ def test_generated_code_is_the_same_with_and_without_the_record(
             assert all(re.search(rf"\b{fx}(: | = )", transformed[name]) for _, _, fx in entries)
 
 
-def test_what_fails_to_compile_is_kept(tmp_path: Path, cache: Path) -> None:
-    facts = capture(tmp_path, cache, "subjects.py:uncompilable")
-    assert facts.state == "failed to compile"
-    assert facts.error is not None
-    assert "no_such_function" in facts.error.message
-    assert "CppCompileError" in facts.error.message
-    assert "no_such_function" in "".join(graph_files(tmp_path, "output_code.py").values())
-    assert [Path(path).name for path in facts.sources] == ["subjects.py"]
-    assert facts.record is not None
-    assert facts.record.made
+def test_what_fails_to_compile_is_kept_and_said(tmp_path: Path) -> None:
+    model, data = f"{SUBJECTS}:uncompilable", str(tmp_path)
+    command = [sys.executable, "-m", "inductorscope", "capture", model, "--data", data, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = "The model failed to compile: The C++ compiler rejected a kernel that Inductor generated"
+    assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+    run = json.loads(done.stdout)
+    assert f"{run['url']}/failures" in done.stderr
+    engine = make_engine(settings(tmp_path))
+    with sessions(engine, read_only=True)() as session:
+        (failure,) = failures_page(session, run["run"]).failures
+        paths = session.scalars(select(Artifact.path).where(Artifact.role == SOURCE)).all()
+        facts = session.get_one(Run, run["run"]).environment
+    engine.dispose()
+    assert "no_such_function" in failure.errors[0].message  # placed: the output code is kept
+    assert "CppCompileError" in failure.message
+    assert str(SUBJECTS) in paths
+    assert facts["record"]["made"]
 
 
 def test_a_script_runs_as_main_with_its_arguments(tmp_path: Path, cache: Path) -> None:

@@ -1,5 +1,6 @@
 // Entry of every page.
 import htmx from "htmx.org";
+import { choose } from "../shared/choices";
 import { startJob } from "../upload/job";
 import { startUploads } from "../upload/panel";
 import { startForms } from "./forms";
@@ -22,6 +23,15 @@ for (const tab of document.querySelectorAll<HTMLElement>(".run-nav [aria-current
   const row = tab.parentElement;
   row?.scrollTo({ left: tab.offsetLeft - (row.clientWidth - tab.clientWidth) / 2 });
 }
+
+// Which columns the list of runs has: a letter for each that is hidden.
+document.addEventListener("change", (event) => {
+  const box = event.target;
+  if (!(box instanceof HTMLInputElement) || !box.dataset.column) return;
+  const hidden = document.querySelectorAll<HTMLInputElement>("[data-column]:not(:checked)");
+  choose("runs-hide", [...hidden].map((each) => each.dataset.column).join("") || "0");
+  document.dispatchEvent(new Event("runschange"));
+});
 
 // A run that came in shows in the list at once.
 document.addEventListener("runschange", () => {

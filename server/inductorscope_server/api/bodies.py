@@ -128,6 +128,13 @@ def check_announcement(body: bytes, most_files: int) -> str | None:
     return None
 
 
+class RunChange(Body):
+    """Another name or other tags of a run; what is left out stays."""
+
+    name: Annotated[Line, Field(min_length=1)] | None = None
+    tags: list[Line] | None = Field(None, max_length=50)
+
+
 class BenchmarkRequest(Body):
     """Options of a benchmark."""
 

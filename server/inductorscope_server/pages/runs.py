@@ -7,17 +7,23 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 from inductorscope import urls
 from inductorscope.answers.missing import no_run
+from inductorscope.answers.parts import run_of
 from inductorscope.answers.runs.file import FilePage, file_page
 from inductorscope.answers.runs.read import ReadPage, read_page
 from inductorscope.answers.runs.run import RunPage, run_page
 from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
 from inductorscope.answers.runs.state import RunState, run_state
-from inductorscope.answers.runs.watch import Watched, watched
+from inductorscope.answers.runs.watch import TAG, Watched, watched
 from inductorscope.jobs.errors import NotFoundError
+from inductorscope.store.runs.runs import rename_run
+from inductorscope.store.tables.models import READING
+from pydantic import ValidationError
 from sqlalchemy.exc import StatementError
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.api.bodies import RunChange
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId, Cursor, Line, RunId
@@ -139,6 +145,48 @@ def delete(request: Request, parts: Shared, run: RunId) -> Response:
     if request.headers.get("hx-request") == "true":
         answer.headers["HX-Redirect"] = urls.runs()
     return answer
+
+
+def change(parts: Parts, run_id: str, wanted: RunChange) -> None:
+    """Renames and tags. Tags of `inductorscope watch` stay: its address depends on them."""
+    with parts.write.begin() as session:
+        run = run_of(session, run_id)
+        if run.state == READING:
+            raise Refusal(409, "The run is still being read.", do="Rename it when it is complete.")
+        watched = [str(tag) for tag in run.tags if str(tag).startswith(TAG)]
+        tags = run.tags if wanted.tags is None else [*wanted.tags, *watched]
+        rename_run(session, run, wanted.name or run.name, [str(tag) for tag in tags])
+
+
+@api.patch(
+    "/runs/{run}",
+    status_code=204,
+    summary="Rename or tag a run",
+    response_class=Response,
+    responses=documented(403, 404, 409, 422, 507),
+)
+def patch(parts: Shared, run: RunId, wanted: RunChange) -> Response:
+    """Search finds the new name and tags."""
+    change(parts, run, wanted)
+    return Response(status_code=204)
+
+
+@html.post("/runs/{run}/name")
+async def change_by_form(request: Request, parts: Shared, run: RunId) -> Response:
+    """Renames and tags the run, and shows it; tags are separated by commas."""
+    async with request.form(max_files=0, max_fields=2) as form:
+        name, tags = str(form.get("name") or ""), str(form.get("tags") or "")
+    try:
+        wanted = RunChange(
+            name=name.strip() or None,
+            tags=[tag.strip() for tag in tags.split(",") if tag.strip()],
+        )
+    except ValidationError as error:
+        raise Refusal(422, "Names and tags take up to 200 characters, on one line.") from error
+    await run_in_threadpool(change, parts, run, wanted)
+    if request.headers.get("hx-request") == "true":
+        return Response(headers={"HX-Refresh": "true"})
+    return RedirectResponse(urls.run(run), 303)
 
 
 @html.post("/runs/{run}/delete")

@@ -132,6 +132,16 @@ def delete_run(session: Session, run_id: str) -> int:
     return free_blobs(session, digests)
 
 
+def rename_run(session: Session, run: Run, name: str, tags: Sequence[str]) -> None:
+    """Gives a run that has been read another name and other tags."""
+    run.name, run.tags = name[:LONGEST_NAME], list(dict.fromkeys(tags))
+    row = session.get_one(RunSearch, run.id)
+    lines = row.text.split("\n")
+    rest = lines[lines.index(run.id) :]  # name and tags come before the id
+    words = dict.fromkeys([name.lower(), *map(str.lower, run.tags), *rest])
+    row.text = storable.text("\n".join(words)[:LONGEST_SEARCHED])
+
+
 def _clean(values: Values) -> Values:
     cleaned = storable.plain(values)
     assert isinstance(cleaned, dict)

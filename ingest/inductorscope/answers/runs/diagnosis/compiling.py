@@ -14,6 +14,14 @@ from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.units import plural, seconds
 
+OF_TORCH = ("cpp", "triton", "lowering", "inductor", "aot", "dynamo")
+"""Components whose failures are torch's own."""
+_WORKAROUND = (
+    "Until torch is fixed, keep this line's function uncompiled: `@torch.compiler.disable`. The "
+    "page Failures finds the smallest program that fails, and has the text of an issue."
+)
+_EVIDENCE = "The page Failures has the whole message, and where it comes from."
+
 
 def failure(evidence: Evidence) -> Cause | None:
     """The program failed."""
@@ -23,9 +31,9 @@ def failure(evidence: Evidence) -> Cause | None:
     first = page.failures[0]
     more = len(page.failures) + page.more - 1
     why = first.cause_sentence or next(iter(first.sentences), "")
-    fix = first.fix.do if first.fix is not None else (
-        "The page Failures finds the smallest program that fails, and has the text of an issue."
-    )  # fmt: skip
+    fix = _WORKAROUND if first.component in OF_TORCH else _EVIDENCE
+    if first.fix is not None:
+        fix = first.fix.do
     return Cause(
         "failure",
         f"{first.title.rstrip('.')}." + (f" {plural(more, 'more failure')}." if more else ""),
@@ -55,7 +63,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
     story = evidence.story.story
     if story is None:
         return Cleared(
-            "No log of compiling: graph breaks and recompiles are unknown.", judged=False
+            "No log of compiling was read: graph breaks and recompiles are unknown.", judged=False
         )
     places = break_places(story)
     if not places:
