@@ -163,7 +163,7 @@ def test_a_run_is_followed_while_it_is_read(
     expect(state).to_contain_text("1 of 2 graphs are linked")
     half.finish()
     expect(state).to_have_count(0)
-    expect(page.get_by_role("list", name="Findings")).to_be_visible()
+    expect(page.get_by_test_id("diagnosis")).to_be_visible()
 
 
 def test_the_list_of_runs_follows_and_keeps_the_focus(

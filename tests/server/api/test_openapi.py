@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -52,22 +53,24 @@ def without_lifespan(app: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def known(app: FastAPI) -> dict[str, Any]:
-    """Path parameters that lead somewhere."""
+def known(app: FastAPI) -> Iterator[dict[str, Any]]:
+    """Path parameters that lead somewhere; the run gets back the name that it had."""
     client = TestClient(app, base_url="http://testserver")
-    run = client.get("/api/").json()["runs"][0]["id"]
+    row = client.get("/api/").json()["runs"][0]
+    run = row["id"]
     graph = client.get(f"/api/runs/{run}").json()["graphs"][0]["slug"]
     explorer = client.get(f"/api/runs/{run}/graphs/{graph}/explorer").json()
     kernel = explorer["kernels"][0]
     call = kernel["calls"][0]
     files = [file for stage in explorer["stages"] for file in stage["files"]]
-    return {
+    yield {
         "run": run,
         "slug": graph,
         "kernel": f"{kernel['name']}:{call['handle']}",
         "permalink": call["permalink"],
         "artifact": files[0]["artifact"],
     }
+    client.patch(f"/api/runs/{run}", json={"name": row["name"], "tags": row["tags"]})
 
 
 # Not here: the stream, which lasts as long as its job, and deleting the run the others look at.

@@ -95,7 +95,7 @@ class Evidence:
         for us, row in spent[:SHOWN_LINES]:
             if us and row.path and row.line:
                 graphs.append(slugs[next(int(each) for each, _ in row.parts if each in kernels)])
-                href = urls.line_in_explorer(self.id, graphs[0], SOURCE, row.line, path=row.path)
+                href = urls.line_in_explorer(self.id, graphs[-1], SOURCE, row.line, path=row.path)
                 lines += [replace(each, us=us, href=href) for each in self.line(row.path, row.line)]
         return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
 
