@@ -103,6 +103,12 @@ def compile_part(run_id: str, part: str) -> str:
     return f"{compile_story(run_id)}/{_part(part)}"
 
 
+def fusing(run_id: str, **query: str | int | None) -> str:
+    """`a` and `b` name two kernels, nodes or buffers, `q` rows of its three tables, `rule` what
+    keeps kernels apart; its parts are `#unfused`, `#loops` and `#tuned`."""
+    return with_query(compile_part(run_id, "fusing"), **query)
+
+
 def compile_diff(run_id: str, before: int, after: int, plain: int | None = None) -> str:
     """Two stored texts side by side; `plain` ignores memory addresses."""
     return with_query(f"{compile_story(run_id)}/diff", a=before, b=after, plain=plain)

@@ -135,7 +135,7 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         LOGS, "`TORCH_LOGS=fusion,schedule,perf_hints`, autotuning tables",
-        "torch-logs/torch_logs.txt", "read", "*Fusing* and *Time* of compiling",
+        "torch-logs/torch_logs.txt", "read", "*Fusing*",
     ),
     Input(
         LOGS, "`TORCH_LOGS=output_code,graph_breaks,recompiles,+dynamo,aot_graphs,bytecode,guards,"

@@ -19,7 +19,10 @@ from inductorscope_server.web.ids import LARGEST, Line, RunId
 from inductorscope_server.web.parts import Analysing
 
 Words = Annotated[Line, Query(description="Words in id, function, file or outcome.")]
-Node = Annotated[Line, Query(description="A node of the schedule, or of the post-grad graph.")]
+Node = Annotated[
+    Line, Query(description="A kernel, a node of the post-grad graph or of the schedule, a buffer.")
+]
+Rule = Annotated[Line, Query(description="Only pairs that this rule keeps apart.")]
 Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]
 PageNumber = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
 Number = Annotated[
@@ -68,10 +71,11 @@ async def load_time(analysis: Analysing, run: RunId, a: Id = "", b: Id = "") -> 
 
 
 async def load_fusing(
-    analysis: Analysing, run: RunId, q: Words = "", a: Node = "", b: Node = ""
+    analysis: Analysing, run: RunId, q: Words = "", a: Node = "", b: Node = "", rule: Rule = ""
 ) -> FusingPage:
-    """Pairs of nodes that were tried, with reasons against fusing; answers for `a` and `b`."""
-    return await analysis(fusing_page, run, q, a, b)
+    """Kernels that were not fused, loops that are not vectorised, and autotunings. `a` and `b`
+    select a pair, `q` rows of all three."""
+    return await analysis(fusing_page, run, q, a, b, rule)
 
 
 async def load_diff(

@@ -194,6 +194,8 @@ def test_autotuning_tells_the_fastest(shared: Path) -> None:
     story, _ = tell(list((shared / "traces" / "cuda-gpt-max-autotune" / "torch_trace").iterdir()))
     assert len(story.tunings) == 18
     slowest = max(story.tunings, key=lambda one: one.us or 0)
-    assert slowest.what == "mm of 21 candidates"
+    assert (slowest.what, slowest.count) == ("mm", 21)
+    library = next(one for one in story.tunings if one.choices[0].name == "bias_addmm")
+    assert [choice.name for choice in library.choices] == ["bias_addmm", "triton_mm_64"]
     assert slowest.choices[0].us == pytest.approx(5.95, abs=0.01)
     assert len(story.kernels) == 58

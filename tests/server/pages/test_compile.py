@@ -258,27 +258,29 @@ def test_what_torch_explains_is_shown_with_the_users_code(
     assert "2 graphs, 1 graph break, 5 operators, 4 guards" in text
 
 
-def test_compile_times_and_candidates_are_on_the_page_of_time(
-    client: TestClient, captured: str
-) -> None:
+def test_compile_times_and_candidates(client: TestClient, captured: str) -> None:
     page = api(client, urls.compile_part(captured, "time"))
     assert [(row["name"], row["calls"], row["total_s"]) for row in page["times"]] == [
         ("compile_file", 2, 3.25)
     ]
-    (table,) = page["tables"]
+    assert page["tunings"] == 1
+    (table,) = api(client, urls.fusing(captured))["tunings"]
     assert table["compile"]["id"] == "0/0"
     assert [(one["name"], one["slower"]) for one in table["candidates"]] == [
         ("triton_mm_12", 1.0), ("mm", 2.0),
     ]  # fmt: skip
     assert (table["count"], table["seconds"]) == (30, 0.5)
-    text = client.get(urls.compile_part(captured, "time")).text
+    text = client.get(urls.fusing(captured)).text
     assert "The text lists the fastest 2 of 30." in text
+    assert "+100 %" in unescape(text).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert api(client, urls.fusing(captured, q="triton_mm_13"))["tunings"] == []
 
 
 def test_loops_say_whether_and_why_they_are_not_vectorised(
     client: TestClient, captured: str
 ) -> None:
-    told = api(client, urls.compile_part(captured, "fusing"))["loops"]
+    told = api(client, urls.fusing(captured))["loops"]
+    assert told["recorded"]
     assert (told["instructions"], told["vectorised"]) == ("avx512", 1)
     no, yes = told["rows"]
     assert (no["kernel"], no["vectorised"], no["how"]) == ("cpp_fused_1", False, "too short")
@@ -291,7 +293,6 @@ def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run
     for part, words in (
         ("", "torch._dynamo.explain(f)(*args)"),
         ("time", "torch._dynamo.utils.compile_times()"),
-        ("fusing", "which loops of C++ kernels are vectorised"),
     ):
         address = urls.compile_part(run, part) if part else urls.compile_story(run)
         text = unescape(known.get(address).text)

@@ -15,7 +15,7 @@ from inductorscope.analyze.bytes.index import MOST_VARIABLES, Space, numbers_onl
 from inductorscope.analyze.bytes.source import DEEPEST, SourceWork
 from inductorscope.formats.text import closing
 
-_FOR = re.compile(
+LOOP = re.compile(
     r"for ?\((?:\w+|long long) (\w+) ?= ?(?:static_cast<[\w ]+>\()?(\w+)\)?; ?"
     r"\1 ?< ?(?:static_cast<[\w ]+>\()?([^;]+?)\)?; ?"
 )
@@ -84,7 +84,7 @@ class _Reader:
                 self._close()
 
     def _loop(self, line: str) -> None:
-        match = _FOR.match(line)
+        match = LOOP.match(line)
         if match is None:
             self.foreign = True
             return

@@ -146,7 +146,7 @@ class Choice(msgspec.Struct):
 
 
 class Tuning(msgspec.Struct):
-    """One autotuning: the operation, and the candidates if the log has them."""
+    """One autotuning in a TORCH_TRACE log: the operation and its fastest candidates."""
 
     compile: int
     log: int
@@ -155,6 +155,9 @@ class Tuning(msgspec.Struct):
     shapes: str
     us: float | None
     choices: list[Choice] = []
+    dtypes: str = ""
+    count: int | None = None
+    """Number of candidates."""
 
 
 class Failure(msgspec.Struct):

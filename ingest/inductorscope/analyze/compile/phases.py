@@ -19,7 +19,6 @@ from inductorscope.analyze.compile.model import (
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 from inductorscope.formats.vocabulary import CPP, TRITON
-from inductorscope.units import plural
 
 CHUNK = 4000
 """Number of phases that are stored and read together."""
@@ -167,30 +166,35 @@ def _value(instant: Instant, name: str, dim: object) -> str | None:
 
 
 def _tuning(story: Story, log: int, instant: Instant) -> None:
-    choices = []
+    choices: list[Choice] = []
+    count = None
     stats = _text(instant, "autotune_choices_stats")
-    count = ""
     if stats:
         try:
             facts = msgspec.json.decode(stats)
         except (msgspec.MsgspecError, RecursionError):
             facts = {}
         if isinstance(facts, dict):
-            if isinstance(facts.get("num_choices"), int):
-                count = f" of {plural(facts['num_choices'], 'candidate')}"
-            best, time = facts.get("best_kernel"), facts.get("best_time")
-            if isinstance(best, str):
-                us = time * 1000 if isinstance(time, float | int) else None
-                choices.append(Choice(best[:300], us, str(facts.get("best_kernel_desc", ""))[:500]))
-    shapes = _text(instant, "autotune_shape") or ""
-    dtypes = _text(instant, "autotune_dtypes") or ""
+            number = facts.get("num_choices")
+            count = number if isinstance(number, int) else None
+            choices = [*_choice(facts, "best"), *_choice(facts, "best_triton")]
     story.tunings.append(
         Tuning(
             instant.owner, log, instant.line,
-            instant.name.removesuffix("_autotuning").removesuffix("_template") + count,
-            f"{shapes[:300]} {dtypes[:200]}".strip(), instant.duration_us, choices,
+            instant.name.removesuffix("_autotuning").removesuffix("_template"),
+            (_text(instant, "autotune_shape") or "")[:300], instant.duration_us, choices,
+            (_text(instant, "autotune_dtypes") or "")[:200], count,
         )
     )  # fmt: skip
+
+
+def _choice(facts: dict[str, object], which: str) -> list[Choice]:
+    """The fastest candidate, or the fastest Triton kernel if that is another."""
+    name, time = facts.get(f"{which}_kernel"), facts.get(f"{which}_time")
+    if not isinstance(name, str):
+        return []
+    us = time * 1000 if isinstance(time, float | int) else None
+    return [Choice(name[:300], us, str(facts.get(f"{which}_kernel_desc", ""))[:500])]
 
 
 def _text(instant: Instant, name: str) -> str | None:

@@ -1,7 +1,8 @@
-"""Fusion: which nodes were not fused and why, and what else the compiler logged about speed."""
+"""Fusing: what was not fused and what that costs, loops that are not vectorised, autotunings."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -9,12 +10,25 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.fusing import ask, in_words
 from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken, Story
+from inductorscope.analyze.fusing.rules import RULES
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_report
+from inductorscope.answers.compile.tunings import MOST_TUNINGS, TunedRow, tuned_rows
+from inductorscope.answers.compile.unfused import (
+    UnfusedRow,
+    fusing_facts,
+    unfused_rows,
+    with_lines,
+)
 from inductorscope.answers.parts import RunName
+from inductorscope.answers.time.roofline import slowest_graphs, works_of_graphs
 from inductorscope.store.tables.models import Graph
 
 PAGE = 300
+SHOWN = 100
+"""Pairs of kernels; a filter selects others."""
+HOPELESS = frozenset(("library", "between", "split"))
+"""Rules that no change to sizes or settings would satisfy: such pairs are shown on request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +84,36 @@ class ReasonCount:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleCount:
+    """A rule that keeps kernels apart, and how many pairs of kernels."""
+
+    rule: str
+    title: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class FusingPage:
-    """What TORCH_LOGS texts say about fusion and speed."""
+    """Fusing `/runs/{run}/compile/fusing`."""
 
     run: RunName
     known: bool
     logs: int
     """TORCH_LOGS texts in the upload."""
+    graphs: int
     q: str
     a: str
     b: str
+    rule: str
+    unfused: list[UnfusedRow]
+    """What costs most first."""
+    unfused_count: int
+    ir: bool
+    """Whether the graphs have IR."""
+    rules: list[RuleCount]
+    notes: list[str]
     answers: list[str]
-    """Answers about nodes a and b."""
+    """Answers of the log about nodes a and b."""
     names: list[str]
     """Names to choose from: scheduler nodes and FX nodes."""
     fusions: list[FusionRow]
@@ -93,27 +125,48 @@ class FusingPage:
     loops: LoopTable | None
     """Which loops of C++ kernels are vectorised, and why the others are not."""
     loops_missing: str
+    tunings: list[TunedRow]
+    more_tunings: int
 
 
-def fusing_page(session: Session, run_id: str, q: str = "", a: str = "", b: str = "") -> FusingPage:
+def fusing_page(
+    session: Session, run_id: str, q: str = "", a: str = "", b: str = "", rule: str = ""
+) -> FusingPage:
+    """`a` and `b`: kernels, nodes or buffers of a pair; `rule`: only pairs that it keeps apart."""
     run_story = read_run_story(session, run_id)
     story = run_story.story or Story()
     logs = run_story.texts_spoken
-    graphs = _graphs(session, run_id)
-    says = torch_report(session, run_id)
-    told_loops = loops(session, run_id, says)
     words = q.lower().split()
+    a, b = a.strip(), b.strip()
+    notes: list[str] = []
+    graphs = slowest_graphs(session, run_id)
+    facts = dict(works_of_graphs(session, graphs, notes, fusing_facts))
+    unfused = [
+        row
+        for graph, known in facts.items()
+        for row in unfused_rows(run_story, graph, known)
+        if _mentions(row, words) and (not (a and b) or _joins(row, a, b))
+    ]
+    counts = Counter(row.rule for row in unfused)
+    shown = [
+        row
+        for row in unfused
+        if row.rule == rule
+        or (not rule and (row.rule not in HOPELESS or words or a or counts.keys() <= HOPELESS))
+    ]
+    shown.sort(key=lambda row: (-(row.saved_us or 0.0), -row.saved))
+    slugs = _graphs(session, run_id)
     every = [
-        _row(log, fusion, nodes, logs, graphs)
+        _row(log, fusion, nodes, logs, slugs)
         for log in story.spoken
         for nodes in [{(node.compile_id, node.name): node for node in log.nodes}]
         for fusion in log.fusions
     ]
     matching = [row for row in every if not words or _holds(row, words)]
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = Counter()
     for row in every:
         if not row.fused:
-            reasons[row.reason] = reasons.get(row.reason, 0) + row.count
+            reasons[row.reason] += row.count
     hints = [
         HintRow(hint.compile_id, hint.topic, hint.text, hint.module, hint.count,
                 logs.get(log.path), hint.line)
@@ -122,27 +175,66 @@ def fusing_page(session: Session, run_id: str, q: str = "", a: str = "", b: str 
     names = dict.fromkeys(
         name for log in story.spoken for node in log.nodes for name in (node.name, *node.origins)
     )
+    says = torch_report(session, run_id)
+    in_code = {graph.slug: known.nests for graph, known in facts.items()}
+    table = loops(session, run_id, says, in_code, words)
+    chosen = {graph.slug: (graph.compile_id, known.chosen) for graph, known in facts.items()}
+    tunings = [row for row in tuned_rows(run_story, calls=chosen) if _tunes(row, words)]
     return FusingPage(
         run=run_story.name,
         known=run_story.story is not None,
         logs=len(story.spoken),
+        graphs=len(graphs),
         q=q,
         a=a,
         b=b,
-        answers=[answer.text for answer in ask(story.spoken, a.strip(), b.strip())],
+        rule=rule,
+        unfused=with_lines(run_story, shown[:SHOWN]),
+        unfused_count=len(shown),
+        ir=all(known.ir for known in facts.values()),
+        rules=[RuleCount(each, RULES[each], counts[each]) for each in RULES if counts[each]],
+        notes=notes,
+        answers=[answer.text for answer in ask(story.spoken, a, b)],
         names=list(names)[:2000],
         fusions=matching[:PAGE],
         total=len(matching),
         whole=len(every),
         reasons=[
             ReasonCount(reason, in_words(reason), count)
-            for reason, count in sorted(reasons.items(), key=lambda item: -item[1])[:50]
+            for reason, count in reasons.most_common(50)
         ],
         hints=hints[:PAGE],
         more_hints=max(0, len(hints) - PAGE),
-        loops=told_loops,
+        loops=table,
         loops_missing=says.missing.get("loops", ""),
+        tunings=tunings[:MOST_TUNINGS],
+        more_tunings=max(0, len(tunings) - MOST_TUNINGS),
     )
+
+
+def _sides(row: UnfusedRow) -> tuple[list[str], list[str]]:
+    """What each kernel of a pair can be called."""
+    one, other = ([side.kernel, f"{side.kernel}:{side.handle}", side.node, *row.buffers]
+                  for side in (row.one, row.other))  # fmt: skip
+    return one, other
+
+
+def _joins(row: UnfusedRow, a: str, b: str) -> bool:
+    one, other = _sides(row)
+    return (a in one and b in other) or (b in one and a in other)
+
+
+def _mentions(row: UnfusedRow, words: list[str]) -> bool:
+    names = [name for side in _sides(row) for name in side]
+    lines = [f"{side.file or ''}:{side.line}" for side in (row.one, row.other)]
+    text = " ".join([row.graph, row.title, *row.reasons, *lines, *names]).lower()
+    return all(word in text for word in words)
+
+
+def _tunes(row: TunedRow, words: list[str]) -> bool:
+    kernels = [one.kernel for one in row.chosen]
+    text = " ".join([row.op, row.shapes, *kernels, *(one.name for one in row.candidates)]).lower()
+    return all(word in text for word in words)
 
 
 def _graphs(session: Session, run_id: str) -> dict[str, str | None]:

@@ -40,7 +40,8 @@ from inductorscope.answers.compile.symbols import (
     symbol_guard_rows,
     symbol_rows,
 )
-from inductorscope.answers.compile.time import ChoiceRow, CompiledKernel, TuningRow
+from inductorscope.answers.compile.time import CompiledKernel
+from inductorscope.answers.compile.tunings import TunedRow, tuned_rows
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
@@ -122,7 +123,7 @@ class CompileOnePage:
     symbols: list[SymbolRow]
     symbol_guards: list[SymbolGuardRow]
     kernels: list[CompiledKernel]
-    tunings: list[TuningRow]
+    tunings: list[TunedRow]
     work: list[WorkRow]
     spans: list[SpanRow]
     records: list[RecordRow]
@@ -217,14 +218,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
             for item in sorted(story.kernels, key=lambda item: -(item.us or 0.0))
             if item.compile == number
         ],
-        tunings=[
-            TuningRow(
-                item.what, item.shapes, item.us, None,
-                [ChoiceRow(choice.name, choice.us, choice.what) for choice in item.choices],
-            )
-            for item in story.tunings
-            if item.compile == number
-        ],
+        tunings=tuned_rows(run_story, number),
         work=work_rows(dict(sorted(compile_.phases.items(), key=lambda item: -item[1]))),
         spans=span_rows(story, phases_of(session, run_id, compile_)),
         records=records,

@@ -1,4 +1,4 @@
-"""Compile time: phases over time and by name, kernels and autotuning."""
+"""Compile time: phases over time and by name, and kernels."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from inductorscope.answers.compile.parts import CompileRef, read_run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.compile.spans import SpanRow, span_rows
 from inductorscope.answers.compile.torch_says import torch_report
-from inductorscope.answers.compile.tunings import TableRow, tables
+from inductorscope.answers.compile.tunings import tuned_rows
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
 from inductorscope.store.runs.compile_story import timeline
 
 MOST_KERNELS = 500
-MOST_TUNINGS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +49,6 @@ class CompiledKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceRow:
-    """One candidate of an autotuning."""
-
-    name: str
-    us: float | None
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class TuningRow:
-    """One autotuning in a log."""
-
-    what: str
-    shapes: str
-    us: float | None
-    compile: CompileRef | None
-    choices: list[ChoiceRow]
-
-
-@dataclass(frozen=True, slots=True)
 class CompileTimePage:
     """Where compile time goes."""
 
@@ -88,10 +67,8 @@ class CompileTimePage:
     phases: list[PhaseRow]
     kernels: list[CompiledKernel]
     more_kernels: int
-    tunings: list[TuningRow]
-    more_tunings: int
-    tables: list[TableRow]
-    """Autotunings from TORCH_LOGS texts, with all candidates."""
+    tunings: int
+    """Number of autotunings, which *Fusing* shows."""
     times: list[TimedRow]
     """`compile_times()`, if a capture recorded it."""
     times_text: str
@@ -109,7 +86,6 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
     kinds = work(story)
     busy = sum(kinds.values())
     kernels = sorted(story.kernels, key=lambda each: -(each.us or 0.0))
-    tunings = sorted(story.tunings, key=lambda each: -(each.us or 0.0))
     spans_of_logs = [
         log.end_us - log.start_us
         for log in story.logs
@@ -148,18 +124,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
             for each in kernels[:MOST_KERNELS]
         ],
         more_kernels=max(0, len(kernels) - MOST_KERNELS),
-        tunings=[
-            TuningRow(
-                each.what,
-                each.shapes,
-                each.us,
-                run_story.ref(each.compile),
-                [ChoiceRow(choice.name, choice.us, choice.what) for choice in each.choices],
-            )
-            for each in tunings[:MOST_TUNINGS]
-        ],
-        more_tunings=max(0, len(tunings) - MOST_TUNINGS),
-        tables=tables(run_story),
+        tunings=len(tuned_rows(run_story)),
         times=says.times,
         times_text=says.times_text,
         times_missing=says.missing.get("compile_times", ""),

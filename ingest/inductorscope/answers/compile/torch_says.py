@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.torch_says import TorchReport, report_in_capture
+from inductorscope.analyze.compile.torch_says import LoopNest, TorchReport, report_in_capture
 from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
@@ -69,7 +71,10 @@ class LoopTable:
     """All loop nests of a run."""
 
     instructions: str
+    recorded: bool
+    """Whether torch's own decisions were recorded; otherwise the code shows them."""
     rows: list[LoopRow]
+    """Those that are not vectorised first."""
     vectorised: int
 
 
@@ -105,10 +110,15 @@ def explained(run_story: RunStory, says: TorchReport) -> ExplainedRow | None:
     )  # fmt: skip
 
 
-def loops(session: Session, run_id: str, says: TorchReport) -> LoopTable | None:
-    """Vectorisation of C++ loops; None if no capture recorded it."""
-    if says.instructions is None:
-        return None
+def loops(
+    session: Session,
+    run_id: str,
+    says: TorchReport,
+    in_code: Mapping[str, list[LoopNest]] = MappingProxyType({}),
+    words: Sequence[str] = (),
+) -> LoopTable | None:
+    """Vectorisation of C++ loops as the capture recorded it, else as the code shows it (`in_code`,
+    by graph); None for a run without such loops. `words`: parts of the names of kernels."""
     calls = (
         select(Graph.name, Graph.slug, Kernel.name, func.min(KernelCall.handle))
         .join(Kernel, Kernel.graph_id == Graph.id)
@@ -116,13 +126,25 @@ def loops(session: Session, run_id: str, says: TorchReport) -> LoopTable | None:
         .where(Graph.run_id == run_id)
         .group_by(Graph.name, Graph.slug, Kernel.name)
     )
-    known = {
-        (graph, kernel): (slug, handle) for graph, slug, kernel, handle in session.execute(calls)
-    }
+    handles: dict[tuple[str, str], tuple[str, int]] = {}
+    for name, own_slug, kernel, first in session.execute(calls):
+        handles[name, kernel] = handles[own_slug, kernel] = own_slug, first
+    recorded = says.instructions is not None
+    nests = (
+        [(nest.graph, nest) for nest in says.nests]
+        if recorded
+        else [(slug, nest) for slug, of_graph in in_code.items() for nest in of_graph]
+    )
     rows = []
-    for nest in says.nests:
-        slug, handle = known.get((nest.graph, nest.kernel), (None, None))
-        rows.append(
-            LoopRow(slug, handle, nest.kernel, nest.nodes, nest.loops, nest.vectorised, nest.how)
-        )
-    return LoopTable(says.instructions, rows, sum(row.vectorised for row in rows))
+    for graph, nest in nests:
+        if all(word in nest.kernel.lower() for word in words):
+            slug, handle = handles.get((graph, nest.kernel)) or (None, None)
+            row = LoopRow(
+                slug, handle, nest.kernel, nest.nodes, nest.loops, nest.vectorised, nest.how
+            )
+            rows.append(row)
+    if not recorded and not nests:
+        return None
+    rows.sort(key=lambda row: row.vectorised)
+    vectorised = sum(row.vectorised for row in rows)
+    return LoopTable(says.instructions or "", recorded, rows, vectorised)

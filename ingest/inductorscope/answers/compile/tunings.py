@@ -1,13 +1,19 @@
-"""Autotunings as max-autotune prints them: all candidates with their times."""
+"""Autotunings: each candidate that is known, its time and configuration, and the winner's kernel.
+
+What max-autotune prints lists all candidates; a TORCH_TRACE log has the fastest, and the fastest
+Triton kernel if that is another.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from inductorscope.analyze.compile.model import Choice, TunedTable
+from inductorscope.analyze.compile.model import Choice, TunedTable, Tuning
+from inductorscope.analyze.fusing.chosen import Chosen, sizes_of
 from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
 
-MOST_TABLES = 500
+MOST_TUNINGS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +28,21 @@ class CandidateRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow:
-    """One autotuning with all candidates."""
+class ChosenRow:
+    """A kernel that runs a candidate."""
+
+    candidate: str
+    """The fastest, unless another became faster with what is fused into it."""
+    graph: str
+    kernel: str
+    handle: int
+    """Of its first call."""
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class TunedRow:
+    """One autotuning."""
 
     compile: CompileRef | None
     op: str
@@ -31,16 +50,25 @@ class TableRow:
     strides: str
     dtypes: str
     seconds: float | None
+    """Time of running the candidates."""
     precompile_seconds: float | None
-    count: int
+    count: int | None
+    """Number of candidates; only the fastest may be known."""
     candidates: list[CandidateRow]
+    """The fastest first."""
+    chosen: list[ChosenRow]
     log: int | None
-    """The stored file with the text."""
+    """The stored file that lists the candidates."""
     line: int
 
 
-def tables(run_story: RunStory) -> list[TableRow]:
-    """Autotunings, the longest first; equally long ones in the order of the text."""
+def tuned_rows(
+    run_story: RunStory,
+    only: int | None = None,
+    calls: Mapping[str, tuple[str | None, list[Chosen]]] | None = None,
+) -> list[TunedRow]:
+    """Autotunings, of one compile or of all, the longest first. `calls`: graph → its compile's id
+    and the calls that may run a winner."""
     story = run_story.story
     if story is None:
         return []
@@ -50,21 +78,64 @@ def tables(run_story: RunStory) -> list[TableRow]:
         if compile_.id is not None
     }
     rows = [
-        _row(table, ids.get(table.compile_id or ""), run_story.texts_spoken.get(log.path))
-        for log in story.spoken
-        for table in log.tables
-    ]
-    return sorted(rows, key=lambda row: -(row.seconds or 0.0))[:MOST_TABLES]
+        _row(ids.get(table.compile_id or ""), table, table.seconds, calls or {},
+             run_story.texts_spoken.get(log.path))
+        for log in story.spoken for table in log.tables
+    ]  # fmt: skip
+    printed = {(row.compile, row.op, row.shapes) for row in rows}
+    for tuning in story.tunings:
+        ref = run_story.ref(tuning.compile)
+        if (ref, tuning.what, tuning.shapes) not in printed:
+            seconds = None if tuning.us is None else tuning.us / 1e6
+            rows.append(_row(ref, tuning, seconds, calls or {}))
+    mine = [row for row in rows if only is None or (row.compile and row.compile.number == only)]
+    return sorted(mine, key=lambda row: -(row.seconds or 0.0))
 
 
-def _row(table: TunedTable, ref: CompileRef | None, log: int | None) -> TableRow:
-    known = [choice.us for choice in table.choices if choice.us is not None]
-    best = min(known, default=None)
-    return TableRow(
-        ref, table.op, table.shapes, table.strides, table.dtypes, table.seconds,
-        table.precompile_seconds, table.count,
-        [_candidate(choice, best) for choice in table.choices], log, table.line,
+def _row(
+    ref: CompileRef | None,
+    tuned: TunedTable | Tuning,
+    seconds: float | None,
+    calls: Mapping[str, tuple[str | None, list[Chosen]]],
+    log: int | None = None,
+) -> TunedRow:
+    printed = tuned if isinstance(tuned, TunedTable) else None
+    op = tuned.op if isinstance(tuned, TunedTable) else tuned.what
+    best = min((choice.us for choice in tuned.choices if choice.us is not None), default=None)
+    return TunedRow(
+        ref, op, tuned.shapes, printed.strides if printed else "", tuned.dtypes, seconds,
+        printed.precompile_seconds if printed else None, tuned.count,
+        [_candidate(choice, best) for choice in tuned.choices],
+        _chosen(ref, tuned.choices, tuned.shapes, calls), log, tuned.line,
     )  # fmt: skip
+
+
+def _chosen(
+    ref: CompileRef | None,
+    choices: list[Choice],
+    shapes: str,
+    calls: Mapping[str, tuple[str | None, list[Chosen]]],
+) -> list[ChosenRow]:
+    """The kernels of the fastest candidate that any runs."""
+    sizes = sizes_of(shapes.split(","))
+    possible = [
+        (graph, one)
+        for graph, (compile_id, of_graph) in calls.items()
+        if ref is None or compile_id in (None, ref.id)
+        for one in of_graph
+        if one.sizes == sizes
+    ]
+    for choice in choices:
+        handles: dict[tuple[str, str], list[int]] = {}
+        for graph, one in possible:
+            if one.runs(choice.name, choice.what):
+                handles.setdefault((graph, one.kernel), []).append(one.handle)
+        if handles:
+            return [
+                ChosenRow(choice.name, graph, kernel, min(each), len(each))
+                for (graph, kernel), each in handles.items()
+            ]
+    return []
 
 
 def _candidate(choice: Choice, best: float | None) -> CandidateRow:

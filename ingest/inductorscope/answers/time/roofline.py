@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.bytes.graph import CallWork, graph_work
@@ -38,6 +38,8 @@ Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over", "small"]
 Source = Literal["", "triton", "cpp", "library", "other"]
 """Who wrote a kernel's code."""
+
+Work = TypeVar("Work")
 
 _work_of = remembered(
     lambda texts: graph_work(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD)),
@@ -128,11 +130,11 @@ def roofline_page(
     run = run_of(session, run_id)
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
-    graphs = session.scalars(_graphs_of(run_id)).all()
+    graphs = slowest_graphs(session, run_id)
     notes: list[str] = []
     everything = [
         row
-        for each_graph, works in _works(session, graphs, notes, most_text)
+        for each_graph, works in works_of_graphs(session, graphs, notes, graph_works, most_text)
         for row in _of_graph(session, each_graph, works, peaks, step_us)
     ]
     shown: ProfileShown | None = None
@@ -230,19 +232,23 @@ _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
 }
 
 
-def _graphs_of(run_id: str) -> Select[Graph]:
-    """The slowest first."""
-    return (
-        select(Graph)
-        .where(Graph.run_id == run_id)
-        .order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
-    )
+def slowest_graphs(session: Session, run_id: str) -> Sequence[Graph]:
+    """The graphs of a run, the slowest first."""
+    query = select(Graph).where(Graph.run_id == run_id)
+    return session.scalars(
+        query.order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
+    ).all()
 
 
-def _works(
-    session: Session, graphs: Sequence[Graph], notes: list[str], room: int
-) -> Iterator[tuple[Graph, list[CallWork]]]:
-    """The work of each graph's calls, for as many graphs as one page reads."""
+def works_of_graphs(
+    session: Session,
+    graphs: Sequence[Graph],
+    notes: list[str],
+    work: Callable[[Session, Graph], Work],
+    room: int = MOST_TEXT,
+) -> Iterator[tuple[Graph, Work]]:
+    """What `work` computes from the texts of each graph, for as many graphs as one page reads;
+    notes say which are left out."""
     left_out = 0
     for graph in graphs:
         room -= graph_texts(session, graph.id).size
@@ -250,7 +256,7 @@ def _works(
             left_out += 1
             continue
         try:
-            yield graph, graph_works(session, graph)
+            yield graph, work(session, graph)
         except NotAnalysed as error:
             notes.append(f"{graph.slug}: {error}")
     if left_out:

@@ -21,6 +21,7 @@ import re
 
 from inductorscope.formats.graph.ir_lines import (
     IrLayout,
+    accesses,
     block_call,
     dependencies,
     layout_of,
@@ -151,12 +152,15 @@ class _Reader:
         elif name in ("writes", "unmet_dependencies", "met_dependencies"):
             names = dependencies(whole)
             (node.writes if name == "writes" else node.reads).extend(names)
+            node.accesses.extend(accesses(whole))
         elif name == "node.kernel":
             node.extern = value.strip()
         elif name in ("users", "mutations", "aliases") and node.buffers:
             self._of_buffer(node.buffers[0], name, whole)
         elif name == "sizes":
             node.sizes = value.strip()
+        elif name == "group.iteration":
+            node.iteration = value.strip()
         return last + 1
 
     def _value_end(self, number: int, value: str) -> int:

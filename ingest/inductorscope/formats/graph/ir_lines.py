@@ -8,6 +8,7 @@ from inductorscope.formats.text import call_arguments, closing, split_top
 
 __all__ = [
     "IrLayout",
+    "accesses",
     "block_call",
     "dependencies",
     "layout_of",
@@ -19,6 +20,8 @@ __all__ = [
 # `    buf0_buf1.snodes[1] =`
 _INDENTED_MEMBER = re.compile(r"( +)\w++\.snodes\[\d+\]\s*=\s*$")
 _DEPENDENCY = re.compile(r"(MemoryDep|StarDep|WeakDep)\(")
+# `MemoryDep('buf0', 256*d0 + d1, {d0: 4, d1: 256})`
+_MEMORY = re.compile(r"MemoryDep\('([^']{1,300}+)', ([^{}]{0,2000}+)\{([^{}]{0,2000}+)\}")
 _QUOTED = re.compile(r"'([^']*)'")
 _DTYPE = re.compile(r"torch\.(\w+)")
 
@@ -72,6 +75,11 @@ def dependencies(text: str) -> list[str]:
         if quoted is not None:
             names.append(quoted.group(1))
     return list(dict.fromkeys(names))
+
+
+def accesses(text: str) -> list[tuple[str, str, str]]:
+    """Buffer, index and ranges of each access: (`buf0`, `256*d0 + d1`, `d0: 4, d1: 256`)."""
+    return [(name, index.strip(" ,"), ranges) for name, index, ranges in _MEMORY.findall(text)]
 
 
 def layout_of(value: str) -> IrLayout:

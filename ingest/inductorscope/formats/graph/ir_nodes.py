@@ -66,8 +66,12 @@ class IrTextNode:
     buffers: list[IrBuffer] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
+    accesses: list[tuple[str, str, str]] = field(default_factory=list)
+    """Buffer, index and ranges of each read and write, as written."""
     extern: str = ""
     sizes: str = ""
+    iteration: str = ""
+    """Sizes of its loops and of its reductions: `(65536, 1)`, in C++ `((129,), (257,))`."""
     body: IrLoopBody | None = None
 
 

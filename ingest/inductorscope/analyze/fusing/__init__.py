@@ -1,0 +1,1 @@
+"""Calls that share memory and are not one kernel, and why; loops that are not vectorised."""

@@ -1,0 +1,95 @@
+"""Pairs of calls that pass a value through memory or read the same one: fusing would save that.
+
+triton_poi_fused_gelu_0.run(buf0, buf1, …)      writes buf1
+triton_red_fused_sum_1.run(buf1, buf2, …)       reads it: together they would not move buf1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead
+
+MOST_READERS = 200
+"""Readers of one value that are compared with one another."""
+
+
+@dataclass(slots=True)
+class Value:
+    """What one call writes to memory, or an input."""
+
+    buffer: str
+    writer: int | None = None
+    bytes: int = 0
+    readers: dict[int, int] = field(default_factory=dict)
+    """Call → bytes that it reads."""
+    returned: bool = False
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two calls, by their numbers in the order of the wrapper."""
+
+    one: int
+    other: int
+    buffers: list[str] = field(default_factory=list)
+    passes: bool = False
+    """Whether the first writes what the second reads; otherwise both read it."""
+    saved: list[int] = field(default_factory=lambda: [0, 0])
+    """Bytes that fusing would save the first and the second."""
+
+
+def values_of(read: GraphTextsRead, works: list[CallWork]) -> list[Value]:
+    """All values in memory, with who writes and reads each. Memory that is reused holds several,
+    one after the other."""
+    memory: dict[str, str] = {}
+    """Name → the first name of its memory."""
+    held: dict[str, Value] = {}
+    values: list[Value] = []
+
+    def value(name: str) -> Value:
+        place = memory.get(name, name)
+        if place not in held:
+            values.append(held.setdefault(place, Value(name)))
+        return held[place]
+
+    calls = {work.line: number for number, work in enumerate(works)}
+    for line in read.wrapper:
+        number = calls.get(line.line)
+        if number is not None:
+            traffic = works[number].bytes.traffic
+            for each in traffic:
+                if each.buffer and each.reads:
+                    readers = value(each.buffer).readers
+                    readers[number] = readers.get(number, 0) + each.reads
+            for each in traffic:
+                if each.buffer and each.writes:
+                    made = Value(each.buffer, number, each.writes)
+                    held[memory.get(each.buffer, each.buffer)] = made
+                    values.append(made)
+        elif line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
+            memory[line.defines[0]] = memory.get(line.uses[0], line.uses[0])
+        elif line.kind == "return":
+            for name in line.uses:
+                value(name).returned = True
+    return values
+
+
+def pairs_of(values: list[Value]) -> list[Pair]:
+    """Writers with their readers, and each reader with the next."""
+    pairs: dict[tuple[int, int], Pair] = {}
+    for value in values:
+        readers = sorted(value.readers)[:MOST_READERS]
+        alone = len(readers) == 1 and not value.returned
+        for at, reader in enumerate(readers):
+            if value.writer is not None and value.writer < reader:
+                pair = pairs.setdefault((value.writer, reader), Pair(value.writer, reader))
+                pair.passes = True
+                pair.saved[0] += value.bytes if alone else 0
+            elif value.writer is None and at:
+                pair = pairs.setdefault((readers[at - 1], reader), Pair(readers[at - 1], reader))
+            else:
+                continue
+            pair.buffers.append(value.buffer)
+            pair.saved[1] += value.readers[reader]
+    return list(pairs.values())

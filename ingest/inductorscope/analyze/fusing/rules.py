@@ -1,0 +1,370 @@
+"""The scheduler's rules, applied to two calls: which of them keep the calls from being one kernel.
+
+Torch logs its reasons with `TORCH_LOGS=fusion` only. These rules need no log: kinds and sizes of
+kernels are in the code, orders of access in the IR. They follow `Scheduler.can_fuse` and the
+`can_fuse` of the Triton and C++ back ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import prod
+
+from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead
+from inductorscope.analyze.bytes.moved import scalar_numbers
+from inductorscope.analyze.fusing.pairs import Pair, Value, pairs_of, values_of
+from inductorscope.formats.code.output_code import CodeKernel
+from inductorscope.formats.graph.ir import IrText, IrTextNode, parse_ir
+from inductorscope.units import plural
+
+RULES = {
+    "order": "read in another order",
+    "between": "another call between",
+    "split": "two steps of one reduction",
+    "sizes": "different sizes",
+    "reduction": "after a reduction",
+    "template": "a template",
+    "device": "different devices",
+    "many": "too many nodes",
+    "group": "runs in a group",
+    "unknown": "no rule known",
+    "library": "a library call",
+}
+"""Rule → its short name. Of several that apply, the first of `_ORDER` names the pair."""
+_ORDER = ("library", "group", "device", "template", "reduction", "split", "sizes", "order",
+          "between", "many", "unknown")  # fmt: skip
+MOST_NODES = 64
+"""`config.max_fusion_size`, unless it was set."""
+
+# `xnumel = 65536`, `r0_numel = 256`
+_NUMEL = re.compile(r"\s*(xnumel|ynumel|znumel|r\d?_?numel) = (\d{1,18})$")
+_TERM = re.compile(r"(?:(\d{1,18})\*)?([a-z]\d{1,3})")
+_TUPLE = re.compile(r"\(([^()]*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A rule that keeps two calls apart, in words."""
+
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One of the two."""
+
+    kernel: str
+    handle: int
+    saves: float | None
+    """Share of its bytes that fusing would save."""
+    members: list[str] = field(default_factory=list)
+    """Scheduler nodes that it computes, as far as they touch the shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Two calls that share memory and are not one kernel."""
+
+    one: Call
+    other: Call
+    buffers: list[str]
+    passes: bool
+    """Whether the first writes what the second reads; otherwise both read it."""
+    saved: int
+    """Bytes that fusing would not move."""
+    blockers: list[Blocker]
+    """The one that names the pair first; never empty."""
+
+
+def apart(read: GraphTextsRead, works: list[CallWork], ir: str | None) -> list[Apart]:
+    """All pairs of a graph, the most bytes first."""
+    values = values_of(read, works)
+    rules = _Rules(read, works, values, parse_ir(ir) if ir else IrText())
+    found = [rules.judge(pair) for pair in pairs_of(values)]
+    return sorted(found, key=lambda each: -each.saved)
+
+
+class _Rules:
+    def __init__(
+        self, read: GraphTextsRead, works: list[CallWork], values: list[Value], ir: IrText
+    ) -> None:
+        self.read, self.works = read, works
+        self.kernels = read.code.by_name()
+        self.top = ir.top()
+        self.writers: dict[str, IrTextNode] = {}
+        for node in self.top:
+            for name in (*node.writes, *(buffer.name for buffer in node.buffers)):
+                self.writers.setdefault(name, node)
+        self.after: dict[int, set[int]] = defaultdict(set)
+        """Call → the calls that read what it writes."""
+        self.made: dict[int, list[str]] = defaultdict(list)
+        for value in values:
+            if value.writer is not None:
+                self.after[value.writer].update(value.readers)
+                self.made[value.writer].append(value.buffer)
+        self.calls = {(call.kernel, call.handle): call for call in read.code.calls}
+
+    def judge(self, pair: Pair) -> Apart:
+        one, other = self.works[pair.one], self.works[pair.other]
+        nodes = self._nodes(pair)
+        blockers = [
+            *self._kinds(one, other),
+            *self._devices(pair, one, other),
+        ]  # fmt: skip
+        if not blockers:
+            blockers = [
+                *self._sizes(one, other, nodes),
+                *self._orders(pair, nodes),
+                *self._between(pair),
+                *_many(nodes),
+            ]
+        blockers.sort(key=lambda each: _ORDER.index(each.rule))
+        first, second = (
+            Call(
+                work.kernel,
+                work.handle,
+                saved / work.bytes.total if work.bytes.total else None,
+                [] if node is None else node.members,
+            )
+            for work, saved, node in zip((one, other), pair.saved, nodes, strict=True)
+        )
+        nothing = Blocker("unknown", "None of the rules that code and IR show forbids it.")
+        return Apart(
+            first, second, pair.buffers, pair.passes, sum(pair.saved), blockers or [nothing]
+        )
+
+    def _nodes(self, pair: Pair) -> tuple[IrTextNode | None, IrTextNode | None]:
+        """The scheduler nodes of the two that touch the shared memory."""
+        shared = set(pair.buffers)
+        writer = next((self.writers[name] for name in pair.buffers if name in self.writers), None)
+        readers = [
+            [
+                node
+                for name in self.made[number]
+                if (node := self.writers.get(name)) is not None
+                and (not node.reads or shared.intersection(node.reads))
+            ]
+            for number in (pair.one, pair.other)
+        ]
+        first = writer if pair.passes else next(iter(readers[0]), None)
+        return first, next(iter(readers[1]), None)
+
+    def _kinds(self, one: CallWork, other: CallWork) -> list[Blocker]:
+        kernels = [self.kernels.get(work.kernel) for work in (one, other)]
+        libraries = dict.fromkeys(
+            f"`{work.kernel}`"
+            for work, kernel in zip((one, other), kernels, strict=True)
+            if kernel is None
+        )
+        if libraries:
+            verb = "are calls of libraries" if len(libraries) > 1 else "is a call of a library"
+            return [
+                Blocker(
+                    "library",
+                    f"{' and '.join(libraries)} {verb}; Inductor fuses only kernels that it "
+                    "generates.",
+                )
+            ]
+        kinds = [kernel.kind for kernel in kernels if kernel is not None]
+        if "user" in kinds:
+            return [Blocker("library", "One of them is a Triton kernel that you wrote.")]
+        if "foreach" in kinds or "combo" in kinds:
+            return [Blocker("group", "One of them already computes a group of separate tensors.")]
+        if kinds[1] == "template":
+            return [
+                Blocker(
+                    "template",
+                    "The second is a template, such as a tuned matrix product. What comes before "
+                    "is fused into it only with config.prologue_fusion, if it is pointwise and "
+                    "nothing else reads its result.",
+                )
+            ]
+        if kinds[0] == "template" and kernels[1] is not None:
+            text = (
+                "no reduction is fused"
+                if kernels[1].category in ("red", "per", "spl")
+                else "Inductor fuses a pointwise kernel only if that measures as faster "
+                "(config.benchmark_epilogue_fusion)"
+            )
+            text = f"The first is a template, such as a tuned matrix product, into which {text}."
+            return [Blocker("template", text)]
+        return []
+
+    def _devices(self, pair: Pair, one: CallWork, other: CallWork) -> list[Blocker]:
+        devices = [
+            {each.layout.device for each in work.bytes.traffic if each.layout.device}
+            for work in (one, other)
+        ]
+        if all(len(each) == 1 for each in devices) and devices[0] != devices[1]:
+            first, second = (min(each) for each in devices)
+            return [Blocker("device", f"The first runs on {first}, the second on {second}.")]
+        return []
+
+    def _sizes(
+        self, one: CallWork, other: CallWork, nodes: tuple[IrTextNode | None, ...]
+    ) -> list[Blocker]:
+        kernels = [self.kernels[work.kernel] for work in (one, other)]
+        if "cpp" in (kernels[0].kind, kernels[1].kind):
+            if nodes[0] is None or nodes[1] is None:
+                return []
+            return _loops_in_cpp(nodes[0].iteration, nodes[1].iteration)
+        sizes = [
+            self._numel(kernel, work) for kernel, work in zip(kernels, (one, other), strict=True)
+        ]
+        if None in sizes:
+            return []
+        (rows, reduced), (other_rows, other_reduced) = (size for size in sizes if size is not None)
+        if (reduced == 1) == (other_reduced == 1):
+            fits = (rows, reduced) == (other_rows, other_reduced)
+        elif reduced == 1:
+            fits = rows in (other_rows, other_rows * other_reduced)
+        else:
+            fits = other_rows in (rows, rows * reduced)
+        if fits:
+            return []
+        if other_reduced != 1 and rows == other_rows * other_reduced:
+            return [
+                Blocker(
+                    "split",
+                    f"The second reduces the {plural(rows, 'result')} of the first: Inductor "
+                    "splits long reductions into two steps (config.split_reductions).",
+                )
+            ]
+        return [
+            Blocker(
+                "sizes",
+                f"Their loops have different sizes: the first computes {_size(rows, reduced)}, "
+                f"the second {_size(other_rows, other_reduced)}.",
+            )
+        ]
+
+    def _numel(self, kernel: CodeKernel, work: CallWork) -> tuple[int, int] | None:
+        """Elements that a Triton kernel computes, and how many each of them reduces."""
+        call = self.calls.get((work.kernel, work.handle))
+        if call is None:
+            return None
+        numbers = {
+            name: number
+            for name, number in scalar_numbers(kernel, call, self.read.numbers).items()
+            if name.endswith("numel")
+        }
+        for line in self.read.lines[kernel.body_first - 1 : kernel.body_last]:
+            if match := _NUMEL.match(line):
+                numbers[match.group(1)] = int(match.group(2))
+        if "xnumel" not in numbers:
+            return None
+        reduced = [number for name, number in numbers.items() if name.startswith("r")]
+        rows = [number for name, number in numbers.items() if not name.startswith("r")]
+        return prod(rows), prod(reduced)
+
+    def _orders(self, pair: Pair, nodes: tuple[IrTextNode | None, ...]) -> list[Blocker]:
+        first, second = nodes
+        if not pair.passes or first is None or second is None:
+            return []
+        for name in pair.buffers:
+            written = [(at, ranges) for buffer, at, ranges in first.accesses if buffer == name]
+            read = [(at, ranges) for buffer, at, ranges in second.accesses if buffer == name]
+            for access in read:
+                if written and all(walked(*access) != walked(*each) for each in written):
+                    return [
+                        Blocker(
+                            "order",
+                            f"The first writes `{name}` in the order {_access(*written[0])}, the "
+                            f"second reads it as {_access(*access)}.",
+                        )
+                    ]
+        return []
+
+    def _between(self, pair: Pair) -> list[Blocker]:
+        """A call that takes what the first makes, and makes, itself or through others, what the
+        second takes."""
+        waiting = sorted(self.after[pair.one] - {pair.one, pair.other})
+        via = {number: number for number in waiting}
+        for number in waiting:
+            if pair.other in self.after[number]:
+                kernel = self.works[via[number]].kernel
+                return [
+                    Blocker(
+                        "between",
+                        f"`{kernel}` must run between them: it reads what the first writes, and "
+                        "the second needs its result.",
+                    )
+                ]
+            for following in sorted(self.after[number]):
+                if following < pair.other and following not in via:
+                    via[following] = via[number]
+                    waiting.append(following)
+        return []
+
+
+def _many(nodes: tuple[IrTextNode | None, ...]) -> list[Blocker]:
+    count = sum(len(node.members) for node in nodes if node is not None)
+    if count <= MOST_NODES:
+        return []
+    text = f"Together they have {count} nodes; a kernel has at most {MOST_NODES}"
+    return [Blocker("many", f"{text}, unless config.max_fusion_size allows more.")]
+
+
+def _size(rows: int, reduced: int) -> str:
+    if reduced == 1:
+        return plural(rows, "element")
+    return f"{plural(rows, 'result')} of {plural(reduced, 'element')} each"
+
+
+def _loops_in_cpp(first: str, second: str) -> list[Blocker]:
+    """The rules of the C++ back end: loops of equal sizes, and nothing after a reduction but in
+    the same outer loop."""
+    loops = [
+        [tuple(re.findall(r"[^\s,]+", part)) for part in _TUPLE.findall(text)]
+        for text in (first, second)
+    ]
+    if any(len(each) != 2 for each in loops):
+        return []
+    (one, one_reduced), (other, other_reduced) = loops
+    if one_reduced and (one, one_reduced) != (other, other_reduced):
+        text = "The first is a reduction: in C++, only loops inside the same outer loop follow one."
+        return [Blocker("reduction", text)]
+    if (one, one_reduced) == (other, other_reduced) or one == other + other_reduced:
+        return []
+    words = [
+        " × ".join(f"{int(size):,}" if size.isdecimal() else size for size in sizes) or "1"
+        for sizes in (one + one_reduced, other + other_reduced)
+    ]
+    text = f"Their loops have different sizes: {words[0]} and {words[1]}."
+    return [Blocker("sizes", text)]
+
+
+def walked(index: str, ranges: str) -> object:
+    """The elements that an access reaches and their order: equal for accesses that a kernel can
+    share.
+
+    256*d0 + d1 with d0 < 4 and d1 < 256 goes through memory as d0 with d0 < 1024 does.
+    """
+    sizes = dict(part.strip().split(": ", 1) for part in ranges.split(",") if ": " in part)
+    steps: list[tuple[int, int]] = []
+    constant = 0
+    terms = {}
+    for term in index.split(" + "):
+        match = _TERM.fullmatch(term.strip())
+        if match is not None and sizes.get(match.group(2), "").isdecimal():
+            terms[match.group(2)] = int(match.group(1) or 1)
+        elif term.strip().isdecimal():
+            constant += int(term)
+        else:
+            return index, ranges
+    for name, size in sizes.items():
+        if name not in terms or size == "1":
+            continue
+        step, count = terms[name], int(size)
+        if steps and steps[-1][0] == step * count:
+            steps[-1] = (step, steps[-1][1] * count)
+        else:
+            steps.append((step, count))
+    return constant, tuple(steps)
+
+
+def _access(index: str, ranges: str) -> str:
+    return f"`{index}` ({ranges})" if len(ranges) < 80 else f"`{index}`"

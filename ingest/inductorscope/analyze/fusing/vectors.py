@@ -1,0 +1,107 @@
+"""Which loops of C++ kernels are vectorised, from the code: a vectorised loop goes several elements
+at a time, `x0+=static_cast<int64_t>(16L)`. Why another is not is worked out from its accesses.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.analyze.bytes.cpp import LOOP
+from inductorscope.analyze.compile.torch_says import LoopNest
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.text import closing
+
+SHORT = 8
+"""Turns of an innermost loop below which a vector is not filled."""
+MOST = 20_000
+"""Loop nests of one graph."""
+
+_STEP = re.compile(r"\+= ?(?:static_cast<[\w ]{1,40}>\()?(\d{1,6})")
+_ACCESS = re.compile(r"\b\w{0,40}ptr\d{1,6}\[")
+_WIDE = re.compile(r"\bdouble\b")
+
+
+@dataclass(slots=True)
+class _Nest:
+    loops: list[tuple[str, str]] = field(default_factory=list)
+    """Variable and size, outermost first."""
+    vectors: dict[str, int] = field(default_factory=dict)
+    indexes: list[str] = field(default_factory=list)
+    wide: bool = False
+    remainder: bool = False
+    """Whether it only finishes what a vectorised loop begins."""
+
+
+def nests_in_code(code: OutputCode, lines: list[str]) -> list[LoopNest]:
+    """Loop nests of the C++ kernels; of each kernel, in the order of its code."""
+    found = []
+    for kernel in code.kernels:
+        if kernel.kind == "cpp":
+            body = lines[kernel.body_first - 1 : kernel.body_last]
+            found += [_nest(kernel.name, nest) for nest in _nests(body)]
+    return found[:MOST]
+
+
+def _nests(body: list[str]) -> list[_Nest]:
+    nests: list[_Nest] = []
+    current: _Nest | None = None
+    depth = outside = 0
+    for text in body:
+        line = text.strip()
+        loop = LOOP.match(line) if line.startswith("for") else None
+        if loop is not None:
+            name, start, end = loop.groups()
+            if current is None:
+                current, outside = _Nest(remainder=start.rstrip("L") not in ("0", "")), depth
+                nests.append(current)
+            if not name.endswith("_inner") and name not in dict(current.loops):
+                current.loops.append((name, end.rstrip("L")))
+                step = _STEP.search(line, loop.end())
+                if step is not None and int(step.group(1)) > 1:
+                    current.vectors[name] = int(step.group(1))
+        elif current is not None:
+            current.wide = current.wide or _WIDE.search(line) is not None
+            current.indexes += [
+                line[match.end() : closing(line, match.end() - 1)]
+                for match in _ACCESS.finditer(line)
+            ]
+        depth += line.count("{") - line.count("}")
+        if current is not None and depth <= outside and "}" in line:
+            current = None
+    return [nest for nest in nests if not nest.remainder]
+
+
+def _nest(kernel: str, nest: _Nest) -> LoopNest:
+    sizes = dict(nest.loops)
+    how = ", ".join(
+        f"{step} at a time along the loop of {sizes[name]}" for name, step in nest.vectors.items()
+    )
+    return LoopNest("", kernel, [], list(sizes.values()), bool(nest.vectors), how or _why_not(nest))
+
+
+def _why_not(nest: _Nest) -> str:
+    name, size = nest.loops[-1]
+    scattered = [index for index in nest.indexes if not _adjacent(index, name)]
+    if scattered:
+        return (
+            f"{len(scattered)} of its {len(nest.indexes)} loads and stores access elements that "
+            f"are not adjacent along the innermost loop, such as `{scattered[0][:80]}`"
+        )
+    if size.isdecimal() and int(size) < SHORT:
+        return f"its innermost loop has only {size} turns"
+    if nest.wide:
+        return "it computes with doubles, which older versions of torch do not vectorise"
+    return "the code does not show why"
+
+
+def _adjacent(index: str, variable: str) -> bool:
+    """Whether an index moves by one element, or none, as the variable does."""
+    if "tmp" in index:
+        return False
+    if variable not in re.findall(r"\w+", index):
+        return True
+    plain = re.sub(r"static_cast<\w+>|\b(\d+)L\b", r"\1", index)
+    if "/" in plain or "%" in plain or "div_floor" in plain or "mod" in plain:
+        return False
+    return not re.search(rf"\d\*{variable}\b", plain)

@@ -1,0 +1,232 @@
+"""Kernels that were not fused though they share memory: what it costs and which rule forbids it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.bytes.graph import read_graph, work_of
+from inductorscope.analyze.compile.fusing import in_words
+from inductorscope.analyze.compile.model import Fusion
+from inductorscope.analyze.compile.torch_says import LoopNest
+from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
+from inductorscope.analyze.fusing.rules import RULES, Apart, Call, apart
+from inductorscope.analyze.fusing.vectors import nests_in_code
+from inductorscope.answers.compile.parts import RunStory
+from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
+from inductorscope.answers.time.roofline import KEPT_TEXT
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall
+from inductorscope.store.tables.times import CallTime
+
+Key = tuple[str, int]
+"""A kernel's name, and the handle of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideRow:
+    """One of two kernels, with the FX node and the line of code that touch the shared memory."""
+
+    kernel: str
+    handle: int
+    node: str
+    file: str | None
+    line: int | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnfusedRow:
+    """Two kernels that share memory, and why they are not one."""
+
+    graph: str
+    one: SideRow
+    other: SideRow
+    buffers: list[str]
+    passes: bool
+    """Whether the first writes what the second reads; otherwise both read it."""
+    pairs: int
+    """Pairs of calls of the two kernels; the first and the second are those of the dearest."""
+    saved: int
+    """Bytes that fusing would not move."""
+    saved_us: float | None
+    """The share of the kernels' time that these bytes are of all that they move."""
+    rule: str
+    title: str
+    reasons: list[str]
+    logged: bool
+    """Whether torch's log gives the reason; otherwise it is worked out from code and IR."""
+    log: int | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FusingFacts:
+    """What a graph's texts say about fusing, vectors and tuning."""
+
+    apart: list[Apart]
+    nests: list[LoopNest]
+    chosen: list[Chosen]
+    ir: bool
+
+
+def _facts(texts: dict[str, str]) -> FusingFacts:
+    read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
+    works = work_of(read)
+    return FusingFacts(
+        apart(read, works, texts.get(IR_POST)),
+        nests_in_code(read.code, read.lines),
+        chosen_kernels(read.code, read.lines, works),
+        IR_POST in texts,
+    )
+
+
+_facts_of = remembered(_facts, KEPT_TEXT)
+
+
+def fusing_facts(session: Session, graph: Graph) -> FusingFacts:
+    """Empty for a graph without code. Raises NotAnalysed."""
+    stored = graph_texts(session, graph.id)
+    return _facts_of(session, stored) if CODE in stored.digests else FusingFacts([], [], [], False)
+
+
+def unfused_rows(run_story: RunStory, graph: Graph, facts: FusingFacts) -> list[UnfusedRow]:
+    """Pairs of kernels of a graph, without the text of their lines."""
+    nodes = _Nodes(run_story.session, graph)
+    logged = _logged(run_story, graph)
+    rows: dict[tuple[str, str, str], UnfusedRow] = {}
+    for pair in facts.apart:
+        rule = pair.blockers[0].rule
+        us = _saved_us(pair, nodes.times)
+        key = pair.one.kernel, pair.other.kernel, rule
+        if key in rows:  # the pairs come with the most bytes first
+            row = rows[key]
+            rows[key] = replace(
+                row, pairs=row.pairs + 1, saved=row.saved + pair.saved,
+                saved_us=None if us is None or row.saved_us is None else row.saved_us + us,
+            )  # fmt: skip
+            continue
+        reasons = [blocker.text for blocker in pair.blockers]
+        path, said = logged.get(_names(pair), ("", None))
+        if said is not None:
+            reasons = [f"{in_words(said.reason)} ({said.reason})".strip(), *reasons]
+        one, other = nodes.sides(pair.one, pair.other)
+        rows[key] = UnfusedRow(
+            graph.slug, one, other, pair.buffers, pair.passes, 1, pair.saved, us, rule,
+            RULES[rule], reasons, said is not None,
+            run_story.texts_spoken.get(path), 0 if said is None else said.line,
+        )  # fmt: skip
+    return list(rows.values())
+
+
+def with_lines(run_story: RunStory, rows: Sequence[UnfusedRow]) -> list[UnfusedRow]:
+    """The rows with the text of their lines."""
+
+    @cache
+    def code(file: str | None, number: int | None) -> str:
+        lines = run_story.code_around(file, number)
+        return next((line.text.strip() for line in lines if line.marked), "")
+
+    def read(side: SideRow) -> SideRow:
+        return replace(side, code=code(side.file, side.line))
+
+    return [replace(row, one=read(row.one), other=read(row.other)) for row in rows]
+
+
+def _saved_us(pair: Apart, times: dict[Key, float]) -> float | None:
+    both = [(times.get((call.kernel, call.handle)), call.saves) for call in (pair.one, pair.other)]
+    known = [us * share for us, share in both if us is not None and share is not None]
+    return sum(known) if len(known) == len(both) else None
+
+
+Names = tuple[frozenset[str], frozenset[str]]
+
+
+def _names(pair: Apart) -> Names:
+    return frozenset(pair.one.members), frozenset(pair.other.members)
+
+
+def _logged(run_story: RunStory, graph: Graph) -> dict[Names, tuple[str, Fusion]]:
+    """Torch's own reasons, by the scheduler nodes of the two. Nodes of two graphs of one compile
+    have the same names, so such compiles are left out."""
+    story = run_story.story
+    if story is None or graph.compile_id is None:
+        return {}
+    same = select(Graph.id).where(
+        Graph.run_id == graph.run_id, Graph.compile_id == graph.compile_id
+    )
+    if len(run_story.session.scalars(same).all()) > 1:
+        return {}
+    return {
+        (frozenset(fusion.one.split("_")), frozenset(fusion.other.split("_"))): (log.path, fusion)
+        for log in story.spoken
+        for fusion in log.fusions
+        if not fusion.fused and fusion.compile_id == graph.compile_id
+    }
+
+
+class _Nodes:
+    """FX nodes of a graph's calls, and the times of these."""
+
+    def __init__(self, session: Session, graph: Graph) -> None:
+        self.nodes = {node.name: node for node in fx_nodes(session, graph.id)}
+        texts = call_texts(session, graph.id)
+        self.of_call: dict[Key, list[str]] = {}
+        self.times: dict[Key, float] = {}
+        calls = (
+            select(Kernel.name, KernelCall.handle, KernelCall.number, CallTime.time_us)
+            .join(Kernel, Kernel.id == KernelCall.kernel_id)
+            .outerjoin(CallTime, CallTime.call_id == KernelCall.id)
+            .where(KernelCall.graph_id == graph.id)
+        )
+        for kernel, handle, number, us in session.execute(calls):
+            named = texts[number][1] if number < len(texts) else []
+            self.of_call[kernel, handle] = [name for name in named if name in self.nodes]
+            if us is not None:
+                self.times[kernel, handle] = us
+        self.calls_of: dict[str, set[Key]] = defaultdict(set)
+        for key, names in self.of_call.items():
+            for name in names:
+                self.calls_of[name].add(key)
+
+    def sides(self, one: Call, other: Call) -> tuple[SideRow, SideRow]:
+        """Of each call, the node next to the other call's; else its last, or first."""
+        first = self.of_call.get((one.kernel, one.handle), [])
+        second = self.of_call.get((other.kernel, other.handle), [])
+        given = set(first)
+        for taken in second:
+            for maker in self._inputs(taken, (other.kernel, other.handle)):
+                if maker in given:
+                    return self._side(one, maker), self._side(other, taken)
+        return self._side(one, *first[-1:]), self._side(other, *second[:1])
+
+    def _inputs(self, name: str, own: Key) -> list[str]:
+        """Nodes of other calls whose values a node takes, through those that no call computes,
+        such as views."""
+        found: list[str] = []
+        waiting = list(self.nodes[name].inputs)
+        seen = set(waiting)
+        for each in waiting:
+            node = self.nodes.get(each)
+            if node is None:
+                continue
+            found.append(each)
+            if not self.calls_of[each] - {own}:
+                waiting += [further for further in node.inputs if further not in seen]
+                seen.update(node.inputs)
+        return found
+
+    def _side(self, call: Call, name: str = "") -> SideRow:
+        others = self.of_call.get((call.kernel, call.handle), [])
+        near = [self.nodes[each] for each in (name, *others) if each in self.nodes]
+        node = next((each for each in near if each.stack_line), None)
+        return SideRow(
+            call.kernel, call.handle, name, None if node is None else node.stack_file,
+            None if node is None else node.stack_line, "",
+        )  # fmt: skip
