@@ -268,7 +268,7 @@ cases = st.lists(
 )  # fmt: skip
 
 
-@settings(many, max_examples=6)
+@settings(many, max_examples=3)
 @given(cases)
 @pytest.mark.usefixtures("small_frames")
 def test_a_log_damaged_anywhere_reads_back(
