@@ -65,8 +65,8 @@ def parents_of(rows: Numbers, ts: Floats, us: Floats) -> Integers:
     for row in range(1, int(rows.max(initial=0)) + 1):
         own: Integers = np.flatnonzero(rows == row)
         place = np.searchsorted(above, own) - 1  # the last of the row above that began earlier
-        found = above[np.maximum(place, 0)]
-        inside = (place >= 0) & (ts[own] + us[own] <= ts[found] + us[found] + 2 * CLOCK_US)
-        parents[own[inside]] = found[inside]
+        around = above[np.maximum(place, 0)]
+        inside = (place >= 0) & (ts[own] + us[own] <= ts[around] + us[around] + 2 * CLOCK_US)
+        parents[own[inside]] = around[inside]
         above = own
     return parents

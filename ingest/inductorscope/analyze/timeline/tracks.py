@@ -108,12 +108,12 @@ class _Kind:
 Keep = Callable[[int, Bars, Details | None], None]
 
 
-def lay_out(events: TraceEvents, found: Breakdown, keep: Keep) -> Layout:
+def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
     """Lays a trace out, and hands the bars of each track over, level by level: `keep(level, bars,
     details)`. Level 0 has single events, and details."""
     columns = events.columns
     categories: dict[str, int] = {}
-    kinds = _kinds(events, found, lambda name: categories.setdefault(name, len(categories)))
+    kinds = _kinds(events, breakdown, lambda name: categories.setdefault(name, len(categories)))
     total = sum(len(kind.ts) for kind in kinds)
     if not total:
         return Layout(0.0, 0.0, [], [], [], (0, 0), [0.0])
@@ -155,7 +155,7 @@ def _resolutions(span_us: float) -> Iterator[float]:
 
 
 def _kinds(
-    events: TraceEvents, found: Breakdown, number: Callable[[str], int]
+    events: TraceEvents, breakdown: Breakdown, number: Callable[[str], int]
 ) -> tuple[_Kind, ...]:
     """Events of devices, operators, calls of the driver, annotations, others."""
     columns = events.columns
@@ -174,9 +174,9 @@ def _kinds(
     def all_of(events_: Events, category: str) -> Numbers:
         return np.full(len(events_), number(category), np.int32)
 
-    of_kernel = np.array([number(each) for each in found.kernel_category], np.int32)
+    of_kernel = np.array([number(each) for each in breakdown.kernel_category], np.int32)
     device = of(columns.device, values_at(of_kernel, events.row), events.row)
-    ops = of(columns.ops, _op_categories(events, number), found.row_of_op)
+    ops = of(columns.ops, _op_categories(events, number), breakdown.row_of_op)
     calls = of(columns.calls, all_of(columns.calls, DRIVER))
     annotations = of(columns.annotations, all_of(columns.annotations, ANNOTATION))
     of_other = np.array(

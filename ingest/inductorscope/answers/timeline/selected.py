@@ -140,8 +140,8 @@ def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
     for bars in read_bars(session, laid.profile, 0, below):
         ends = bars.ts + bars.us
         inside[bars.event[(bars.ts >= row.ts) & (ends <= row.ts + row.us + _AFTER_US)]] = True
-    found, by = joined([]), np.zeros(0, np.int32)
-    work = _Work(found, found, 0, 0.0, [])
+    earliest, by = joined([]), np.zeros(0, np.int32)
+    work = _Work(earliest, earliest, 0, 0.0, [])
     kernels: set[int] = set()
     wanted = ("row", "ts", "us", "name", "category", "launcher", "kernel")
     after = Span(row.ts, FOREVER, *rows)
@@ -157,10 +157,10 @@ def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
         work.count += len(which)
         work.us += float(own.us.sum())
         kernels.update(np.unique(kernel[which]).tolist())
-        found, by = joined([found, own]), np.concatenate((by, launcher[which]))
-        order = np.argsort(found.ts, kind="stable")[:MOST_LAUNCHED]
-        found, by = found.taken(order), by[order]
-    work.first, work.kernels = found, sorted(kernels)
+        earliest, by = joined([earliest, own]), np.concatenate((by, launcher[which]))
+        order = np.argsort(earliest.ts, kind="stable")[:MOST_LAUNCHED]
+        earliest, by = earliest.taken(order), by[order]
+    work.first, work.kernels = earliest, sorted(kernels)
     work.by = read_events(session, laid.profile, by)
     return work
 
@@ -186,14 +186,14 @@ def _kernel(
 ) -> tuple[KernelOfCode | None, int, float] | None:
     if position < 0:
         return None
-    found = session.execute(
+    row = session.execute(
         select(TraceKernel.calls, TraceKernel.total_us, Kernel.name, Graph.slug, FIRST_CALL)
         .outerjoin(Kernel, Kernel.id == TraceKernel.kernel_id)
         .outerjoin(Graph, Graph.id == Kernel.graph_id)
         .where(TraceKernel.profile_id == profile, TraceKernel.position == position)
     ).first()
-    if found is None:
+    if row is None:
         return None
-    calls, total, name, slug, first = found
+    calls, total, name, slug, first = row
     kernel = None if name is None or slug is None else KernelOfCode(slug, name, first)
     return kernel, calls, total / max(calls, 1)

@@ -423,12 +423,12 @@ def _rank() -> int | None:
 
 
 def _tensors(values: list[Untyped]) -> list[str]:
-    found = []
+    described = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            found.append(f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}")
+            described.append(f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}")
         elif isinstance(value, dict):
-            found += _tensors(list(value.values()))
+            described += _tensors(list(value.values()))
         elif isinstance(value, list | tuple):
-            found += _tensors(list(value))
-    return found
+            described += _tensors(list(value))
+    return described

@@ -61,10 +61,10 @@ def read_order() -> Order:
 
 def statuses(out: Path) -> list[Status]:
     """Returns how far each process is; those that compile nothing and train nothing have none."""
-    found = []
+    known = []
     for file in out.glob(f"processes/*/{STATUS}"):
         try:
-            found.append(msgspec.json.decode(file.read_bytes(), type=Status))
+            known.append(msgspec.json.decode(file.read_bytes(), type=Status))
         except (OSError, msgspec.DecodeError):  # it is being written
             continue
-    return found
+    return known

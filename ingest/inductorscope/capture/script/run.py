@@ -187,15 +187,15 @@ def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None
         if now - checked >= CHECK_S:
             watch.check(process.pid, deadline)
             checked = now
-        found = [one for one in statuses(out) if not one.ended]
-        if found:
-            watch.progress(f"{label}: {found[0].doing}", 0, None, None)
-        measured = [one for one in found if one.measured]
+        reports = [one for one in statuses(out) if not one.ended]
+        if reports:
+            watch.progress(f"{label}: {reports[0].doing}", 0, None, None)
+        measured = [one for one in reports if one.measured]
         if shown_early or not measured:
             continue
         measured_at = measured_at or now
-        expected = max(one.processes for one in found)
-        if len(measured) >= max(expected, len(found)) or now - measured_at > OTHERS_S:
+        expected = max(one.processes for one in reports)
+        if len(measured) >= max(expected, len(reports)) or now - measured_at > OTHERS_S:
             if not running.full:
                 _let_wait(out, process)
                 return process.poll() is None
@@ -257,11 +257,9 @@ def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
         return
     if facts.state != "failed to compile":
         facts.state = "failed"
-        error = facts.error
-        said = "" if error is None else f" {error.kind}: {error.message}"
-        facts.error = CaptureError(
-            "ScriptFailed", f"{failure}{said}", "" if error is None else error.trace
-        )
+        cause = facts.error
+        message = f"{failure} {cause.kind}: {cause.message}" if cause else failure
+        facts.error = CaptureError("ScriptFailed", message, cause.trace if cause else "")
     recorded = any((out / environment.TRACE_FOLDER).iterdir()) or facts.timings or facts.profiles
     if not recorded:
         raise CaptureFailed(failure + last_lines(out / LOG))
@@ -286,12 +284,12 @@ def _run_eager(running: Running, out: Path, facts: CaptureFacts) -> None:
         failure = _run(replace(running, watch=watch), shown=False)
     finally:
         watch.close()
-    found = gather(running.out, running.spec, EAGER)
+    eager = gather(running.out, running.spec, EAGER)
     if failure is not None and "time limit" in failure and not running.spec.eager:
         failure = f"It was stopped after {limits.seconds} s; --eager lets it take longer."
     if failure is not None:
         facts.missing.append(f"Eager: {failure}{last_lines(running.out / LOG)}")
-    add_eager(found, out, facts)
+    add_eager(eager, out, facts)
 
 
 def _peaks(device: str, trusted: bool) -> PeakFacts | None:

@@ -36,7 +36,7 @@ _FRAME = re.compile(
     r"' {1,8}File \"([^\"]{1,500})\", line (\d{1,9}), in [^']{1,200}', '\s{0,40}([^']{0,500})'"
 )
 HINTS = ("perf_hints", "cudagraphs", "loop_ordering", "autotuning")
-TOLD = ("fusion", *HINTS)
+READ = ("fusion", *HINTS)
 _TUNED = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){0,4}AUTOTUNE [\w.:+-]{1,200}\(.{0,4000}\)\s*$")
 _RANK = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){1,4}")
 _VECTOR = re.compile(r"[Vv]ectoriz\w{1,10}|[Dd]isabled? .{0,20}vector")
@@ -95,7 +95,7 @@ def looks_like_torch_logs(text: str) -> bool:
                 return True
             other += bool(text_line.strip())
         else:
-            if line.topic in TOLD or starts_message(line):
+            if line.topic in READ or starts_message(line):
                 return True
             lines += 1
             places.add(line.place)
