@@ -75,10 +75,10 @@ def test_the_overview_has_the_figures_of_the_trace(traces: tuple[TestClient, Run
     assert kernel["time_us"] == pytest.approx(DEVICE_US["compiled"])
     assert sum(part["share"] for part in page["categories"]) == pytest.approx(1)
     text = html(traces, "trace of a GPU")
-    for words in ("Device time", "Device busy", "Idle most of all", "idle: inside compiled code"):
+    for words in ("Device time", "Device busy", "Longest wait", "idle: inside compiled code"):
         assert words in text
     assert "no timings" not in text
-    assert "per step" not in text.partition("Idle most of all")[0]  # its steps are not marked
+    assert "per step" not in text.partition("Longest wait")[0]  # its steps are not marked
 
 
 def test_the_list_says_how_busy_the_device_was(traces: tuple[TestClient, Runs]) -> None:
