@@ -12,10 +12,13 @@ from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.timeline import LAUNCHING, OUTSIDE, QUEUED, UNKNOWN
+from inductorscope.answers.compile.fusing import HOPELESS
 from inductorscope.answers.compile.torch_says import loops, torch_report
+from inductorscope.answers.compile.unfused import fusing_facts, unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
-from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.evidence import MOST_TEXT, Evidence
 from inductorscope.answers.time.kernel_work import KernelWork
+from inductorscope.answers.time.roofline import slowest_graphs, works_of_graphs
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     CONVOLUTION,
@@ -27,7 +30,7 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Graph
-from inductorscope.units import microseconds, percent, plural
+from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0
 """Shorter calls are dominated by their start, so that no roof says how fast they could be."""
@@ -337,6 +340,51 @@ def _only(
     )
 
 
+def not_fused(evidence: Evidence) -> Cause | Cleared | None:
+    """Two kernels share memory and are not fused."""
+    step = evidence.step_us
+    fused = sum(each.us for each in evidence.kernels if each.category in FUSED)
+    if not step or fused < STANDS_OUT * step:
+        return None
+    notes: list[str] = []
+    graphs = slowest_graphs(evidence.session, evidence.id)
+    facts = works_of_graphs(evidence.session, graphs, notes, fusing_facts, MOST_TEXT)
+    rows = [
+        row
+        for graph, known in facts
+        for row in unfused_rows(evidence.story, graph, known)
+        if row.rule not in HOPELESS
+    ]
+    worst = max(rows, key=lambda row: row.saved_us or 0.0, default=None)
+    wins = 0.0 if worst is None else worst.saved_us or 0.0
+    if worst is None or wins < STANDS_OUT * step:
+        if notes:
+            return Cleared("These graphs are long: the page Fusing examines all.", judged=False)
+        return Cleared(f"Fusing no two kernels would save {percent(STANDS_OUT)} of a step.")
+    both = (worst.one, worst.other)
+    return Cause(
+        "not fused",
+        f"`{worst.one.kernel}` and `{worst.other.kernel}` are not fused: "
+        f"{size_in_bytes(worst.saved)} move twice in each step.",
+        _APART.get(worst.rule, "The page Fusing says what would have to change."),
+        urls.compile_part(evidence.id, "fusing") + "#unfused",
+        why=next(iter(worst.reasons), ""),
+        wins_us=wins,
+        share=wins / step,
+        known="at most",
+        lines=list(
+            dict.fromkeys(line for side in both for line in evidence.line(side.file, side.line))
+        ),
+    )
+
+
+_APART = {
+    "many": "Raise `torch._inductor.config.max_fusion_size`.",
+    "order": "Create the tensor in the order in which the other kernel reads it: `.contiguous()`, "
+    "`channels_last` or a transposed view in the right place.",
+}
+
+
 def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
     """Operators that Inductor calls as they are."""
     step = evidence.step_us
@@ -346,7 +394,7 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
     us = sum(each.us for each in own)
     if us < STANDS_OUT * step:
         return Cleared(f"Operators without a kernel of Inductor take {microseconds(us)}.")
-    names = ", ".join(dict.fromkeys(f"`{operation(each.name)}`" for each in own[:3]))
+    names = ", ".join(f"`{each.name.removeprefix('torch.ops.')}`" for each in own[:3])
     return Cause(
         "fallbacks",
         f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "
@@ -420,6 +468,6 @@ _ALONE = {
 }
 
 CHECKS = (
-    waiting, slower_group, float32_products, far_from_roof, casts, copies, fallbacks, scalar_loops,
-    exposed,
+    waiting, slower_group, float32_products, far_from_roof, not_fused, casts, copies, fallbacks,
+    scalar_loops, exposed,
 )  # fmt: skip
