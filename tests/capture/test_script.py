@@ -184,6 +184,10 @@ def test_processes_that_run_together_count_steps_and_not_seconds() -> None:
     fast, _ = walk(Plan(seconds=9, several=True), {1}, 0.001)
     slow, _ = walk(Plan(seconds=9, several=True), {1}, 9.0)
     assert fast.kinds == slow.kinds
+    alone, profiler = walk(Plan(seconds=9, several=True), {1, 6})
+    assert alone.step == fast.step, "a rank that compiles alone profiles the steps of the others"
+    assert ("compiles", 6, 6) in alone.kinds
+    assert 6 not in alone.timed
     after, _ = walk(Plan(seconds=9, several=True, profile=False, after=7), {1})
     assert after.kinds[-1][0] == "not timed"
     assert after.kinds[-1][2] - after.kinds[-1][1] == 6

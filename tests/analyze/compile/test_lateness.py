@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from inductorscope.analyze.compile.lateness import Call, RankCalls, lateness
@@ -64,6 +65,17 @@ def test_clocks_of_other_hosts_agree_at_the_ends() -> None:
     assert found.clocks == "ends"
     assert found.calls[0].last == 1
     assert found.calls[0].late_us == pytest.approx(40)
+
+
+def test_traces_of_different_steps_are_not_compared() -> None:
+    other = rank(1, host="b")
+    other.calls[0] = replace(other.calls[0], us=2e6)
+    found = lateness([rank(0), other])
+    assert not found.calls
+    assert found.parting == [
+        "the ends of one collective are 2.00 s apart, so the traces are of different steps; "
+        "profile the same steps on all ranks"
+    ]
 
 
 def test_a_collective_that_one_rank_lacks() -> None:

@@ -12,6 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+MOST_APART_US = 10_000
+"""A collective ends on all devices at once; more is more than clocks and launches explain."""
+OTHER_STEPS = (
+    "the ends of one collective are {:.2f} s apart, so the traces are of different steps; profile "
+    "the same steps on all ranks"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -56,6 +63,8 @@ class LateCall:
     """The sum of what the other ranks waited for it."""
     compile_id: str | None
     """The compile that called it, on the last rank."""
+    arrived_us: float
+    """When the last rank arrived, by its own clock, since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,12 @@ def lateness(traces: Sequence[RankCalls]) -> Lateness:
                 break
             matched.append((number, calls))
     shifts, result.clocks = _shifts(traces, [calls for _, calls in matched])
-    result.calls = [_late(number, calls, shifts) for number, calls in matched]
+    if all(trace.on_device for trace in traces):
+        apart = max((_ends_apart(calls, shifts) for _, calls in matched), default=0.0)
+        if apart > MOST_APART_US:
+            return Lateness(parting=[OTHER_STEPS.format(apart / 1e6)])
+    bases = {trace.rank: trace.base_ns / 1000 for trace in traces}
+    result.calls = [_late(number, calls, shifts, bases) for number, calls in matched]
     result.calls.sort(key=lambda call: -call.late_us)
     result.ranks = _ranks(traces, result.calls, matched)
     return result
@@ -147,14 +161,21 @@ def _shifts(
     return shifts, "ends" if by_end else "starts"
 
 
-def _late(number: int, calls: dict[int, Call], shifts: dict[int, float]) -> LateCall:
+def _ends_apart(calls: dict[int, Call], shifts: dict[int, float]) -> float:
+    ends = [call.start_us + call.us + shifts[rank] for rank, call in calls.items()]
+    return max(ends) - min(ends)
+
+
+def _late(
+    number: int, calls: dict[int, Call], shifts: dict[int, float], bases: dict[int, float]
+) -> LateCall:
     at = {rank: call.start_us + shifts[rank] for rank, call in calls.items()}
     last = max(at, key=lambda rank: at[rank])
     others = [moment for rank, moment in at.items() if rank != last]
     call = calls[last]
     return LateCall(
         number, call.name, call.group, call.elements, len(calls), last, at[last] - median(others),
-        sum(at[last] - moment for moment in others), call.compile_id,
+        sum(at[last] - moment for moment in others), call.compile_id, bases[last] + call.start_us,
     )  # fmt: skip
 
 

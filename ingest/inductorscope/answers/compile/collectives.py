@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from inductorscope.analyze.compile.lateness import Call, LateCall, Lateness, RankCalls, lateness
-from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.formats.capture_facts import EAGER
 from inductorscope.store.tables.models import COLLECTIVES, Profile
@@ -20,11 +20,14 @@ MOST_CALLS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class LateRow:
-    """A collective, the rank that came last, and the compile that called it there."""
+    """A collective, the rank that came last, and its compiles."""
 
     call: LateCall
+    meanwhile: int | None
+    """Number of the compile for which the others waited, by the last rank's log."""
+    meanwhile_what: str
     compile: int | None
-    """Number of the compile, if a log has it."""
+    """Number of the compile that called it, if a log has it."""
     differs: str
     """How the last rank compiled it differently from the first rank."""
 
@@ -64,15 +67,20 @@ def late_collectives(
     most = MOST_CALLS // len(by_rank)
     cut = any(fact["cut"] or len(fact["calls"]) > most for fact in by_rank.values())
     found = lateness([_calls(by_rank[rank], most) for rank in sorted(by_rank)])
-    numbers = _numbers(run_story.story or Story())
-    rows = [
-        LateRow(
-            call,
-            numbers.get((call.last, call.compile_id)),
-            differences.get((call.last, call.compile_id), "") if call.compile_id else "",
+    story = run_story.story or Story()
+    numbers = _numbers(story)
+    rows = []
+    for call in found.calls[:MOST_SHOWN]:
+        meanwhile = _compiled_meanwhile(story, call)
+        rows.append(
+            LateRow(
+                call,
+                meanwhile.number if meanwhile else None,
+                f"{meanwhile.id} {place_of(meanwhile)}" if meanwhile else "",
+                numbers.get((call.last, call.compile_id)),
+                differences.get((call.last, call.compile_id), "") if call.compile_id else "",
+            )
         )
-        for call in found.calls[:MOST_SHOWN]
-    ]
     more = len(found.calls) - len(rows)
     found.calls = []
     return LateCollectives(len(by_rank), found, rows, more, cut)
@@ -97,6 +105,24 @@ def _calls(fact: dict[str, Any], most: int) -> RankCalls:
         ],
         fact["on_device"],
     )
+
+
+def place_of(compile_: Compile) -> str:
+    """The function that was compiled: 'forward (model.py:20)'."""
+    file = (compile_.file or "").rpartition("/")[2]
+    return f"{compile_.function} ({file}:{compile_.first_line})"
+
+
+def _compiled_meanwhile(story: Story, call: LateCall) -> Compile | None:
+    """The compile that took most of the time that the others waited."""
+    began = call.arrived_us - call.late_us
+
+    def waited(compile_: Compile) -> float:
+        start, end = compile_.start_us or 0.0, compile_.end_us or 0.0
+        return min(end, call.arrived_us) - max(start, began)
+
+    theirs = [each for each in story.compiles if each.rank == call.last and waited(each) > 0]
+    return max(theirs, key=waited, default=None)
 
 
 def _numbers(story: Story) -> dict[tuple[int | None, str | None], int]:

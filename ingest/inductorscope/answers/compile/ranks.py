@@ -19,7 +19,7 @@ from inductorscope.analyze.compile.ranks import (
     compare_items,
     plain,
 )
-from inductorscope.answers.compile.collectives import LateCollectives, late_collectives
+from inductorscope.answers.compile.collectives import LateCollectives, late_collectives, place_of
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.parts import RunName
@@ -279,8 +279,7 @@ def _compiled(pair: _Pair, log: int, rank: int | None, item: Item | None) -> str
     compiled = None if item is None else _find(pair.story, log, item)
     if compiled is None:
         return f"{_name(rank)} compiled nothing"
-    file = (compiled.file or "").rpartition("/")[2]
-    return f"{_name(rank)} compiled {compiled.function} ({file}:{compiled.first_line})"
+    return f"{_name(rank)} compiled {place_of(compiled)}"
 
 
 def _find(story: Story, log: int, item: Item) -> Compile | None:

@@ -2,7 +2,9 @@
 
 After a compile, one step warms up, two are timed, a few are profiled, and further ones are timed.
 Profiling comes early because nobody knows how many steps there will be. A recompile starts this
-again: figures are those of the code that runs in the end.
+again: figures are those of the code that runs in the end. Where several processes run the steps
+together, nothing starts again after the first step: all profile the same steps, and the wait for a
+rank that compiles shows.
 """
 
 from __future__ import annotations
@@ -76,6 +78,8 @@ class Steps(Generic[Mark]):
 
     _begin: Mark | None = None
     _began_s: float = 0.0
+    _passed: int = 0
+    """Steps to be timed since the last start, also those in which something compiled."""
     _spent_s: float = 0.0
     _longest_s: float = 0.0
     _left: int = 0
@@ -92,14 +96,16 @@ class Steps(Generic[Mark]):
         if self.done:
             return
         self.marks[self.step] = (self._begin, mark)
-        if compiled and self._restarts < MOST_RESTARTS:
+        if compiled and self._restarts < MOST_RESTARTS and not self._is_fixed():
             self._restart()
         elif self.kind == WARM_UP and self.step + 1 >= self.plan.first:
             self.kind = TIMED
         elif self.kind == PROFILED:
             self._profile_on()
-        elif self.kind == TIMED and not compiled:
-            self.timed.append(self.step)
+        elif self.kind == TIMED and (not compiled or self._is_fixed()):
+            if not compiled:
+                self.timed.append(self.step)
+            self._passed += 1
             self._spent_s += now_s - self._began_s
             self._longest_s = max(self._longest_s, now_s - self._began_s)
             self._after_timed()
@@ -113,6 +119,10 @@ class Steps(Generic[Mark]):
         """The timed steps: the last ones without a recompile between them, if they are enough."""
         return self.timed if len(self.timed) >= TIMED_FIRST else self.before or self.timed
 
+    def _is_fixed(self) -> bool:
+        """Whether the steps' uses depend on their numbers alone."""
+        return self.plan.several and self.step > 1
+
     def _note(self, kind: str) -> None:
         if self.kinds and self.kinds[-1][0] == kind:
             self.kinds[-1] = (kind, self.kinds[-1][1], self.step)
@@ -125,19 +135,20 @@ class Steps(Generic[Mark]):
             self.profiler.stop(keep=False)
         if len(self.timed) >= TIMED_FIRST:
             self.before = self.timed
-        self.timed, self._spent_s, self.profiled, self.kind = [], 0.0, False, WARM_UP
+        self.timed, self._passed, self._spent_s, self.profiled = [], 0, 0.0, False
+        self.kind = WARM_UP
 
     def _after_timed(self) -> None:
         if self.plan.profile and not self.profiled:
-            if len(self.timed) >= TIMED_FIRST:
+            if self._passed >= TIMED_FIRST:
                 self._start_profile()
         elif self._enough():
             self.kind, self._left = NOT_TIMED, self.plan.after
 
     def _enough(self) -> bool:
-        count = len(self.timed)
         if self.plan.several:
-            return count >= FIXED
+            return self._passed >= FIXED
+        count = len(self.timed)
         return count >= MOST or (
             self._spent_s >= self.plan.seconds
             and (count >= FEWEST or self._longest_s >= self.plan.seconds)
