@@ -184,7 +184,7 @@ def test_processes_that_run_together_count_steps_and_not_seconds() -> None:
     fast, _ = walk(Plan(seconds=9, several=True), {1}, 0.001)
     slow, _ = walk(Plan(seconds=9, several=True), {1}, 9.0)
     assert fast.kinds == slow.kinds
-    alone, profiler = walk(Plan(seconds=9, several=True), {1, 6})
+    alone, _ = walk(Plan(seconds=9, several=True), {1, 6})
     assert alone.step == fast.step, "a rank that compiles alone profiles the steps of the others"
     assert ("compiles", 6, 6) in alone.kinds
     assert 6 not in alone.timed

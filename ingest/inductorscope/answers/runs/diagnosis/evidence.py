@@ -150,9 +150,12 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
 
 
 def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float | None, str]:
-    if run.compiled_ms:
-        return run.compiled_ms * 1000, f"each step of {milliseconds(run.compiled_ms)}"
     line = None if shown is None else (shown.breakdown or {}).get("timeline")
+    busy = line["busy_us"] / shown.by if shown is not None and line else 0.0
+    # A profiled step that works longer than a timed one takes is of another kind: it has a compile,
+    # or waits for another rank's.
+    if run.compiled_ms and busy <= run.compiled_ms * 1000:
+        return run.compiled_ms * 1000, f"each step of {milliseconds(run.compiled_ms)}"
     if shown is not None and line:
         span = line["span_us"] / shown.by
         what = "each profiled step of" if shown.steps else "the trace's"

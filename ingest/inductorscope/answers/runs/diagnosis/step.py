@@ -21,6 +21,7 @@ from inductorscope.answers.time.kernel_work import KernelWork
 from inductorscope.answers.time.roofline import slowest_graphs, works_of_graphs
 from inductorscope.formats.vocabulary import (
     ATTENTION,
+    COMMUNICATION,
     CONVOLUTION,
     EXTERN,
     FUSED,
@@ -147,7 +148,9 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     both = None if shown is None else shown.comparison
     if not both or not step:
         return Cleared("No eager trace: what compiling made slower is unknown.", judged=False)
-    group = max(both["groups"], key=lambda one: one["compiled_us"] - one["eager_us"], default=None)
+    # Communication mostly waits for other ranks: see `exposed`.
+    groups = [one for one in both["groups"] if one["group"] != GROUPS[COMMUNICATION]]
+    group = max(groups, key=lambda one: one["compiled_us"] - one["eager_us"], default=None)
     more = 0.0 if group is None else group["compiled_us"] - group["eager_us"]
     if group is None or more < STANDS_OUT * step:
         return Cleared("No group of operators takes longer than in eager.")
@@ -447,11 +450,17 @@ def exposed(evidence: Evidence) -> Cause | None:
     if us < STANDS_OUT * step:
         return None
     what, fix = _ALONE[name]
+    href = urls.timeline(evidence.id, profile=shown.label)
+    story = evidence.story.story
+    if what == "communicates" and story and len({log.rank for log in story.logs}) > 1:
+        fix, href = (
+            f"See which rank comes late to it, and why. {fix}",
+            urls.compile_part(evidence.id, "ranks"),
+        )
     return Cause(
         "exposed", f"The device {what} for {microseconds(us)} of {evidence.step}, and computes "
         "nothing meanwhile.",
-        fix, urls.timeline(evidence.id, profile=shown.label), wins_us=us, share=us / step,
-        known="at most",
+        fix, href, wins_us=us, share=us / step, known="at most",
     )  # fmt: skip
 
 
