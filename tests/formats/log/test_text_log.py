@@ -152,6 +152,11 @@ def test_every_message_that_is_too_long_is_counted(
     assert dropped.count > 1
 
 
+def test_a_head_that_goes_on_after_many_spaces_is_none() -> None:
+    place = "V1121 11:13:16.660000 13776 torch/_dynamo/x.py:2722] [0/0] [__bytecode] "
+    assert read(f"{place}ORIGINAL BYTECODE f /a.py line 5 {' ' * 3000}and on\n") == []
+
+
 def test_a_log_that_starts_late_is_recognised(mix: str, tmp_path: Path) -> None:
     (tmp_path / "ci.txt").write_text("Collecting torch\n" * 100_000 + mix)
     assert [file.role for file in recognise(tmp_path / "ci.txt").files] == ["torch_logs"]

@@ -194,7 +194,8 @@ class TextLog(Log):
                 return _guards(rest) if head.startswith("GUARDS:") else None
             case "bytecode":
                 named = _BYTECODE.match(head)
-                assert named is not None
+                if named is None:  # spaces hid that a long line goes on
+                    return None
                 kind, function = named.groups()
                 return _artifact(f"{function}_{kind}_BYTECODE"), "\n".join(texts)
             case "":
