@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from inductorscope.formats.log.tlparse_folder import FolderFile, file_of, plain_code
+from inductorscope.formats.vocabulary import TLPARSE_RECORD
+from inductorscope.intake.files import File
 from inductorscope.intake.limits import Limits
+from inductorscope.intake.tlparse import mark_tlparse
 from inductorscope.intake.unpack import unpack
 
 from tests.support.readings import SharedRuns
@@ -55,3 +58,11 @@ def test_code_in_colours_is_code() -> None:
     page = b'<pre style="a">\n<span style="b">x </span><span>= &#39;&lt;a&gt;&#39;\n</span></pre>\n'
     assert plain_code(page) == b"x = '<a>'\n"
     assert plain_code(b"x = 1\n") == b"x = 1\n"
+
+
+def test_many_folders_are_looked_through_once() -> None:
+    """Each file once for each folder would take hours."""
+    paths = [f"/{number}/0_0_0/dynamo_output_graph_1.txt" for number in range(20_000)]
+    files = [File(path, "", 1, Path(path), "") for path in paths]
+    mark_tlparse(files)
+    assert {file.role for file in files} == {TLPARSE_RECORD}

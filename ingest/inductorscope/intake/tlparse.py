@@ -11,25 +11,17 @@ from inductorscope.intake.files import File
 
 def mark_tlparse(files: list[File]) -> None:
     """Gives the files of such folders their roles. With the log itself, the rest repeats it."""
-    records: dict[Path, list[File]] = {}
-    known: set[Path] = set()
-    for file in files:
-        record = record_of(file)
-        if record is not None and file.role != TRACE_LOG:
-            root = file.absolute.parent.parent
-            records.setdefault(root, []).append(file)
-            if is_known(record):
-                known.add(root)
-    for root in known:
-        below = [file for file in files if root in file.absolute.parents]
-        logged = any(file.role == TRACE_LOG and file.absolute.parent == root for file in below)
-        for file in below:
-            if file.role == TRACE_LOG:
-                continue
-            if record_of(file) is not None:
-                file.role = TLPARSE_PAGE if logged else TLPARSE_RECORD
-            elif _is_page(file, root):
-                file.role = TLPARSE_PAGE
+    logged = {file.absolute.parent for file in files if file.role == TRACE_LOG}
+    others = [(file, record_of(file)) for file in files if file.role != TRACE_LOG]
+    roots = {file.absolute.parents[1] for file, record in others if record and is_known(record)}
+    for file, record in others:
+        root = next((folder for folder in file.absolute.parents if folder in roots), None)
+        if root is None:
+            continue
+        if record is not None:
+            file.role = TLPARSE_PAGE if root in logged else TLPARSE_RECORD
+        elif _is_page(file, root):
+            file.role = TLPARSE_PAGE
 
 
 def _is_page(file: File, root: Path) -> bool:
