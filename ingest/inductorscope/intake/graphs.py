@@ -141,7 +141,8 @@ def _graphs_of_folder(
         return [_graph(folder, members, base, alone=False)]
     kernels = _kernels_of_wrapper(codes)
     if kernels:
-        rest = [file for file in members if file not in kernels]
+        inside = {file.path for file in kernels}
+        rest = [file for file in members if file.path not in inside]
         graph, _ = _graph(folder, rest, base, alone=False)
         graph.kernels = [file.absolute for file in kernels]
         for file in rest + kernels:
@@ -161,14 +162,13 @@ def _graphs_of_folder(
 
 def _kernels_of_wrapper(codes: list[File]) -> list[File]:
     """Returns the files next to a C++ wrapper if all of them hold its kernels, else none."""
-    heads = {file.path: _head_text(file.absolute) for file in codes}
-    wrappers = [file for file in codes if _WRAPPER.search(heads[file.path])]
-    others = [file for file in codes if file not in wrappers]
-    if len(wrappers) != 1 or not all(
-        file.absolute.suffix == ".cpp" and _KERNELS.search(heads[file.path]) for file in others
-    ):
-        return []
-    return others
+    wrappers = [file for file in codes if _WRAPPER.search(_head_text(file.absolute))]
+    others = [file for file in codes if len(wrappers) == 1 and file is not wrappers[0]]
+    alike = all(
+        file.absolute.suffix == ".cpp" and _KERNELS.search(_head_text(file.absolute))
+        for file in others
+    )
+    return others if alike else []
 
 
 def _graph(
