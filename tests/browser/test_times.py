@@ -52,15 +52,24 @@ def test_charts_are_drawn_and_saved(page: Page, timed: str) -> None:
     assert said == []
 
 
-def test_a_tile_of_the_map_marks_its_line(page: Page, timed: str) -> None:
+def test_a_line_of_the_map_fills_it_and_a_kernel_opens_its_page(page: Page, timed: str) -> None:
     page.goto(f"{timed}/time")
     drawn(page, "map")
+    back = page.get_by_role("button", name="← Back")
+    expect(back).to_be_hidden()
     page.locator('[data-chart="map"] text', has_text="line 10").first.click(force=True)
     expect(page.locator("#lines-table tr.chosen")).to_have_count(1)
+    back.click()
+    expect(page.locator("#lines-table tr.chosen")).to_have_count(0)
+    kernel = page.locator('[data-chart="map"] text', has_text="triton_poi_fused").first
+    assert "maximum" in kernel.inner_html() or "…" in kernel.inner_html()  # cut, not dropped
+    kernel.click(force=True)
+    expect(page.locator("h1")).to_contain_text("triton_poi_fused_maximum_neg_0")
 
 
 def test_from_a_kind_of_work_to_its_events(page: Page, timed: str) -> None:
     page.goto(f"{timed}/time")
+    page.locator(".chart", has=page.get_by_test_id("categories")).locator("summary").click()
     page.get_by_test_id("categories").get_by_role("link", name="Triton pointwise").click()
     rows = page.get_by_test_id("rows").locator("tbody tr")
     expect(rows).to_have_count(1)

@@ -7,18 +7,23 @@ import type { Tile, TimeData } from "./time-data";
 
 export type Shape = "treemap" | "icicle";
 
-const HEIGHT = 380;
+const HEIGHT = { wide: 380, narrow: 240 };
+/** Room between a tile's edge and its label on both sides together, in pixels. */
+const EDGES = 10;
+/** Characters below which a cut label says nothing. */
+const LEAST = 3;
 
 function hueOfTile(tile: Tile): string {
   if (tile.category !== null) return hueOf(tile.category);
   return tile.parent === "" ? "sunk" : "line";
 }
 
-export function timeMap({ map }: TimeData, shape: Shape): Drawn {
+/** `level`: the tile that fills the map; empty for all. */
+export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
   const whole = map.reduce((sum, tile) => sum + (tile.parent === "" ? tile.us : 0), 0);
-  return (colours) => ({
+  return (colours, narrow) => ({
     rows: 1,
-    height: HEIGHT,
+    height: narrow ? HEIGHT.narrow : HEIGHT.wide,
     traces: [
       {
         type: shape,
@@ -26,6 +31,7 @@ export function timeMap({ map }: TimeData, shape: Shape): Drawn {
         parents: map.map((tile) => tile.parent),
         labels: map.map((tile) => plain(tile.label)),
         values: map.map((tile) => tile.us),
+        level,
         branchvalues: "total",
         text: map.map((tile) => microseconds(tile.us)),
         customdata: map.map((tile) => share(tile.us / (whole || 1))),
@@ -38,9 +44,30 @@ export function timeMap({ map }: TimeData, shape: Shape): Drawn {
         },
         tiling: shape === "treemap" ? { packing: "squarify", pad: 2 } : { orientation: "h" },
         maxdepth: 3,
-        pathbar: { visible: true, thickness: 20 },
+        pathbar: { visible: level !== "", thickness: 20 },
       },
     ],
-    layout: { margin: { l: 0, r: 0, t: 4, b: 4 }, uniformtext: { minsize: 10, mode: "hide" } },
+    layout: { margin: { l: 0, r: 0, t: 4, b: 4 }, uniformtext: { minsize: 11, mode: "show" } },
   });
+}
+
+/** Cut labels to their tiles: Plotly draws them over others, or drops them. */
+export function cutLabels(place: HTMLElement): void {
+  for (const slice of place.querySelectorAll<SVGGElement>("g.slice")) {
+    const room = slice.querySelector("path.surface")?.getBoundingClientRect();
+    const text = slice.querySelector<SVGTextElement>("text.slicetext");
+    if (!room || !text) continue;
+    const lines = [...text.querySelectorAll<SVGTSpanElement>("tspan.line")];
+    let height = 0;
+    for (const [at, line] of (lines.length ? lines : [text]).entries()) {
+      const box = line.getBoundingClientRect();
+      height += box.height;
+      const words = line.textContent ?? "";
+      const keep = Math.floor((words.length * (room.width - EDGES)) / (box.width || 1)) - 1;
+      if (keep >= words.length - 1 && height <= room.height) continue;
+      // A figure that is cut would be another figure.
+      const isCut = at === 0 && keep >= LEAST && height <= room.height;
+      line.textContent = isCut ? `${words.slice(0, keep)}…` : "";
+    }
+  }
 }

@@ -2,7 +2,7 @@
 import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
 import { startTableDownloads } from "./download";
-import { type Shape, timeMap } from "./map";
+import { cutLabels, type Shape, timeMap } from "./map";
 import { offer } from "./offer";
 import { plot } from "./plot";
 import type { Rows, TimeData } from "./time-data";
@@ -60,11 +60,23 @@ function mapRows(data: TimeData): Rows {
   ];
 }
 
-/** The map in one of two shapes; a line that is clicked is shown in the table of lines. */
+type Listens = (event: string, then: (what: { points?: { id?: string }[] }) => unknown) => void;
+
+/** The map in one of two shapes. A line fills it and is shown in the table of lines, a kernel leads
+ * to its page, a button back to what was shown before. */
 function startMap(place: HTMLElement, data: TimeData): void {
+  const tiles = new Map(data.map.map((tile) => [tile.id, tile]));
+  const back = document.querySelector<HTMLButtonElement>("button[data-map-back]");
   let shape: Shape = "treemap";
-  const redraw = plot(place, (colours, narrow) => timeMap(data, shape)(colours, narrow));
+  let level = "";
+  const redraw = plot(place, (colours, narrow) => timeMap(data, shape, level)(colours, narrow));
   offer("map", place, () => mapRows(data));
+  const show = (id: string) => {
+    level = id;
+    if (back) back.hidden = level === "";
+    showLine(/^line (\d+)/.exec(level)?.[1]);
+    redraw();
+  };
   const buttons = [...document.querySelectorAll<HTMLButtonElement>("button[data-map]")];
   for (const button of buttons) {
     button.addEventListener("click", () => {
@@ -73,15 +85,19 @@ function startMap(place: HTMLElement, data: TimeData): void {
       redraw();
     });
   }
-  const drawn = place as HTMLElement & {
-    on?: (event: string, then: (what: { points: { id?: string }[] }) => void) => void;
-  };
+  back?.addEventListener("click", () => show(tiles.get(level)?.parent ?? ""));
+  const { on } = place as HTMLElement & { on?: Listens };
+  const listen = on?.bind(place);
   for (const event of ["plotly_treemapclick", "plotly_icicleclick"]) {
-    drawn.on?.(event, ({ points }) => {
-      const line = /^line (\d+)/.exec(points[0]?.id ?? "")?.[1];
-      showLine(line);
+    listen?.(event, ({ points }) => {
+      const tile = tiles.get(points?.[0]?.id ?? "");
+      if (tile?.href) location.assign(tile.href);
+      else show(tile && tile.id !== level ? tile.id : (tile?.parent ?? ""));
+      return false; // Plotly's own zoom leaves no way back that one sees
     });
   }
+  listen?.("plotly_afterplot", () => cutLabels(place));
+  cutLabels(place);
 }
 
 function showLine(number: string | undefined): void {

@@ -93,7 +93,7 @@ class _Rules:
     ) -> None:
         self.read, self.works = read, works
         self.kernels = read.code.by_name()
-        self.top = ir.top()
+        self.top, self.nodes = ir.top(), ir.by_name()
         self.writers: dict[str, IrTextNode] = {}
         for node in self.top:
             for name in (*node.writes, *(buffer.name for buffer in node.buffers)):
@@ -131,7 +131,12 @@ class _Rules:
             )
             for work, saved, node in zip((one, other), pair.saved, nodes, strict=True)
         )
-        nothing = Blocker("unknown", "None of the rules that code and IR show forbids it.")
+        nothing = Blocker(
+            "unknown",
+            "Nothing in code and IR forbids it."
+            if None not in nodes
+            else "The texts do not show which loops of the two share this memory.",
+        )
         return Apart(
             first, second, pair.buffers, pair.passes, sum(pair.saved), blockers or [nothing]
         )
@@ -210,7 +215,7 @@ class _Rules:
         if "cpp" in (kernels[0].kind, kernels[1].kind):
             if nodes[0] is None or nodes[1] is None:
                 return []
-            return _loops_in_cpp(nodes[0].iteration, nodes[1].iteration)
+            return _loops_in_cpp(*(self._iteration(node) for node in nodes if node is not None))
         sizes = [
             self._numel(kernel, work) for kernel, work in zip(kernels, (one, other), strict=True)
         ]
@@ -240,6 +245,12 @@ class _Rules:
                 f"the second {_size(other_rows, other_reduced)}.",
             )
         ]
+
+    def _iteration(self, node: IrTextNode) -> str:
+        """A fused node may have none: its first member tells."""
+        members = (self.nodes.get(name) for name in node.members)
+        inside = (member.iteration for member in members if member is not None)
+        return node.iteration or next(inside, "")
 
     def _numel(self, kernel: CodeKernel, work: CallWork) -> tuple[int, int] | None:
         """Elements that a Triton kernel computes, and how many each of them reduces."""

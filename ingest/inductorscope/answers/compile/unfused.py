@@ -99,7 +99,7 @@ def fusing_facts(session: Session, graph: Graph) -> FusingFacts:
 def unfused_rows(run_story: RunStory, graph: Graph, facts: FusingFacts) -> list[UnfusedRow]:
     """Pairs of kernels of a graph, without the text of their lines."""
     nodes = _Nodes(run_story.session, graph)
-    logged = _logged(run_story, graph)
+    logged = _logged(run_story, graph, facts.apart)
     rows: dict[tuple[str, str, str], UnfusedRow] = {}
     for pair in facts.apart:
         rule = pair.blockers[0].rule
@@ -146,29 +146,39 @@ def _saved_us(pair: Apart, times: dict[Key, float]) -> float | None:
 
 
 Names = tuple[frozenset[str], frozenset[str]]
+"""Scheduler nodes of two kernels."""
 
 
 def _names(pair: Apart) -> Names:
     return frozenset(pair.one.members), frozenset(pair.other.members)
 
 
-def _logged(run_story: RunStory, graph: Graph) -> dict[Names, tuple[str, Fusion]]:
-    """Torch's own reasons, by the scheduler nodes of the two. Nodes of two graphs of one compile
-    have the same names, so such compiles are left out."""
+def _logged(
+    run_story: RunStory, graph: Graph, pairs: list[Apart]
+) -> dict[Names, tuple[str, Fusion]]:
+    """Torch's own reason for each pair of kernels: that of its last attempt with nodes of both.
+    Nodes of two graphs of one compile have the same names, so such compiles are left out."""
     story = run_story.story
-    if story is None or graph.compile_id is None:
+    if story is None or not any(log.fusions for log in story.spoken) or graph.compile_id is None:
         return {}
     same = select(Graph.id).where(
         Graph.run_id == graph.run_id, Graph.compile_id == graph.compile_id
     )
     if len(run_story.session.scalars(same).all()) > 1:
         return {}
-    return {
-        (frozenset(fusion.one.split("_")), frozenset(fusion.other.split("_"))): (log.path, fusion)
-        for log in story.spoken
-        for fusion in log.fusions
-        if not fusion.fused and fusion.compile_id == graph.compile_id
-    }
+    kernels = {name: names for pair in pairs for names in _names(pair) for name in names}
+    found: dict[Names, tuple[str, Fusion]] = {}
+    for log in story.spoken:
+        for fusion in log.fusions:
+            if not fusion.fused and fusion.compile_id == graph.compile_id:
+                one, other = (
+                    {kernels.get(name) for name in tried.split("_")}
+                    for tried in (fusion.one, fusion.other)
+                )
+                first, second = one.pop(), other.pop()
+                if not one and not other and first is not None and second is not None:
+                    found[first, second] = found[second, first] = log.path, fusion
+    return found
 
 
 class _Nodes:

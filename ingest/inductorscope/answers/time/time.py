@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
 from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.parts import (
@@ -42,7 +43,7 @@ from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.answers.time.tables import TRACE, Asked, TraceRow, times_table
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.tables.models import Artifact, Graph, Kernel
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
 
 SHOWN = 100
 SLOWEST = 15
@@ -63,6 +64,8 @@ class MapPart:
     label: str
     us: float
     category: str | None
+    href: str | None
+    """The page that a tile without tiles inside leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,49 +156,55 @@ def _map(session: Session, run: str) -> list[MapPart]:
     if not lines:
         return []
     wanted = {int(kernel) for line in lines for kernel, _ in line.parts[:MOST_KERNELS]}
+    query = (
+        select(Kernel.id, Kernel.name, Kernel.category, Graph.slug, func.min(KernelCall.handle))
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .outerjoin(KernelCall, KernelCall.kernel_id == Kernel.id)
+        .where(Graph.run_id == run, Kernel.id.in_(wanted))
+        .group_by(Kernel.id, Kernel.name, Kernel.category, Graph.slug)
+    )
     names = {
-        number: (name, category)
-        for number, name, category in session.execute(
-            select(Kernel.id, Kernel.name, Kernel.category)
-            .join(Graph, Graph.id == Kernel.graph_id)
-            .where(Graph.run_id == run, Kernel.id.in_(wanted))
-        )
+        number: (name, category, urls.kernel(run, slug, name, handle))
+        for number, name, category, slug, handle in session.execute(query)
     }
+    all_lines, all_kernels = (urls.time_table(run, of=of) for of in ("lines", "kernels"))
     files = {path or "": us for path, us in source_times(session, run).items()}
     parts: list[MapPart] = []
     known: dict[str, float] = defaultdict(float)
     for place, line in enumerate(lines):
-        parts += _tiles(line, place, names)
+        parts += _tiles(line, place, names, all_kernels)
         known[line.path or ""] += line.shared_us
     shown = sorted(files.items(), key=lambda file: (file[0] not in known, -file[1]))
     few = dict(shown[:MOST_FILES])
     parts += [
-        MapPart(f"{path} rest", f"file {path}", "other lines", us - known[path], None)
+        MapPart(f"{path} rest", f"file {path}", "other lines", us - known[path], None, all_lines)
         for path, us in few.items()
         if us - known[path] > us * NOTHING
     ]
     tops = [
-        MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None)
+        MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None, None)
         for path, us in few.items()
     ]
     left = sum(us for _, us in shown[MOST_FILES:])
     if left:
-        tops.append(MapPart("files rest", "", "other files", left, None))
+        tops.append(MapPart("files rest", "", "other files", left, None, all_lines))
     return [*tops, *parts]
 
 
-def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> list[MapPart]:
+def _tiles(
+    line: LineCostRow, place: int, names: dict[int, tuple[str, str, str]], all_kernels: str
+) -> list[MapPart]:
     own = f"line {place}"
     label = f"line {line.line}" if line.line is not None else "no line is known"
-    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None)]
+    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None, None)]
     known = 0.0
     for kernel, us in line.parts[:MOST_KERNELS]:
-        name, category = names.get(int(kernel), ("a kernel", TRITON_OTHER))
-        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category))
+        name, category, href = names.get(int(kernel), ("a kernel", TRITON_OTHER, all_kernels))
+        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category, href))
         known += us
     left = line.shared_us - known
     if left > line.shared_us * NOTHING:
-        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None))
+        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None, all_kernels))
     return tiles
 
 
