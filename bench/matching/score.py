@@ -2,9 +2,12 @@
 
     python -m bench.matching.score OUT [--half tune|hold] [--wrong]
     python -m bench.matching.score --folders A B
+    python -m bench.matching.score --sums TRACE TRACE …
 
 OUT is what `bench.matching.record` wrote: each variant is compared with `base` of the newest torch.
 `--folders` compares two folders without truth and counts what pairs up, for example two traces.
+`--sums` compares each folder with each, and prints by how much the parts of the step's difference
+miss it at most.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ import json
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from inductorscope.analyze.compare.graphs import match_graphs
 from inductorscope.analyze.compare.kernels import Call, match_calls
+from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.sides import Side, load_sides
-from inductorscope.cli.local import read_paths
+from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from sqlalchemy.orm import Session
@@ -38,10 +43,14 @@ def main() -> None:
     parser.add_argument("--half", choices=["tune", "hold"])
     parser.add_argument("--wrong", action="store_true", help="list what is wrong")
     parser.add_argument("--folders", type=Path, nargs=2)
+    parser.add_argument("--sums", type=Path, nargs="+")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as data, installation(Path(data)) as runs:
         if options.folders:
             print_pairs(*runs.sides(*options.folders))
+            return
+        if options.sums:
+            print_sums(runs, options.sums)
             return
         base, *others = sorted(options.out.glob("base-*"), reverse=True)
         others += [one for one in options.out.iterdir() if not one.name.startswith("base-")]
@@ -66,16 +75,17 @@ class Runs:
     def __init__(self, settings: Settings, session: Session) -> None:
         self.settings, self.session = settings, session
 
-    def sides(self, *folders: Path) -> tuple[Side, Side]:
-        ids = [
-            read_paths(
-                self.settings, [folder], name=folder.name, tags=[], origin="ingest",
-                progress=lambda *_: None,
-            ).run_id
-            for folder in folders
-        ]  # fmt: skip
+    def read(self, folder: Path) -> str:
+        run = read_paths(
+            self.settings, [folder], name=folder.name, tags=[], origin="ingest",
+            progress=lambda *_: None,
+        ).run_id  # fmt: skip
+        align_lines(self.settings, run, lambda *_: None)
         self.session.rollback()
-        left, right = load_sides(self.session, *ids)
+        return run
+
+    def sides(self, *folders: Path) -> tuple[Side, Side]:
+        left, right = load_sides(self.session, *(self.read(folder) for folder in folders))
         match_graphs(left.graphs, right.graphs)
         return left, right
 
@@ -87,7 +97,7 @@ def installation(data: Path) -> Iterator[Runs]:
 
     migrate(settings)
     engine = make_engine(settings)
-    with sessions(engine)() as session:
+    with sessions(engine, read_only=True)() as session:
         yield Runs(settings, session)
     engine.dispose()
 
@@ -207,6 +217,16 @@ def print_counts(title: str, counts: Counter[str]) -> None:
     for kind in sorted(key for key in counts if key.startswith(("node ", "link "))):
         if not kind.endswith("right"):
             print(f"    {kind}: right {share(f'{kind} right', kind)}")
+
+
+def print_sums(runs: Runs, folders: list[Path]) -> None:
+    ids = [runs.read(folder) for folder in folders]
+    missed, steps = 0.0, 0
+    for one, other in permutations(ids, 2):
+        page = compare_page(runs.session, one, other)
+        missed = max(missed, abs(sum(bar.more_us for bar in page.bars) - page.step.more_us))
+        steps += bool(page.step.measured)
+    print(f"{len(ids) * (len(ids) - 1)} pairs, {steps} with times: within {missed:.2g} µs")
 
 
 def print_pairs(left: Side, right: Side) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,8 +28,9 @@ from inductorscope.formats.vocabulary import (
     TRITON_TEMPLATE,
 )
 from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
-from inductorscope.store.tables.models import Artifact, Kernel, KernelCall
+from inductorscope.store.tables.models import Artifact, Kernel, KernelCall, Links
 from inductorscope.store.tables.models import Graph as GraphRow
 from inductorscope.store.tables.times import CallTime
 
@@ -161,10 +163,13 @@ def _calls(session: Session, graph_id: int, graph: Graph, nodes: dict[str, Node]
         .order_by(KernelCall.line, KernelCall.id)
     )
     digests: dict[str, str] = {}
+    ranges: dict[str, tuple[int, int]] = {}
     calls = []
     for kernel, handle, number, own_us in session.execute(query):
         if kernel.name not in digests:
             digests[kernel.name] = _digest(lines, kernel)
+            if kernel.first_line is not None and kernel.last_line is not None:
+                ranges[kernel.name] = kernel.first_line, kernel.last_line
         us, launches = kernel.time_us, kernel.time_calls
         shared = None if us is None else us / kernel.call_count
         computed = [nodes[name] for name in dict.fromkeys(texts[number][1]) if name in nodes]
@@ -176,8 +181,37 @@ def _calls(session: Session, graph_id: int, graph: Graph, nodes: dict[str, Node]
                 None if launches is None else launches / kernel.call_count,
             )
         )  # fmt: skip
+    if any(not call.nodes and call.category != EXTERN for call in calls):
+        _link_nodes(session, graph_id, calls, ranges, nodes)
     _drop_operands(calls)
     return calls
+
+
+def _link_nodes(
+    session: Session,
+    graph_id: int,
+    calls: list[Call],
+    ranges: dict[str, tuple[int, int]],
+    nodes: dict[str, Node],
+) -> None:
+    """Without torch's own record of a call's nodes: those that the kernel's lines are linked to."""
+    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph_id))
+    links = None if payload is None else unpack_links(payload)
+    code = links and links.stages.get(CODE)
+    if not links or not code:
+        return
+    for call in calls:
+        if call.nodes or call.kernel not in ranges:
+            continue
+        first, last = ranges[call.kernel]
+        own = f"call:{call.kernel}:{call.handle}"
+        low, high = bisect_left(code.lines, first), bisect_right(code.lines, last)
+        found: dict[str, None] = {}
+        for entity, of in zip(code.entities[low:high], code.call[low:high], strict=True):
+            kind, _, name = links.entities[entity].partition(":")
+            if kind == "fx" and name in nodes and (of < 0 or links.entities[of] == own):
+                found[name] = None
+        call.nodes = [nodes[name] for name in found]
 
 
 def _drop_operands(calls: list[Call]) -> None:
