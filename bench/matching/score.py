@@ -52,7 +52,7 @@ def main() -> None:
         if options.sums:
             print_sums(runs, options.sums)
             return
-        base, *others = sorted(options.out.glob("base-*"), reverse=True)
+        base, *others = sorted(options.out.glob("base-*"), key=_version, reverse=True)
         others += [one for one in options.out.iterdir() if not one.name.startswith("base-")]
         whole: Counter[str] = Counter()
         for variant in others:
@@ -67,6 +67,10 @@ def main() -> None:
             print_counts(f"{base.name} beside {variant.name}", counts)
             whole += counts
         print_counts("all", whole)
+
+
+def _version(folder: Path) -> list[int]:
+    return [int(part) for part in folder.name.partition("-")[2].split(".")]
 
 
 class Runs:
