@@ -104,8 +104,8 @@ def compile_part(run_id: str, part: str) -> str:
 
 
 def fusing(run_id: str, **query: str | int | None) -> str:
-    """`a` and `b` name two kernels, nodes or buffers, `q` rows of its three tables, `rule` what
-    keeps kernels apart; its parts are `#unfused`, `#loops` and `#tuned`."""
+    """`a` and `b` name two kernels, calls (`KERNEL:HANDLE`) or nodes, `q` rows of its tables,
+    `rule` what keeps kernels apart; its parts are `#unfused`, `#loops` and `#tuned`."""
     return with_query(compile_part(run_id, "fusing"), **query)
 
 

@@ -20,7 +20,7 @@ from inductorscope_server.web.parts import Analysing
 
 Words = Annotated[Line, Query(description="Words in id, function, file or outcome.")]
 Node = Annotated[
-    Line, Query(description="A kernel, a node of the post-grad graph or of the schedule, a buffer.")
+    Line, Query(description="A kernel, its call, or a node of the post-grad graph or the schedule.")
 ]
 Rule = Annotated[Line, Query(description="Only pairs that this rule keeps apart.")]
 Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]

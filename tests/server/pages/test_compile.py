@@ -271,7 +271,7 @@ def test_compile_times_and_candidates(client: TestClient, captured: str) -> None
     ]  # fmt: skip
     assert (table["count"], table["seconds"]) == (30, 0.5)
     text = client.get(urls.fusing(captured)).text
-    assert "The text lists the fastest 2 of 30." in text
+    assert "The log lists the fastest 2 of 30." in text
     assert "+100 %" in unescape(text).replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert api(client, urls.fusing(captured, q="triton_mm_13"))["tunings"] == []
 

@@ -75,7 +75,10 @@ export class KernelMenu {
       link(`/runs/${id}/roofline`, "All kernels against the roofline"),
       why,
       loops
-        ? link(`/runs/${id}/compile/fusing#loops`, "Why is a loop of it not vectorised?")
+        ? link(
+            `/runs/${id}/compile/fusing?q=${encodeURIComponent(kernel.name)}#loops`,
+            "Why is a loop of it not vectorised?",
+          )
         : null,
     ];
   }

@@ -72,17 +72,20 @@ export class NeighboursView {
   }
 
   private row(graph: Graph, at: number, one: Neighbour): HTMLElement {
-    const { group, given, taken, values, between } = one;
-    const [node, user] = [graph.nodes[given]?.name ?? "", graph.nodes[taken]?.name ?? ""];
+    const { group, given, values, between } = one;
+    const node = graph.nodes[given]?.name ?? "";
     const passes = `${node}${values > 1 ? ` and ${count(values - 1, "more value")}` : ""}`;
     const row = make("li", {}, this.link(graph, group), ` by ${passes}. `);
     const why = whyApart(graph, at, group);
     if (why) row.append(why, " ");
     else {
       const { id } = this.host.picture.run;
-      const query = new URLSearchParams({ a: node, b: user });
-      const href = `/runs/${id}/compile/fusing?${query}`;
-      row.append(make("a", { href }, "What Inductor said of the two"), ". ");
+      const [a = "", b = ""] = [at, group].map((each) => {
+        const { kernel, handle } = graph.groups[each] ?? {};
+        return `${kernel}:${handle}`;
+      });
+      const href = `/runs/${id}/compile/fusing?${new URLSearchParams({ a, b })}#unfused`;
+      row.append(make("a", { href }, "What keeps them apart"), ". ");
     }
     if (!between.length) row.append("Nothing runs between them.");
     else {

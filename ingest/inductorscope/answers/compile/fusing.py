@@ -132,7 +132,7 @@ class FusingPage:
 def fusing_page(
     session: Session, run_id: str, q: str = "", a: str = "", b: str = "", rule: str = ""
 ) -> FusingPage:
-    """`a` and `b`: kernels, nodes or buffers of a pair; `rule`: only pairs that it keeps apart."""
+    """`a` and `b`: kernels or nodes of a pair; `rule`: only pairs that it keeps apart."""
     run_story = read_run_story(session, run_id)
     story = run_story.story or Story()
     logs = run_story.texts_spoken
@@ -144,8 +144,8 @@ def fusing_page(
     unfused = [
         row
         for graph, known in facts.items()
-        for row in unfused_rows(run_story, graph, known)
-        if _mentions(row, words) and (not (a and b) or _joins(row, a, b))
+        for row in unfused_rows(run_story, graph, known, a, b)
+        if _mentions(row, words)
     ]
     counts = Counter(row.rule for row in unfused)
     shown = [
@@ -212,22 +212,12 @@ def fusing_page(
     )
 
 
-def _sides(row: UnfusedRow) -> tuple[list[str], list[str]]:
-    """What each kernel of a pair can be called."""
-    one, other = ([side.kernel, f"{side.kernel}:{side.handle}", side.node, *row.buffers]
-                  for side in (row.one, row.other))  # fmt: skip
-    return one, other
-
-
-def _joins(row: UnfusedRow, a: str, b: str) -> bool:
-    one, other = _sides(row)
-    return (a in one and b in other) or (b in one and a in other)
-
-
 def _mentions(row: UnfusedRow, words: list[str]) -> bool:
-    names = [name for side in _sides(row) for name in side]
-    lines = [f"{side.file or ''}:{side.line}" for side in (row.one, row.other)]
-    text = " ".join([row.graph, row.title, *row.reasons, *lines, *names]).lower()
+    sides = [
+        f"{side.kernel}:{side.handle} {side.node} {side.file or ''}:{side.line}"
+        for side in (row.one, row.other)
+    ]
+    text = " ".join([row.graph, row.title, *row.reasons, *row.buffers, *sides]).lower()
     return all(word in text for word in words)
 
 

@@ -96,12 +96,20 @@ def fusing_facts(session: Session, graph: Graph) -> FusingFacts:
     return _facts_of(session, stored) if CODE in stored.digests else FusingFacts([], [], [], False)
 
 
-def unfused_rows(run_story: RunStory, graph: Graph, facts: FusingFacts) -> list[UnfusedRow]:
-    """Pairs of kernels of a graph, without the text of their lines."""
+def unfused_rows(
+    run_story: RunStory, graph: Graph, facts: FusingFacts, a: str = "", b: str = ""
+) -> list[UnfusedRow]:
+    """Pairs of kernels of a graph, without the text of their lines. `a` and `b`: only pairs of one
+    that has the first name with one that has the second."""
     nodes = _Nodes(run_story.session, graph)
     logged = _logged(run_story, graph, facts.apart)
     rows: dict[tuple[str, str, str], UnfusedRow] = {}
     for pair in facts.apart:
+        one_names, other_names = (nodes.names(call) for call in (pair.one, pair.other))
+        if (a and b) and not (
+            (a in one_names and b in other_names) or (b in one_names and a in other_names)
+        ):
+            continue
         rule = pair.blockers[0].rule
         us = _saved_us(pair, nodes.times)
         key = pair.one.kernel, pair.other.kernel, rule
@@ -204,6 +212,11 @@ class _Nodes:
         for key, names in self.of_call.items():
             for name in names:
                 self.calls_of[name].add(key)
+
+    def names(self, call: Call) -> list[str]:
+        """What a call can be called."""
+        own = self.of_call.get((call.kernel, call.handle), [])
+        return [call.kernel, f"{call.kernel}:{call.handle}", *own, *call.members]
 
     def sides(self, one: Call, other: Call) -> tuple[SideRow, SideRow]:
         """Of each call, the node next to the other call's; else its last, or first."""
