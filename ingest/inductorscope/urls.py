@@ -298,24 +298,12 @@ def api_uploads() -> str:
     return f"{API}/uploads"
 
 
-def api_captures() -> str:
-    return f"{API}/captures"
-
-
-def api_models() -> str:
-    return f"{API}/models"
-
-
 def api_job(job_id: str) -> str:
     return f"{API}{job(job_id)}"
 
 
 def api_job_events(job_id: str) -> str:
     return f"{API}{job(job_id)}/events"
-
-
-def api_job_cancel(job_id: str) -> str:
-    return f"{API}{job(job_id)}/cancel"
 
 
 def docs() -> str:

@@ -68,10 +68,6 @@ class Notes:
         shown = None if example is None else example[:LONGEST_EXAMPLE]
         self._notes[key] = Note(file, kind, reason, count, line, shown)
 
-    def any_of(self, file: str) -> bool:
-        """Whether there is anything to tell about a file."""
-        return any(note.file == file for note in self._notes.values())
-
     def merge(self, others: Notes) -> None:
         """What other notes hold too."""
         for note in others._notes.values():
