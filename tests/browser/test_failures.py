@@ -123,7 +123,7 @@ def test_an_operator_without_lowering_is_named(page: Page, server: Served) -> No
     link = page.get_by_role("link", name="Open the run")
     expect(link).to_be_visible(timeout=CAPTURE_MS)
     link.click()
-    page.get_by_role("link", name="What failed", exact=True).click()
+    page.get_by_role("link", name="Failures", exact=True).click()
     expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
     expect(page.locator(".cause")).to_contain_text("The cause is _foobar")
     steps = page.locator("ol.way li")
