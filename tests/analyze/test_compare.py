@@ -131,7 +131,7 @@ def test_kernels_pair_by_their_nodes_whatever_their_names() -> None:
         ("k3", "k3 k6"): "split",
         ("k4 k5", "k7"): "merged",
     }
-    assert [group.known for group in found] == ["nodes", "nodes", "most nodes", "most nodes"]
+    assert [group.known for group in found] == ["nodes", "nodes", "part", "part"]
 
 
 def test_kernels_without_nodes_pair_by_code_then_by_name_and_the_rest_is_gone_or_new() -> None:
@@ -189,7 +189,10 @@ def test_the_parts_sum_to_the_difference_of_the_steps(data: st.DataObject) -> No
 
 def test_lines_follow_edits_and_files_their_folder() -> None:
     assert moved_lines(["a", "b", "c"], ["a", "new", "b", "c"]) == {1: 1, 3: 2, 4: 3}
-    pairs = same_files(
-        {"/a/model.py": "1", "/a/loss.py": "2"}, {"/b/model.py": "3", "/b/x.py": "2"}
-    )
-    assert pairs == {"/b/x.py": "/a/loss.py", "/b/model.py": "/a/model.py"}
+    left = {"/a/model.py": ["1"], "/a/loss.py": ["2"], "/a/fast.py": ["x", "y", "z"]}
+    right = {"/b/model.py": ["3"], "/b/x.py": ["2"], "/b/slow.py": ["x", "y", "z", "new"]}
+    assert same_files(left, right) == {
+        "/b/x.py": "/a/loss.py",
+        "/b/model.py": "/a/model.py",
+        "/b/slow.py": "/a/fast.py",
+    }

@@ -17,12 +17,14 @@ from inductorscope.analyze.compare.graphs import Graph
 from inductorscope.analyze.compare.nodes import Node
 
 Change = Literal["same code", "changed", "split", "merged", "regrouped", "gone", "new"]
-Known = Literal["nodes", "most nodes", "code", "name", ""]
+Known = Literal["nodes", "most nodes", "part", "code", "name", ""]
 """How a group is known, the surest first; empty for what has no counterpart."""
-KNOWN: tuple[Known, ...] = ("nodes", "most nodes", "code", "name", "")
+KNOWN: tuple[Known, ...] = ("nodes", "most nodes", "part", "code", "name", "")
 
 HALF = 0.5
-"""Share of common work from which two calls are a pair, or one is part of the other."""
+"""Share of common work from which two calls are a pair."""
+PART = 0.25
+"""Share of a call's work from which a call is one of several counterparts."""
 _NUMBER = re.compile(r"_?\d+$")
 
 
@@ -119,12 +121,17 @@ def _by_nodes(left: Sequence[Call], right: Sequence[Call], work: _Work) -> None:
 
 
 def _by_parts(calls: Sequence[Call], work: _Work) -> None:
-    """Joins each call without a counterpart to the one that computes most of its nodes."""
-    for call in [call for call in calls if not call.others]:
-        shared = work.shared(call)
-        other = max(shared, key=shared.__getitem__, default=None)
-        if other is not None and shared[other] >= HALF * work.of(call):
-            _join(call, other, "most nodes")
+    """Joins calls to those that compute most of their nodes, until half has a counterpart."""
+    for call in calls:
+        own, shared = work.of(call), work.shared(call)
+        covered = sum(shared[other] for other in call.others)
+        for other in sorted(shared, key=lambda one: -shared[one]):
+            if covered >= HALF * own or shared[other] < PART * own:
+                break
+            if other not in call.others:
+                whole = own + work.of(other) - shared[other]
+                _join(call, other, "most nodes" if shared[other] >= HALF * whole else "part")
+                covered += shared[other]
 
 
 def _by_key(

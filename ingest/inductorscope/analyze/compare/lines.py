@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
@@ -10,21 +11,38 @@ from inductorscope.analyze.compile.difference import opcodes
 Place = tuple[str, int]
 
 
-def same_files(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
-    """Path in the right run → path in the left. `left`, `right`: path → digest of the text. Files
-    pair by path, else by content, else by a name that is unique."""
+def same_files(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) -> dict[str, str]:
+    """Path in the right run → path in the left. `left`, `right`: path → lines. Files pair by path,
+    else by content, by a name that is unique, or by most of their lines."""
     pairs = {path: path for path in right if path in left}
-    rest = [path for path in right if path not in pairs]
-    free = [path for path in left if path not in pairs]
-    for key in (lambda files, path: files[path], lambda _, path: PurePosixPath(path).name):
-        for path in rest:
-            found = [one for one in free if key(left, one) == key(right, path)]
-            alike = [one for one in rest if key(right, one) == key(right, path)]
-            if path not in pairs and len(found) == len(alike) == 1:
-                pairs[path] = found[0]
-                free.remove(found[0])
-        rest = [path for path in rest if path not in pairs]
+    for alike in (_equal, _same_name, _mostly_equal):
+        free = [path for path in left if path not in pairs.values()]
+        rest = [path for path in right if path not in pairs]
+        found = [
+            (one, other)
+            for one in free
+            for other in rest
+            if alike((one, left[one]), (other, right[other]))
+        ]
+        ones, others = Counter(one for one, _ in found), Counter(other for _, other in found)
+        pairs |= {other: one for one, other in found if ones[one] == others[other] == 1}
     return pairs
+
+
+File = tuple[str, list[str]]
+
+
+def _equal(one: File, other: File) -> bool:
+    return one[1] == other[1]
+
+
+def _same_name(one: File, other: File) -> bool:
+    return PurePosixPath(one[0]).name == PurePosixPath(other[0]).name
+
+
+def _mostly_equal(one: File, other: File) -> bool:
+    ours, theirs = ({line for line in lines if line.strip()} for _, lines in (one, other))
+    return len(ours & theirs) > len(ours | theirs) / 2
 
 
 def moved_lines(left: list[str], right: list[str]) -> dict[int, int]:

@@ -66,9 +66,8 @@ def match_nodes(left: Sequence[Node], right: Sequence[Node]) -> None:
         if label in LABELS[:3]:
             _match_cones(left, right, labels)
         _follow_edges(left, labels)
-        if label is LABELS[0]:
-            placed = {node: label if node.place else node for node, label in labels.items()}
-            _match_in_order(left, right, placed)
+        if label is LABELS[1]:
+            _match_counts(left, right, labels)
             _follow_edges(left, labels)
     for label in LABELS[1:3]:
         _match_in_order(left, right, {node: label(node) for node in labels})
@@ -94,10 +93,17 @@ def _match_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) ->
         ("same computation", both), ("same inputs", down), ("same use", up),
     )  # fmt: skip
     for how, keys in ways:
-        for ones, others in _groups(free(left), free(right), keys):
-            if len(ones) == len(others):
-                for one, other in zip(ones, others, strict=True):
-                    _join(one, other, how if len(ones) == 1 else "order")
+        _match_counts(left, right, keys, how)
+
+
+def _match_counts(
+    left: Sequence[Node], right: Sequence[Node], keys: Labels, how: How = "order"
+) -> None:
+    """Pairs nodes of keys that both sides have equally often, in their order."""
+    for ones, others in _groups(free(left), free(right), keys):
+        if len(ones) == len(others):
+            for one, other in zip(ones, others, strict=True):
+                _join(one, other, how if len(ones) == 1 else "order")
 
 
 def _groups(

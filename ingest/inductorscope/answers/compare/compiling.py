@@ -31,6 +31,8 @@ class EventRow:
 
     kind: str
     what: str
+    place: str
+    """Its line in the program, `model.py:12`, in B if it is there; empty if it has none."""
     a: int
     b: int
 
@@ -57,21 +59,24 @@ def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
         for kind in {**before, **after}
     ]
     phases.sort(key=lambda row: -abs(row.b_us - row.a_us))
-    counts, others = _events(one), _events(other)
+    places: dict[tuple[str, str], str] = {}
+    counts, others = _events(one, places), _events(other, places)
     events = [
-        EventRow(*key, counts[key], others[key])
+        EventRow(*key, places.get(key, ""), counts[key], others[key])
         for key in {**counts, **others}
         if counts[key] != others[key]
     ]
     return CompilingRows(True, total_seconds(one), total_seconds(other), phases, events)
 
 
-def _events(story: Story) -> Counter[tuple[str, str]]:
-    """Kind and description → how often. Lines are left out, because edits move them."""
+def _events(story: Story, places: dict[tuple[str, str], str]) -> Counter[tuple[str, str]]:
+    """Kind and description → how often; sets the line of each, which edits move."""
     counts: Counter[tuple[str, str]] = Counter()
     for place in break_places(story):
         where = f" in `{place.function}`" if place.function else ""
-        counts["graph break", f"{place.short}{where}: {place.title}"] += place.count
+        key = "graph break", f"{place.short}{where}: {place.title}"
+        counts[key] += place.count
+        places[key] = place.name if place.line else ""
     for history in histories(story):
         why = "; ".join(change_in_words(change) for change in history.changes)
         counts["recompile", f"`{history.function}`{f': {why}' if why else ''}"] += (

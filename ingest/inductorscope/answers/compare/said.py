@@ -70,7 +70,8 @@ def _structure(page: ComparePage) -> Iterator[Said]:
     for row in page.compiling.events:
         if row.kind in ("graph break", "recompile", "CUDA graphs skipped"):
             level: Level = "warn" if row.b > row.a else "good"
-            yield Said(level, row.kind, f"{row.what}: {row.a} in A, {row.b} in B.", "compiling")
+            at = f"{row.place}, " if row.place else ""
+            yield Said(level, row.kind, f"{at}{row.what}: {row.a} in A, {row.b} in B.", "compiling")
     if page.node_count:
         gone = Counter(row.target for row in page.nodes if row.side == "a")
         new = Counter(row.target for row in page.nodes if row.side == "b")

@@ -70,9 +70,8 @@ def load_sides(session: Session, left: str, right: str) -> tuple[Side, Side]:
     for side in sides:
         side.sources = _sources(session, side.run)
     one, other = sides
-    other.files = same_files(
-        *({path: of.digest for path, of in side.sources.items()} for side in sides)
-    )
+    ours, theirs = ({path: of.lines for path, of in side.sources.items()} for side in sides)
+    other.files = same_files(ours, theirs)
     lines = {
         path: moved_lines(one.sources[was].lines, other.sources[path].lines)
         for path, was in other.files.items()
