@@ -18,6 +18,8 @@ from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 SHOWN = 20
+CHECKED = 4 * 1024 * 1024
+"""Bytes of texts up to which a page says what a test case compares: that takes about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,10 @@ def _case(session: Session, graph: Graph, kernel: str, handle: int) -> KernelCas
     return kernel_case(texts, kernel, handle)
 
 
-def case_check(session: Session, graph: Graph, kernel: str, handle: int) -> CaseCheck:
+def case_check(session: Session, graph: Graph, kernel: str, handle: int) -> CaseCheck | None:
+    """None if the graph's texts are too long to tell for a page."""
+    if graph_texts(session, graph.id).size > CHECKED:
+        return None
     try:
         case = _case(session, graph, kernel, handle)
     except NoCase as error:

@@ -170,7 +170,8 @@ class KernelPage:
     peaks: Peaks | None
     work_missing: str
     """Why that is unknown; empty if it is known."""
-    case: CaseCheck
+    case: CaseCheck | None
+    """None if the graph is too large to tell."""
     benchmarks: list[Benchmark]
     may_benchmark: bool
     """Whether this installation captured the run; code of other runs is never executed."""
