@@ -7,18 +7,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.support.chromium import arguments, executable
+from tests.support.pages import parts_of
 from tests.support.run_kinds import KINDS
 from tests.support.serving import Served, serve
 
 SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / "docs" / "screenshots"
-GRAPH = "model__0_inference_0.0"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -101,21 +100,8 @@ def filled(
         for folder in (traces, *(fixtures / name for name in names))
     )  # fmt: skip
     with serve(data, "--workers", "0") as served:
-        explorer = httpx.get(f"{served.url}/api/runs/{run}/graphs/{GRAPH}/explorer").json()
-        kernel = explorer["kernels"][0]
-        files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
-        where = {
-            "run": run,
-            "other": run,
-            "story": story,
-            "failed": failed,
-            "trace": trace,
-            "slug": GRAPH,
-            "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
-            "number": "3",
-            "artifact": next(str(one["artifact"]) for one in files if one["role"] == "trace_log"),
-        }
-        yield served, where
+        others = {"other": run, "story": story, "failed": failed, "trace": trace, "number": "3"}
+        yield served, others | parts_of(served, run)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from inductorscope.settings import Settings
@@ -11,7 +11,7 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.accessible import check, opened
+from tests.support.accessible import check, opened, paints
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
 from tests.support.serving import Served, serve
@@ -50,6 +50,8 @@ PAGES = {
     "memory without a graph": "/runs/{trace}/memory",
 }
 """Every page of the table, and some of their states."""
+TALLEST = 4000
+"""Pixels of a page at first sight, wide."""
 EMPTY_PAGES = ["/", "search", "/jobs", "/capture", "missing"]
 
 
@@ -61,10 +63,15 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_accessible_and_fits(
-    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str
-) -> None:
+    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str,
+    record_property: Callable[[str, object], None],
+) -> None:  # fmt: skip
     served, where = filled
     page = opened(chromium, served.url + PAGES[name].format(**where))
+    for measure, value in paints(page).items():
+        record_property(measure, value)
+    height = page.evaluate("() => document.documentElement.scrollHeight")
+    assert height <= TALLEST, f"{height} px"
     if name == "/runs/{run}/graphs/{slug}":
         page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
     check(page, name)

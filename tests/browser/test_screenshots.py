@@ -7,19 +7,94 @@ the same, and only checked for being pictures.
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
 from playwright.sync_api import Browser, expect
 
 from tests.support.chromium import Scheme
 from tests.support.explorer import Explorer
-from tests.support.serving import Served
+from tests.support.pages import parts_of
+from tests.support.places import FIXTURES, ROOT, SHARED
+from tests.support.serving import Served, serve
+
+INTO = os.environ.get("INDUCTORSCOPE_SCREENSHOTS")
+TOUR = {
+    "runs": "/",
+    "overview": "/runs/{run}",
+    "picture": "/runs/{run}/graphs/{slug}?panes=picture,kernel",
+    "side-by-side": "/beside?left={run}/{slug}/post_grad&right={run}/{slug}/readable",
+    "compare": "/compare/{other}/{run}",
+    "time": "/runs/{run}/time",
+    "timeline": "/runs/{run}/timeline",
+    "roofline": "/runs/{run}/roofline",
+    "kernel": "/runs/{run}/graphs/{slug}/kernels/{kernel}",
+    "memory": "/runs/{run}/graphs/{slug}/memory",
+    "compiling": "/runs/{story}/compile",
+    "fusing": "/runs/{run}/compile/fusing",
+    "failures": "/runs/{failed}/failures",
+    "log": "/runs/{run}/log",
+    "read": "/runs/{run}/read",
+    "search": "/search?q=tl.load",
+    "capture": "/capture",
+}
+"""Pictures of the tour beside the explorer's, and the pages that they show."""
+
+
+@pytest.fixture(scope="module")
+def toured(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Served, dict[str, str]]]:
+    """Runs to take pictures of: of larger models where the further traces are here."""
+    traces = SHARED / "traces"
+    if not INTO or not traces.is_dir():
+        yield request.getfixturevalue("filled")
+        return
+    data = tmp_path_factory.mktemp("toured") / "data"
+    settings = Settings(data=data, database_url="")
+    failed, story, other, run = (
+        read_paths(
+            settings, [folder], name=folder.name, tags=[], origin="ingest", progress=lambda *_: None
+        ).run_id
+        for folder in (
+            FIXTURES / "neg-does-not-compile",
+            traces / "cuda-dynamic",
+            traces / "cuda-gpt-max-autotune",
+            traces / "cuda-gpt-train",
+        )
+    )  # fmt: skip
+    with serve(data, "--workers", "0") as served:
+        others = {"story": story, "failed": failed, "other": other}
+        yield served, others | parts_of(served, run)
+
+
+@pytest.mark.parametrize("name", TOUR)
+def test_a_page_of_the_tour(
+    chromium: Browser, toured: tuple[Served, dict[str, str]], name: str, tmp_path: Path
+) -> None:
+    served, where = toured
+    page = chromium.new_page(color_scheme="light", viewport={"width": 1280, "height": 800})
+    page.goto(served.url + TOUR[name].format(**where))
+    page.wait_for_load_state("networkidle")
+    into = Path(INTO or tmp_path) / f"{name}.png"
+    page.screenshot(path=into)
+    assert into.stat().st_size > 10_000
+    page.close()
+
+
+def test_the_tour_shows_every_picture() -> None:
+    tour = (ROOT / "docs" / "tour.md").read_text()
+    shown = set(re.findall(r"\(screenshots/([\w-]+)\.png\)", tour))
+    assert shown == {"explorer", *TOUR}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_explorer(chromium: Browser, tutorial: Served, scheme: Scheme, tmp_path: Path) -> None:
-    into = Path(os.environ.get("INDUCTORSCOPE_SCREENSHOTS") or tmp_path)
+    into = Path(INTO or tmp_path)
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1440, "height": 860})
     page = context.new_page()
     page.goto(tutorial.url)

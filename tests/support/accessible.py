@@ -20,6 +20,22 @@ def opened(chromium: Browser, url: str) -> Page:
     return page
 
 
+def paints(page: Page) -> dict[str, float]:
+    """`lcp_ms`: when the largest content was painted. `cls`: how much the layout shifted (CLS)."""
+    found = page.evaluate(
+        """() => new Promise((done) => {
+             const sums = { lcp_ms: 0, cls: 0 };
+             const watch = (type, add) =>
+               new PerformanceObserver((list) => list.getEntries().forEach(add))
+                 .observe({ type, buffered: true });
+             watch("largest-contentful-paint", (each) => { sums.lcp_ms = each.startTime; });
+             watch("layout-shift", (each) => { sums.cls += each.hadRecentInput ? 0 : each.value; });
+             setTimeout(() => done(sums), 50);
+           })"""
+    )
+    return {name: round(float(value), 3) for name, value in found.items()}
+
+
 def check(page: Page, where: str) -> None:
     """One visit: wide and light, then in the dark, then as narrow as a phone."""
     assert "Inductorscope" in page.title()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import httpx
 from inductorscope_server.pages.table import PAGES
+
+from tests.support.serving import Served
 
 QUERIES = {
     "/beside": "?left={run}/{slug}/post_grad&right={run}/{slug}/readable",
@@ -16,3 +19,18 @@ OPENED = tuple(
     if page.path not in REDIRECTS and page.path != "/jobs/{job}"  # the fixtures have no job
 )
 """Addresses of pages that a fixture's run has; parts such as `{run}` are to be filled in."""
+
+
+def parts_of(served: Served, run: str) -> dict[str, str]:
+    """What addresses of a run's pages consist of: a graph, a kernel with code, a log."""
+    api = f"{served.url}/api/runs/{run}"
+    slug = httpx.get(api).json()["graphs"][0]["slug"]
+    kernels = httpx.get(f"{api}/graphs/{slug}/explorer").json()["kernels"]
+    kernel = next(each for each in kernels if each["first"] is not None)
+    files = httpx.get(f"{api}/read").json()["files"]
+    return {
+        "run": run,
+        "slug": slug,
+        "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
+        "artifact": next(str(one["artifact"]) for one in files if one["role"] == "trace_log"),
+    }

@@ -1,0 +1,114 @@
+"""What people come for: each task in as few clicks as promised, with the seconds it takes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.accessible import NARROW
+from tests.support.explorer import Explorer
+from tests.support.serving import Served
+
+
+class Watch:
+    """Counts the clicks of a task and stops its seconds."""
+
+    def __init__(self, page: Page, record: Callable[[str, object], None]) -> None:
+        self.page = page
+        self.record = record
+        self.clicks = 0
+        self.start = time.monotonic()
+
+    def click(self, on: Locator) -> None:
+        on.click()
+        self.clicks += 1
+
+    def done(self, *, at_most: int) -> None:
+        self.record("clicks", self.clicks)
+        self.record("seconds", round(time.monotonic() - self.start, 2))
+        assert self.clicks <= at_most
+
+
+@pytest.fixture
+def watch(page: Page, record_property: Callable[[str, object], None], zoo: Served) -> Watch:
+    page.goto(zoo.url)
+    return Watch(page, record_property)
+
+
+def run_link(page: Page) -> Locator:
+    return page.get_by_test_id("runs-table").get_by_role("link", name="cuda-foo1").first
+
+
+def tab(page: Page, name: str) -> Locator:
+    return page.get_by_role("navigation", name="Pages of this run").get_by_role("link", name=name)
+
+
+def follow(link: Locator) -> None:
+    """Goes to where a task begins; it is no click of the task."""
+    link.page.goto(link.evaluate("(link) => link.href"))
+
+
+def test_the_dearest_line_and_its_kernel(watch: Watch) -> None:
+    page = watch.page
+    watch.click(run_link(page))
+    watch.click(tab(page, "Explorer"))
+    explorer = Explorer(page)
+    assert all(explorer.lit(stage) for stage in ("source", "post_grad", "kernel"))
+    expect(page.locator("#status")).to_contain_text(" a step")
+    watch.done(at_most=2)
+
+
+def test_a_kernel_far_from_its_roof_and_its_test_case(watch: Watch) -> None:
+    page = watch.page
+    follow(run_link(page))
+    watch.click(tab(page, "Roofline"))
+    watch.click(page.get_by_test_id("roofline").get_by_role("link", name="triton_poi").first)
+    expect(page.locator("pre[data-language=python] .tok-keyword").first).to_have_text("def")
+    with page.expect_download() as saved:
+        watch.click(page.get_by_role("link", name="Download the test case"))
+    assert "def eager(given):" in saved.value.path().read_text()
+    watch.done(at_most=3)
+
+
+def test_a_link_to_a_line_and_what_it_became(watch: Watch) -> None:
+    page = watch.page
+    follow(run_link(page))
+    follow(tab(page, "Explorer"))
+    explorer = Explorer(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    line = "torch.ops.aten.neg.default"
+    watch.click(page.locator("[data-stage=post_grad] .cm-line", has_text="neg.default").first)
+    explorer.expect_lit("source", ["a = torch.neg(x1)"])
+    kernel = explorer.lit("kernel")
+    watch.click(page.get_by_role("button", name="Share"))
+    expect(page.locator("#said")).to_have_text("Link copied.")
+    watch.done(at_most=2)
+    page.goto(page.evaluate("() => navigator.clipboard.readText()"))
+    opened = Explorer(page)
+    assert opened.lit("kernel") == kernel
+    assert [each for each in opened.lit("post_grad") if line in each]
+
+
+def test_on_a_phone_from_a_line_to_its_kernel_and_back(
+    chromium: Browser, record_property: Callable[[str, object], None], zoo: Served
+) -> None:
+    context = chromium.new_context(viewport=NARROW, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(zoo.url)
+    follow(run_link(page))
+    follow(tab(page, "Explorer"))
+    explorer = Explorer(page)
+    watch = Watch(page, record_property)
+    tabs = page.get_by_role("tablist", name="Panes")
+    watch.click(page.locator("[data-stage=source] .cm-line", has_text="torch.maximum").first)
+    watch.click(tabs.get_by_role("tab", name=re.compile(r"^Kernel( |$)")))
+    expect(page.locator("[data-stage=kernel] .cm-line.lit").first).to_be_visible()
+    assert explorer.lit("kernel")
+    watch.click(tabs.get_by_role("tab", name="Source"))
+    expect(page.locator("[data-stage=source] .cm-line.lit").first).to_be_visible()
+    watch.done(at_most=4)
+    context.close()
