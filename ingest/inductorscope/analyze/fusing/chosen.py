@@ -56,15 +56,14 @@ def chosen_kernels(code: OutputCode, lines: list[str], works: list[CallWork]) ->
                 found.append(Chosen(work.kernel, work.handle, operation(work.kernel), sizes))
         elif kernel is not None and kernel.kind == "template":
             source = lines[kernel.first_line - 1 : kernel.last_line]
-            settings, written = _named(_SETTING, source), _named(_SIZE, source)
+            set_to = (_SETTING.match(line) for line in source)
+            settings = {match.group(1): match.group(2) for match in set_to if match is not None}
+            sized = (_SIZE.match(line) for line in source)
+            written = {match.group(1): match.group(2) for match in sized if match is not None}
             if written.keys() >= {"M", "N", "K"}:
                 sizes = (int(written["M"]), int(written["N"]), int(written["K"]))
                 found.append(Chosen(work.kernel, work.handle, "", sizes, settings))
     return found
-
-
-def _named(pattern: re.Pattern[str], source: list[str]) -> dict[str, str]:
-    return {match.group(1): match.group(2) for line in source if (match := pattern.match(line))}
 
 
 def sizes_of(shapes: list[str]) -> Sizes | None:
