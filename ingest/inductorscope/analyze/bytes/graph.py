@@ -27,7 +27,7 @@ from inductorscope.formats.code.output_code import (
 )
 from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
 from inductorscope.formats.graph.fx import parse_fx
-from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.graph.ir import IrText, parse_ir
 from inductorscope.formats.text import plain_lines
 
 MOST_LINES = 500_000
@@ -65,6 +65,7 @@ class GraphTextsRead:
     wrapper: list[WrapperLine]
     layouts: dict[str, Layout]
     hints: dict[str, int]
+    ir: IrText = field(default_factory=IrText)
     numbers: dict[str, int] = field(default_factory=dict)
     """Symbols, and the numbers that the wrapper computes from them for launches."""
     parts: dict[str, list[str]] = field(default_factory=dict)
@@ -80,7 +81,9 @@ def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> Grap
     layouts = layouts_of(wrapper, code, lines, ir, fx)
     hints = symbol_values(code, lines, wrapper)
     body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]
-    read = GraphTextsRead(code, lines, wrapper, layouts, hints, launch_numbers(body, hints))
+    read = GraphTextsRead(
+        code, lines, wrapper, layouts, hints, ir or IrText(), launch_numbers(body, hints)
+    )
     if code.cpp:
         _spell_out(code.calls, body)
     for made in wrapper:

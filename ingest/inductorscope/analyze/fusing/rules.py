@@ -16,8 +16,8 @@ from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead
 from inductorscope.analyze.bytes.moved import scalar_numbers
 from inductorscope.analyze.fusing.pairs import Pair, Value, pairs_of, values_of
 from inductorscope.formats.code.output_code import CodeKernel
-from inductorscope.formats.graph.ir import IrText, IrTextNode, parse_ir
-from inductorscope.units import plural
+from inductorscope.formats.graph.ir import IrTextNode
+from inductorscope.units import count, plural
 
 RULES = {
     "order": "read in another order",
@@ -79,21 +79,19 @@ class Apart:
     """The one that names the pair first; never empty."""
 
 
-def apart(read: GraphTextsRead, works: list[CallWork], ir: str | None) -> list[Apart]:
+def apart(read: GraphTextsRead, works: list[CallWork]) -> list[Apart]:
     """All pairs of a graph, the most bytes first."""
     values = values_of(read, works)
-    rules = _Rules(read, works, values, parse_ir(ir) if ir else IrText())
+    rules = _Rules(read, works, values)
     found = [rules.judge(pair) for pair in pairs_of(values)]
     return sorted(found, key=lambda each: -each.saved)
 
 
 class _Rules:
-    def __init__(
-        self, read: GraphTextsRead, works: list[CallWork], values: list[Value], ir: IrText
-    ) -> None:
+    def __init__(self, read: GraphTextsRead, works: list[CallWork], values: list[Value]) -> None:
         self.read, self.works = read, works
         self.kernels = read.code.by_name()
-        self.top, self.nodes = ir.top(), ir.by_name()
+        self.top, self.nodes = read.ir.top(), read.ir.by_name()
         self.writers: dict[str, IrTextNode] = {}
         for node in self.top:
             for name in (*node.writes, *(buffer.name for buffer in node.buffers)):
@@ -312,10 +310,10 @@ class _Rules:
 
 
 def _many(nodes: tuple[IrTextNode | None, ...]) -> list[Blocker]:
-    count = sum(len(node.members) for node in nodes if node is not None)
-    if count <= MOST_NODES:
+    members = sum(len(node.members) for node in nodes if node is not None)
+    if members <= MOST_NODES:
         return []
-    text = f"Together they have {count} nodes; a kernel has at most {MOST_NODES}"
+    text = f"Together they have {members} nodes; a kernel has at most {MOST_NODES}"
     return [Blocker("many", f"{text}, unless config.max_fusion_size allows more.")]
 
 
@@ -338,11 +336,15 @@ def _loops_in_cpp(first: str, second: str) -> list[Blocker]:
     if one_reduced and (one, one_reduced) != (other, other_reduced):
         text = "The first is a reduction: in C++, only loops inside the same outer loop follow one."
         return [Blocker("reduction", text)]
-    if (one, one_reduced) == (other, other_reduced) or one == other + other_reduced:
+    both = one + one_reduced, other + other_reduced
+    turns = [
+        prod(map(int, sizes)) if all(map(str.isdecimal, sizes)) else sizes for sizes in both
+    ]  # the same loops may be written as one, or as several
+    if turns[0] == turns[1]:
         return []
     words = [
-        " × ".join(f"{int(size):,}" if size.isdecimal() else size for size in sizes) or "1"
-        for sizes in (one + one_reduced, other + other_reduced)
+        " × ".join(count(int(size)) if size.isdecimal() else size for size in sizes) or "1"
+        for sizes in both
     ]
     text = f"Their loops have different sizes: {words[0]} and {words[1]}."
     return [Blocker("sizes", text)]

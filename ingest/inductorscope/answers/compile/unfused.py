@@ -80,7 +80,7 @@ def _facts(texts: dict[str, str]) -> FusingFacts:
     read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
     works = work_of(read)
     return FusingFacts(
-        apart(read, works, texts.get(IR_POST)),
+        apart(read, works),
         nests_in_code(read.code, read.lines),
         chosen_kernels(read.code, read.lines, works),
         IR_POST in texts,
