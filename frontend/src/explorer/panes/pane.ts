@@ -286,8 +286,7 @@ export class Pane {
     this.about.replaceChildren();
     if (this.address.stage === "kernel" && kernel) {
       this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
-      if (kernel.first === null) this.about.append(" · its call: a library has the code");
-      this.about.title = "";
+      this.about.title = kernel.first === null ? "A library has its code: this is its call" : "";
     } else if (content.kind === "code" && this.fileChooser.hidden) {
       this.about.append(this.summary(content));
       this.about.title = content.file.path;
