@@ -18,6 +18,11 @@ function hueOfTile(tile: Tile): string {
   return tile.parent === "" ? "sunk" : "line";
 }
 
+/** A kernel's name without what the names of many begin with. */
+function short(name: string): string {
+  return name.replace(/^(?:triton_[a-z]{3}|cpp)_fused_+(?=\w)/, "");
+}
+
 /** `level`: the tile that fills the map; empty for all. */
 export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
   const whole = map.reduce((sum, tile) => sum + (tile.parent === "" ? tile.us : 0), 0);
@@ -29,14 +34,15 @@ export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
         type: shape,
         ids: map.map((tile) => tile.id),
         parents: map.map((tile) => tile.parent),
-        labels: map.map((tile) => plain(tile.label)),
+        labels: map.map((tile) => plain(short(tile.label))),
+        hovertext: map.map((tile) => plain(tile.label)),
         values: map.map((tile) => tile.us),
         level,
         branchvalues: "total",
         text: map.map((tile) => microseconds(tile.us)),
         customdata: map.map((tile) => share(tile.us / (whole || 1))),
         texttemplate: "%{label}<br>%{text}",
-        hovertemplate: "%{label}<br>%{text} a step, %{customdata}<extra></extra>",
+        hovertemplate: "%{hovertext}<br>%{text} a step, %{customdata}<extra></extra>",
         marker: {
           colors: map.map((tile) => colours(hueOfTile(tile))),
           line: { color: colours("panel"), width: 1 },
