@@ -109,7 +109,7 @@ def test_it_is_refused_in_a_sentence(server: Served, tmp_path: Path, what: str) 
 
 def leftovers(data: Path) -> list[Path]:
     """Files in the data folder besides the database and the server's own."""
-    kept = re.compile(r"inductorscope\.db.*|reserve|serve\.log|.*\.(lock|worker|supervisor)")
+    kept = re.compile(r"inductorscope\.db.*|reserve|server|serve\.log|.*\.(lock|worker|supervisor)")
     files = (  # `rglob` would fail on a folder that goes away meanwhile
         Path(folder) / name for folder, _, names in os.walk(data) for name in names
     )
