@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -103,18 +102,3 @@ def test_the_page_grows_while_a_log_is_written(
             assert "/compile" in page.url
         finally:
             watching.terminate()
-
-
-def test_why_kernels_are_not_one_takes_two_clicks(page: Page, zoo: Served) -> None:
-    runs = httpx.get(f"{zoo.url}/api/").json()["runs"]
-    run = next(one["id"] for one in runs if one["name"] == "cpu-ops-zoo")
-    page.goto(f"{zoo.url}/runs/{run}")
-    page.get_by_role("link", name="Compiling").click()
-    page.get_by_role("link", name="Fusing").click()
-    rows = page.get_by_test_id("unfused").locator("tbody tr")
-    expect(rows.first).to_contain_text("cpp_fused")
-    one, other = (rows.first.locator(".cut").nth(at).get_attribute("title") for at in (0, 1))
-    reason = rows.first.locator("td").last.inner_text()
-    page.goto(f"{zoo.url}/runs/{run}/compile/fusing?a={other}&b={one}#unfused")
-    expect(rows.first).to_contain_text(reason.split("\n")[0])
-    expect(page.get_by_test_id("loops")).to_contain_text("loop nests are vectorised")

@@ -62,6 +62,20 @@ def test_the_dearest_line_and_its_kernel(watch: Watch) -> None:
     watch.done(at_most=2)
 
 
+def test_why_two_kernels_are_not_one(watch: Watch) -> None:
+    page = watch.page
+    follow(page.get_by_test_id("runs-table").get_by_role("link", name="cpu-ops-zoo").first)
+    watch.click(tab(page, "Compiling"))
+    watch.click(page.get_by_role("link", name="Fusing"))
+    rows = page.get_by_test_id("unfused").locator("tbody tr")
+    reason = rows.first.locator("td").last.inner_text().split("\n")[0]
+    watch.done(at_most=3)
+    one, other = (rows.first.locator(".cut").nth(at).get_attribute("title") for at in (0, 1))
+    page.goto(f"{page.url}?a={other}&b={one}#unfused")  # where the explorer leads
+    expect(rows.first).to_contain_text(reason)
+    expect(page.get_by_test_id("loops")).to_contain_text("loop nests are vectorised")
+
+
 def test_a_kernel_far_from_its_roof_and_its_test_case(watch: Watch) -> None:
     page = watch.page
     follow(run_link(page))
