@@ -62,6 +62,13 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.fixture(scope="session")
+def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a worker."""
+    with serve(tmp_path_factory.mktemp("working") / "data") as served:
+        yield served
+
+
 @pytest.fixture
 def large_file(tmp_path: Path) -> Callable[[Served, int], str]:
     """Stores a run with a file of this size; the path of its bytes on the server."""

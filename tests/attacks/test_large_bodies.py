@@ -6,7 +6,6 @@ import contextlib
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -16,7 +15,7 @@ from inductorscope.formats.sizes import MIB
 
 from tests.support.attacking import Health, bearer, peak_memory, web_process
 from tests.support.places import FIXTURES
-from tests.support.serving import Served, serve
+from tests.support.serving import Served
 
 BODIES = {
     "numbers": b'{"files":[' + b"0," * 1_500_000 + b"0]}",
@@ -64,16 +63,10 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
                             return
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("large") / "data") as served:
-        yield served
-
-
-def test_bodies_of_megabytes_cost_little(served: Served) -> None:
-    web = web_process(served.process.pid)
+def test_bodies_of_megabytes_cost_little(working: Served) -> None:
+    web = web_process(working.process.pid)
     assert web is not None
-    with httpx.Client(base_url=served.url, timeout=60) as client, Health(served.url) as health:
+    with httpx.Client(base_url=working.url, timeout=60) as client, Health(working.url) as health:
         for body in BODIES.values():
             assert announce(client, body) == 422
         assert client.post("/api/captures", content=b"x" * MIB).status_code == 413
@@ -81,13 +74,13 @@ def test_bodies_of_megabytes_cost_little(served: Served) -> None:
     assert peak_memory(web) < 250 * MIB
 
 
-def test_lines_of_an_unpacked_file_come_in_pieces(served: Served, tmp_path: Path) -> None:
-    path = unpacked_file(served.url, "", tmp_path)
-    web = web_process(served.process.pid)
+def test_lines_of_an_unpacked_file_come_in_pieces(working: Served, tmp_path: Path) -> None:
+    path = unpacked_file(working.url, "", tmp_path)
+    web = web_process(working.process.pid)
     assert web is not None
     with (
-        Health(served.url) as health,
-        httpx.stream("GET", f"{served.url}{path}", timeout=60) as answer,
+        Health(working.url) as health,
+        httpx.stream("GET", f"{working.url}{path}", timeout=60) as answer,
     ):
         assert sum(len(piece) for piece in answer.iter_raw()) > UNPACKED * 0.99
     assert health.slowest < 1

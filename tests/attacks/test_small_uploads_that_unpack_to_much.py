@@ -15,7 +15,7 @@ from inductorscope.jobs.queue.workflow import TURN_SECONDS
 from tests.support.attacking import bearer
 from tests.support.places import FIXTURES
 from tests.support.sending import push, variant
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 UNPACKED = 600_000_000
 SENT_AT_ONCE = 3
@@ -68,14 +68,11 @@ def is_active(client: httpx.Client, job: str) -> bool:
     return bool(client.get(f"/api/jobs/{job}").raise_for_status().json()["job"]["active"])
 
 
-def test_a_small_upload_does_not_wait_for_them(tmp_path: Path) -> None:
-    with (
-        serve(tmp_path / "data") as served,
-        httpx.Client(base_url=served.url, timeout=60) as client,
-    ):
+def test_a_small_upload_does_not_wait_for_them(working: Served, tmp_path: Path) -> None:
+    with httpx.Client(base_url=working.url, timeout=60) as client:
         jobs = [send(client, bomb(tmp_path, number)) for number in range(2)]
         begun = time.monotonic()
-        pushed = push(served.url, variant(FIXTURES / "cuda-foo1", tmp_path, 1, padding=1000))
+        pushed = push(working.url, variant(FIXTURES / "cuda-foo1", tmp_path, 1, padding=1000))
         taken = time.monotonic() - begun
         assert pushed.state == "done"
         assert taken < TURN_SECONDS + HONEST_SECONDS

@@ -9,14 +9,14 @@ import re
 import tarfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
 from inductorscope.cli.client import Client, Pushed, ServerError
 
-from tests.support.serving import Served, serve
+from tests.support.serving import Served
 
 MEMBERS = 150_000
 """Half as many again as are taken."""
@@ -68,12 +68,6 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a wrong ending": ("a.tar.xz", lambda: b"dear diary, this is no archive", "a.tar.xz"),
     "an empty file": ("a.zip", lambda: b"", "empty"),
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("hostile") / "data") as served:
-        yield served
 
 
 def push(server: Served, path: Path) -> Pushed | str:

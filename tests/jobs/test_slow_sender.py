@@ -11,7 +11,7 @@ import pytest
 from inductorscope.cli.client import Client, Pushed
 from inductorscope.formats.sizes import MIB
 
-from tests.support.serving import Served, serve
+from tests.support.serving import Served
 
 PIECE = 64 * 1024
 SECONDS = 60
@@ -21,12 +21,6 @@ SECONDS = 60
 def once(fixtures: Path) -> bytes:
     (found,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
     return found.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("slow") / "data") as served:
-        yield served
 
 
 class Sender:

@@ -27,6 +27,8 @@ TOGETHER = (
         "attacks/test_event_streams.py", "attacks/test_parallel_writes.py",
         "attacks/test_slow_readers.py", "attacks/test_idle_connections.py",
     ),
+    ("attacks/test_large_bodies.py", "attacks/test_small_uploads_that_unpack_to_much.py"),
+    ("jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py"),
 )  # fmt: skip
 """Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`,
 `filled`, and the servers that attacks share."""
@@ -39,6 +41,7 @@ LONGEST = (
     "capture/test_capture.py",
     "jobs/test_supervisor.py",
     "browser/test_tutorial.py",
+    "attacks/test_large_bodies.py",
     "attacks/test_full_disk.py",
     "jobs/test_crash.py",
     "attacks/test_event_streams.py",
@@ -53,8 +56,6 @@ LONGEST = (
     "reading/test_read_run.py",
     "fuzz/test_growth.py",
     "browser/test_explorer_opening.py",
-    "attacks/test_large_bodies.py",
-    "attacks/test_small_uploads_that_unpack_to_much.py",
     "attacks/test_heavy_texts.py",
     "attacks/test_guessing.py",
     "fuzz/test_expressions.py",
