@@ -11,6 +11,7 @@ from pathlib import Path
 
 from inductorscope.formats.capture_facts import parse_facts
 from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.code.runnable import read_settings
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.graph.provenance import parse_provenance
@@ -67,6 +68,10 @@ def ir(data: bytes) -> None:
 
 def output_code(data: bytes) -> None:
     check_lines(text(data), parse_output_code(text(data)).problems)
+
+
+def runnable(data: bytes) -> None:
+    read_settings(text(data))
 
 
 def provenance(data: bytes) -> None:
@@ -190,6 +195,7 @@ def _all() -> list[Parser]:
         Parser("torch logs", torch_logs, files("torch_logs.txt"), 6, 16),
         Parser("text log", text_log, texts, 6, 30),
         Parser("page of code", plain_code, [PAGE], 2, 16),
+        Parser("runnable", runnable, files("fx_graph_runnable.py"), 2, 4),
         Parser("role of", role, [*every, *packs], 6, 4),
     ]
 

@@ -26,6 +26,10 @@ import inductorscope.correlate
 import inductorscope.formats
 from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
 from inductorscope.analyze.bytes.graph import graph_work
+from inductorscope.analyze.compare.graphs import Graph, match_graphs
+from inductorscope.analyze.compare.kernels import Call, match_calls
+from inductorscope.analyze.compare.lines import moved_lines, same_files
+from inductorscope.analyze.compare.nodes import Node
 from inductorscope.analyze.compile.difference import difference
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.failures.known import KernelSpan, known_graph
@@ -215,6 +219,36 @@ def _cache_record(text: str) -> None:
     read_cache_answer("fx_graph_cache_miss", text.encode("utf-8", "replace"))
 
 
+def _compared(text: str) -> None:
+    """A graph beside another, one kernel for two nodes of either."""
+    other = ZOO.post_grad or ""
+    lines = {"a.py": text.split("\n")}, {"b.py": other.split("\n")}
+    same_files(*lines)
+    moved_lines(lines[0]["a.py"], lines[1]["b.py"])
+    graphs = [_graph_compared(text), _graph_compared(other)]
+    match_graphs(graphs[:1], graphs[1:])
+    match_calls(
+        *(
+            [
+                Call(graph, "k", at, "cpp", "cpp", f"{at}", graph.nodes[at : at + 2])
+                for at in range(0, len(graph.nodes), 2)
+            ]
+            for graph in graphs
+        )
+    )
+
+
+def _graph_compared(text: str) -> Graph:
+    nodes: dict[str, Node] = {}
+    for read in parse_fx(text).nodes:
+        node = Node(read.name, read.target, read.dtype, (read.stack_file, read.stack_line))
+        node.inputs = [nodes[name] for name in read.inputs if name in nodes]
+        for source in set(node.inputs):
+            source.users.append(node)
+        nodes[read.name] = node
+    return Graph("graph", backward=False, nodes=list(nodes.values()))
+
+
 def _difference(text: str, other: str) -> None:
     """Side by side."""
     difference(text.split("\n"), other.split("\n"))
@@ -274,6 +308,7 @@ def on_graphs() -> list[Subject]:
             lambda text: read_cache_answer("fx_graph_cache_miss", text.encode()),
             ('{"key": "f", "components": ["[x] a: b", "[y] c: d"]}',),
         ),
+        Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),
         Subject("story of a log", _story, (_log(),)),
         Subject("failures of an error", lambda text: _failures(text, code), (message, *errors)),

@@ -31,7 +31,7 @@ NOT_FROM_TEXTS = (
     "inductorscope.analyze.failures.report", "inductorscope.analyze.failures.export",
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",
     "inductorscope.analyze.compile.metrics", "inductorscope.analyze.compile.recompiles",
-    "inductorscope.analyze.compile.words",
+    "inductorscope.analyze.compile.words", "inductorscope.analyze.compare.waterfall",
     "inductorscope.correlate.annotate.files", "inductorscope.correlate.directory",
 )  # fmt: skip
 """Modules that get short values of records, or folders, and leave texts to others."""

@@ -7,8 +7,7 @@ the other run. Calls without nodes pair by their code, and at last by name.
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -25,7 +24,8 @@ HALF = 0.5
 """Share of common work from which two calls are a pair."""
 PART = 0.25
 """Share of a call's work from which a call is one of several counterparts."""
-_NUMBER = re.compile(r"_?\d+$")
+MOST_CALLS = 100
+"""A node that more calls compute tells nothing of any of them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +68,7 @@ def match_calls(left: Sequence[Call], right: Sequence[Call]) -> list[Group]:
     _by_parts(left, work)
     _by_parts(right, work)
     _by_key(left, right, "code", lambda call: call.digest)
-    _by_key(left, right, "name", lambda call: _NUMBER.sub("", call.kernel))
+    _by_key(left, right, "name", lambda call: call.kernel.rstrip("_0123456789"))
     return _groups([*left, *right], set(left))
 
 
@@ -90,7 +90,8 @@ class _Work:
         self.within: dict[Node, list[Call]] = defaultdict(list)
         for call in (*left, *right):
             for node in call.nodes:
-                self.within[node].append(call)
+                if counts[node] <= MOST_CALLS:
+                    self.within[node].append(call)
 
     def of(self, call: Call) -> float:
         return sum(self.weight[node] for node in call.nodes)
@@ -138,14 +139,14 @@ def _by_key(
     left: Sequence[Call], right: Sequence[Call], known: Known, key: Callable[[Call], str]
 ) -> None:
     """Pairs calls without a counterpart in the order of the code."""
-    waiting: dict[tuple[str, Graph | None], list[Call]] = defaultdict(list)
+    waiting: dict[tuple[str, Graph | None], deque[Call]] = defaultdict(deque)
     for call in right:
         if not call.others:
             waiting[key(call), call.graph].append(call)
     for call in left:
         alike = waiting[key(call), call.graph.partner]
         if not call.others and alike:
-            _join(call, alike.pop(0), known)
+            _join(call, alike.popleft(), known)
 
 
 def _groups(calls: Iterable[Call], left: set[Call]) -> list[Group]:

@@ -9,6 +9,8 @@ from pathlib import PurePosixPath
 from inductorscope.analyze.compile.difference import opcodes
 
 Place = tuple[str, int]
+MOST_FILES = 30
+"""Most files without a counterpart that are compared with each other."""
 
 
 def same_files(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) -> dict[str, str]:
@@ -16,8 +18,9 @@ def same_files(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) ->
     else by content, by a name that is unique, or by most of their lines."""
     pairs = {path: path for path in right if path in left}
     for alike in (_equal, _same_name, _mostly_equal):
-        free = [path for path in left if path not in pairs.values()]
-        rest = [path for path in right if path not in pairs]
+        known = set(pairs.values())
+        free = [path for path in left if path not in known][:MOST_FILES]
+        rest = [path for path in right if path not in pairs][:MOST_FILES]
         found = [
             (one, other)
             for one in free

@@ -135,11 +135,14 @@ def _input_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) ->
 
 def _user_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) -> Labels:
     cones: Labels = {}
+    uses: dict[Node, list[int]] = defaultdict(list)
+    """Node → the cones of its users, with its place among their inputs."""
     for nodes, first in ((left, True), (right, False)):
         for node in reversed(nodes):
-            known = [hash((cones.get(user, 0), user.inputs.index(node))) for user in node.users]
-            whole = hash((labels[node], *sorted(known)))
+            whole = hash((labels[node], *sorted(uses[node])))
             cones[node] = _pair(node, first) if node.partner else whole
+            for place, source in enumerate(node.inputs):
+                uses[source].append(hash((cones[node], place)))
     return cones
 
 

@@ -34,7 +34,7 @@ from inductorscope.store.tables.models import Artifact, Kernel, KernelCall, Link
 from inductorscope.store.tables.models import Graph as GraphRow
 from inductorscope.store.tables.times import CallTime
 
-SITE = re.compile(r".*/(?:site|dist)-packages/")
+SITE = re.compile(r"^.*/(?:site|dist)-packages/")
 CASTS = ("convert_element_type", "_to_copy")
 WITH_OPERANDS = (EXTERN, TRITON_TEMPLATE, NATIVE_TEMPLATE)
 LARGEST = 4 * 1024 * 1024
