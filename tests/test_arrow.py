@@ -25,7 +25,7 @@ _ROWS = re.findall(
 ARROW = {
     room.removeprefix("inductorscope_"): set(re.findall(r"`(\w+)`", allowed))
     for room, allowed in _ROWS
-} | {"": {"cli"}}
+} | {"": {"api", "capture", "cli"}}
 
 # Modules that something outside the product loads: Python at its start, Alembic, whoever changes
 # the tables, and the front end's type checker.

@@ -21,12 +21,30 @@ class Compiling:
         self._record = _start_record(spec)
         self._vectors = follow_vectorising()
 
+    def forget(self) -> None:
+        """Discards the record so far."""
+        self._vectors.forget()
+        if not isinstance(self._record, RecordFacts):
+            self._record.recording.forget()
+
     def write(self, facts: CaptureFacts, out: Path) -> None:
         """Writes the record so far to `out`, and fills in the facts."""
         facts.vectors = self._vectors.facts()
         facts.compile_times = facts.compile_times or times_so_far()
         record = self._record
         facts.record = record if isinstance(record, RecordFacts) else record.write(out)
+
+
+_running: list[Compiling] = []
+
+
+def recording(spec: CaptureSpec) -> Compiling:
+    """Starts a record. A process has one at most, which starts again with each capture."""
+    if _running:
+        _running[0].forget()
+    else:
+        _running.append(Compiling(spec))
+    return _running[0]
 
 
 def _start_record(spec: CaptureSpec) -> Installed | RecordFacts:

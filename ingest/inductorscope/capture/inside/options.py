@@ -67,7 +67,7 @@ def apply_options(spec: CaptureSpec, *, trusted: bool) -> dict[str, str]:
         key: parse_value(config, key, text, trusted=trusted) for key, text in spec.config.items()
     }
     for key, value in values.items():
-        _set_everywhere(config, key, value)
+        set_everywhere(config, key, value)
     return effective_config(spec)
 
 
@@ -164,7 +164,7 @@ def _fit(key: str, now: Untyped, value: Untyped) -> Untyped:
     raise SpecError(f"The key {key} takes a value like {now!r}, not {value!r}.")
 
 
-def _set_everywhere(config: Untyped, key: str, value: Untyped) -> None:
+def set_everywhere(config: Untyped, key: str, value: Untyped) -> None:
     """Sets a key for this thread and, if torch keeps overrides per thread, for all others.
 
     On a GPU, the backward graph is compiled in an autograd thread, which would otherwise see the

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-import inductorscope
 from inductorscope.capture.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
 from inductorscope.formats.sizes import MIB
@@ -25,7 +24,7 @@ _FRAME = re.compile(r"# File: (?P<path>.+?):\d+ in ")
 # 'V1121 … torch/_logging/structured.py:28] {"str": ["/home/u/model.py", 3]}'
 _INTERNED = re.compile(r'\] (?P<record>\{"str": \[.*\]\})\s*$')
 
-_OURS = Path(inductorscope.__file__).resolve().parent
+_OURS = Path(__file__).resolve().parents[2]
 _OUR_MODELS = _OURS / "capture" / "models"
 
 

@@ -35,6 +35,10 @@ class VectorRecord:
         isa = cpu_vec_isa.pick_vec_isa()
         return VectorFacts(str(isa) if isa else "", self._nests)
 
+    def forget(self) -> None:
+        self._pending.clear()
+        self._nests = []
+
     def decided(self, nest: LoopFacts) -> None:
         """Records a decision; a kernel may be tried several times, of which the last counts."""
         self._pending[tuple(nest.nodes)] = nest

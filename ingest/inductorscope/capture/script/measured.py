@@ -100,22 +100,26 @@ class Graphs:
         self._counts = CudaGraphs()
         self._functions: set[object] = set()
 
+    def forget(self) -> None:
+        """Counts from zero; functions recorded before are still recorded again."""
+        self._counts = CudaGraphs()
+
     def follow(self, trees: Untyped) -> None:
         """Counts recordings and replays of torch._inductor.cudagraph_trees."""
         manager = trees.CUDAGraphTreeManager
         record, execute = manager.record_function, manager.execute_node
-        counts, functions = self._counts, self._functions
+        graphs, functions = self, self._functions
 
         @wraps(record)
         def record_function(self: Untyped, inputs: Untyped, function: Untyped) -> Untyped:
-            counts.recorded += 1
-            counts.re_recorded += function in functions
+            graphs._counts.recorded += 1
+            graphs._counts.re_recorded += function in functions
             functions.add(function)
             return record(self, inputs, function)
 
         @wraps(execute)
         def execute_node(self: Untyped, *args: Untyped) -> Untyped:
-            counts.replayed += 1
+            graphs._counts.replayed += 1
             return execute(self, *args)
 
         manager.record_function, manager.execute_node = record_function, execute_node

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Never
@@ -69,9 +70,10 @@ class Observer:
         self.steps_facts = ScriptSteps(pid=self.pid)
         self.profiles = Profiles(order.label, order.folder, self.facts)
         self.clock = Clock()
-        self.graphs = Graphs()
         self.steps = self._new_steps()
         self.optimizer: int | None = None
+        self.thread: int | None = threading.main_thread().ident
+        """The thread whose calls begin steps; None: that of the first call."""
         self.function: Untyped = None
         """The compiled function whose calls begin steps, until an optimizer takes a step."""
         self._first_step: FirstStep | None = None
@@ -103,8 +105,7 @@ class Observer:
                 self._refuse(error)
         if self.order.label == COMPILED and os.environ.get("RANK", "0") == "0":
             keep_logs(Path(self.order.out))
-        register_optimizer_step_post_hook(_optimizer_stepped)
-        os.register_at_fork(after_in_child=_forget)
+        _follow_torch()
         atexit.register(self._exit)
         self._follow_errors()
         self.facts.torch_version = str(torch.__version__)
@@ -119,26 +120,6 @@ class Observer:
         self.facts.script = [self.steps_facts]
         self.order.folder.mkdir(parents=True, exist_ok=True)
         self.facts.write(self.order.folder)
-
-    def dynamo_imported(self, dynamo: Untyped) -> None:
-        """Follows calls of compiled functions, and compiles."""
-        eval_frame = dynamo.eval_frame
-        original = eval_frame._callback_from_stance
-
-        def callback_from_stance(callback: Untyped) -> Untyped:
-            if callback is not None and callback is not False:
-                try:
-                    self.called(callback)
-                except Exception as error:  # noqa: BLE001  # see give_up
-                    self.give_up(error)
-            return original(callback)
-
-        eval_frame._callback_from_stance = callback_from_stance
-        handler = dynamo.callback.callback_handler
-        handler.register_start_callback(self._compile_starts)
-        handler.register_end_callback(self._compile_ends)
-        if self.order.label == EAGER:
-            torch.compiler.set_stance("force_eager")
 
     def give_up(self, error: Exception) -> None:
         """Stops observing: whatever goes wrong here must not fail the script."""
@@ -155,7 +136,9 @@ class Observer:
             return
         if self._compiling is None:
             self._start_compiling()
-        if threading.current_thread() is not threading.main_thread():
+        here = threading.get_ident()
+        self.thread = self.thread or here
+        if self.thread != here:
             return
         if self.optimizer is None:
             if function is self.function:
@@ -250,19 +233,19 @@ class Observer:
         self._compiling = False
         if self.order.label != COMPILED:
             return
-        from inductorscope.capture.inside.compiling import Compiling
+        from inductorscope.capture.inside.compiling import recording
         from inductorscope.capture.inside.instructions import try_instructions
 
         try_instructions(device())
-        self._compiling = Compiling(self.order.spec)
+        self._compiling = recording(self.order.spec)
 
-    def _compile_starts(self, args: Untyped = None) -> None:
+    def compile_starts(self) -> None:
         self.steps.compiling = True
         self._compile_began = time.perf_counter()
         if self._first_compile is None:
             self._first_compile = self._compile_began
 
-    def _compile_ends(self, args: Untyped = None) -> None:
+    def compile_ends(self, args: Untyped) -> None:
         trigger = getattr(getattr(args, "callback_trigger", None), "name", "")
         event = CompileEvent(
             step=self.steps.step,
@@ -296,6 +279,14 @@ class Observer:
         self._report("waiting", measured=True, waiting=True)
         while self._stop.exists():
             time.sleep(WAIT_S)
+
+    def finish(self, error: BaseException | None) -> None:
+        """Ends a capture inside a program, and writes what it recorded."""
+        if error is not None:
+            self._failed(error)
+        if self.pid == os.getpid():
+            self.profiles.stop(keep=True)
+            self._write()
 
     def _exit(self) -> None:
         if self.pid == os.getpid() and self._status.doing:
@@ -332,7 +323,7 @@ class Observer:
 
             facts.timings[self.order.label] = summarize(samples, 1)
         memory_of(mine)
-        mine.cuda_graphs = self.graphs.facts(Path(self.order.out))
+        mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))
         self._save()
 
     def _report(
@@ -353,16 +344,49 @@ class Observer:
         def excepthook(
             kind: type[BaseException], error: BaseException, trace: TracebackType | None
         ) -> None:
-            self.facts.state = "failed to compile" if is_compile_error(error) else "failed"
-            self.facts.error = describe_error(error)
+            self._failed(error)
             self._status.doing = self._status.doing or "failed"
             before(kind, error, trace)
 
         sys.excepthook = excepthook
 
+    def _failed(self, error: BaseException) -> None:
+        self.facts.state = "failed to compile" if is_compile_error(error) else "failed"
+        self.facts.error = describe_error(error)
+
 
 _DOING = {TIMED: "timing", PROFILED: "profiling", WARM_UP: "warming up"}
+GRAPHS = Graphs()
 _observer: Observer | None = None
+
+
+def start(order: Order) -> Observer:
+    """Observes this process, which has imported torch, until `stop()`."""
+    global _observer
+    if _observer is not None:
+        raise RuntimeError("A capture runs in this process; end it before another one starts.")
+    _observer = Observer(order)
+    _observer.thread = None
+    _observer.facts.torch_version = str(torch.__version__)
+    GRAPHS.forget()
+    _follow_once()
+    return _observer
+
+
+def stop() -> None:
+    """Stops observing."""
+    global _observer
+    _observer = None
+
+
+@cache
+def _follow_once() -> None:
+    import torch._dynamo
+    from torch._inductor import cudagraph_trees
+
+    _follow_torch()
+    _follow_dynamo(torch._dynamo)
+    GRAPHS.follow(cudagraph_trees)
 
 
 def imported(name: str) -> None:
@@ -375,9 +399,46 @@ def imported(name: str) -> None:
         _observer = Observer(order)
         _observer.torch_imported()
     elif _observer is not None and name == "torch._dynamo":
-        _observer.dynamo_imported(sys.modules[name])
+        _follow_dynamo(sys.modules[name])
+        if _observer.order.label == EAGER:
+            torch.compiler.set_stance("force_eager")
     elif _observer is not None:
-        _observer.graphs.follow(sys.modules[name])
+        GRAPHS.follow(sys.modules[name])
+
+
+def _follow_torch() -> None:
+    register_optimizer_step_post_hook(_optimizer_stepped)
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _follow_dynamo(dynamo: Untyped) -> None:
+    """Follows calls of compiled functions, and compiles."""
+    eval_frame = dynamo.eval_frame
+    original = eval_frame._callback_from_stance
+
+    def callback_from_stance(callback: Untyped) -> Untyped:
+        observer = _observer
+        if observer is not None and callback is not None and callback is not False:
+            try:
+                observer.called(callback)
+            except Exception as error:  # noqa: BLE001  # see give_up
+                observer.give_up(error)
+        return original(callback)
+
+    eval_frame._callback_from_stance = callback_from_stance
+    handler = dynamo.callback.callback_handler
+    handler.register_start_callback(_compile_starts)
+    handler.register_end_callback(_compile_ends)
+
+
+def _compile_starts(args: Untyped = None) -> None:
+    if _observer is not None:
+        _observer.compile_starts()
+
+
+def _compile_ends(args: Untyped = None) -> None:
+    if _observer is not None:
+        _observer.compile_ends(args)
 
 
 def _optimizer_stepped(optimizer: Untyped, args: Untyped, kwargs: Untyped) -> None:

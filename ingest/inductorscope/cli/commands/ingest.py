@@ -22,6 +22,7 @@ def ingest(
     name: Name = None,
     tag: Tags = None,
     as_json: AsJson = False,
+    origin: Annotated[str, typer.Option(hidden=True)] = "ingest",
 ) -> None:
     """Read files straight into the database, without a server."""
     for path in paths:
@@ -30,4 +31,4 @@ def ingest(
     settings = load_settings(data=data)
     from inductorscope.cli.results import ingest_and_print
 
-    ingest_and_print(settings, paths, name, tag or [], origin="ingest", as_json=as_json)
+    ingest_and_print(settings, paths, name, tag or [], origin=origin, as_json=as_json)

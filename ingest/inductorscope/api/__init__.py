@@ -1,0 +1,1 @@
+"""The Python interface, which `import inductorscope` offers."""

@@ -1,0 +1,158 @@
+"""`inductorscope.capture`: records what torch compiles and runs, from inside a program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+
+from inductorscope.capture.inside import sources
+from inductorscope.capture.script.gather import gather
+from inductorscope.capture.script.order import VARIABLE, Order
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.formats.capture_facts import COMPILED
+from inductorscope.processes.programs import program
+from inductorscope.settings import load
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Capture:
+    """A capture of a part of this program: a context manager, a decorator, or start() and stop().
+
+    Where `inductorscope capture` observes the whole program already, this does nothing.
+    """
+
+    run: str | None = None
+    """The run's id, when it is read."""
+    url: str | None = None
+    """Its address."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        server: str | None = None,
+        data: str | Path | None = None,
+        seconds: float = 10.0,
+    ) -> None:
+        self._script = sys.argv[0] if sys.argv and sys.argv[0].endswith(".py") else "python"
+        rank = os.environ.get("RANK", "0")
+        title = name or (Path(self._script).name if self._script != "python" else "capture")
+        self.name = title if rank == "0" else f"{title}, rank {rank}"
+        self._server, self._data, self._seconds = server, data, seconds
+        self._running: ExitStack | None = None
+
+    def __call__(self, function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        """Captures each call of a function; a call within a call belongs to the outer one."""
+
+        @wraps(function)
+        def captured(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            if self._running is not None:
+                return function(*args, **kwargs)
+            with self:
+                return function(*args, **kwargs)
+
+        return captured
+
+    def __enter__(self) -> Capture:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop(error)
+
+    def start(self) -> None:
+        """Starts recording. Raises RuntimeError while another capture runs in this process."""
+        if VARIABLE in os.environ:
+            return
+        from inductorscope.capture.script import observer, records
+
+        folder = Path(tempfile.mkdtemp(prefix="inductorscope-"))
+        self._out = folder / "capture"
+        self._out.mkdir()
+        spec = CaptureSpec(model=self._script, name=self.name, seconds=self._seconds)
+        order = Order(spec, str(self._out), COMPILED, trusted=True, parent=os.getppid())
+        with ExitStack() as stack:
+            failed = stack.enter_context(ExitStack())
+            failed.callback(shutil.rmtree, folder, ignore_errors=True)
+            self._observer = observer.start(order)
+            stack.callback(observer.stop)
+            self._before = records.compiled_before()
+            self._kept = records.keep_earlier_code(self._out) if self._before else 0
+            stack.enter_context(records.recording(self._out))
+            failed.pop_all()
+            self._running = stack.pop_all()
+
+    def stop(self, error: BaseException | None = None) -> None:
+        """Stops recording, reads what was recorded, and waits until that is done.
+
+        `error` is the exception that ended the captured part, if one did.
+        """
+        running, self._running = self._running, None
+        if running is None:
+            return
+        with running:
+            self._observer.finish(error)
+        facts = gather(self._out, self._observer.order.spec, COMPILED).facts
+        facts.missing += [
+            "Eager: a capture inside a program does not run its code again without torch.compile.",
+            "Peaks: a capture inside a program leaves the device alone, and measures no limits.",
+        ]
+        if self._before:
+            facts.compile_times = None
+            facts.missing.append(
+                "Earlier compiles: the program compiled before the capture began. The code of "
+                f"{self._kept} graphs is kept, whether or not it ran in the capture; their FX "
+                "graphs, logs and compile times are unknown, and on a CPU their kernels' times."
+            )
+        facts.sources = sources.keep_sources(self._out, [])
+        facts.write(self._out)
+        self._read()
+
+    def _read(self) -> None:
+        """Reads the capture in another process, which leaves this one as it was."""
+        arguments = [str(self._out), "--name", self.name, "--json"]
+        if self._server:
+            command = ["push", *arguments, "--server", self._server]
+        else:
+            data = str(load(data=self._data).data)
+            command = ["ingest", *arguments, "--data", data, "--origin", "capture"]
+        done = subprocess.run(program("inductorscope", *command), capture_output=True, text=True)
+        answer = _answer(done.stdout)
+        self.run, self.url = answer.get("run"), answer.get("url")
+        if done.returncode or self.url is None:
+            why = answer.get("error", {}).get("what") or answer.get("message") or done.stderr
+            warnings.warn(f"The capture is in {self._out}, but was not read: {why}", stacklevel=3)
+            return
+        shutil.rmtree(self._out.parent, ignore_errors=True)
+        print(f"Captured {self.name}: {self.url}", file=sys.stderr)
+
+
+def _answer(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {}
+
+
+def capture(name: str | Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ANN401
+    """Returns a Capture, or the captured function where it decorates one without a name."""
+    return Capture(**options)(name) if callable(name) else Capture(name, **options)
