@@ -15,6 +15,14 @@ from inductorscope import capture
 __version__ = "0.1.0"
 
 
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name == "trace_handler":
+        from inductorscope.api.profiler import trace_handler
+
+        return trace_handler
+    raise AttributeError(f"module 'inductorscope' has no attribute {name!r}")
+
+
 class _Callable(ModuleType):
     """The package `inductorscope.capture` is a function too: `with inductorscope.capture():`."""
 

@@ -38,6 +38,9 @@ if __name__ == "__main__":
     thread.start()
     thread.join()
     assert not config.trace.enabled
+    handler = inductorscope.trace_handler("profiled", data=sys.argv[1])
+    with torch.profiler.profile(on_trace_ready=handler):
+        earlier(torch.rand(8))
     first = inductorscope.capture("first").__enter__()
     try:
         inductorscope.capture("second").start()

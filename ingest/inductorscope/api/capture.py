@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps
@@ -15,15 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-import msgspec
-
+from inductorscope.api.read import read_folder
 from inductorscope.capture.inside import sources
 from inductorscope.capture.script.gather import gather
 from inductorscope.capture.script.order import VARIABLE, Order
 from inductorscope.capture.spec import CaptureSpec
 from inductorscope.formats.capture_facts import COMPILED
-from inductorscope.processes.programs import program
-from inductorscope.settings import load
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -125,32 +120,9 @@ class Capture:
             )
         facts.sources = sources.keep_sources(self._out, [])
         facts.write(self._out)
-        self._read()
-
-    def _read(self) -> None:
-        """Reads the capture in another process, which leaves this one as it was."""
-        arguments = [str(self._out), "--name", self.name, "--json"]
-        if self._server:
-            command = ["push", *arguments, "--server", self._server]
-        else:
-            data = str(load(data=self._data).data)
-            command = ["ingest", *arguments, "--data", data, "--origin", "capture"]
-        done = subprocess.run(program("inductorscope", *command), capture_output=True, text=True)
-        answer = _answer(done.stdout)
-        self.run, self.url = answer.get("run"), answer.get("url")
-        if done.returncode or self.url is None:
-            why = answer.get("error", {}).get("what") or answer.get("message") or done.stderr
-            warnings.warn(f"The capture is in {self._out}, but was not read: {why}", stacklevel=3)
-            return
-        shutil.rmtree(self._out.parent, ignore_errors=True)
-        print(f"Captured {self.name}: {self.url}", file=sys.stderr)
-
-
-def _answer(text: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError:
-        return {}
+        self.run, self.url = read_folder(
+            self._out, self.name, "capture", server=self._server, data=self._data
+        )
 
 
 def capture(name: str | Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ANN401
