@@ -99,6 +99,8 @@ def _flat(values: object, prefix: str = "") -> dict[str, str]:
     for name, value in values.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list):
+            flat[f"{prefix}{name}"] = " ".join(str(each) for each in value)
         elif value is not None:
             flat[f"{prefix}{name}"] = str(value)
     return flat

@@ -23,6 +23,8 @@ CANNOT_TELL = (
 SMALL = 0.02
 """A part of the difference that is a smaller share of A's step is not mentioned."""
 SHOWN = 3
+LONG = 60
+"""Characters of a value that a sentence shows."""
 
 
 def said(page: ComparePage) -> list[Said]:
@@ -37,7 +39,7 @@ def said(page: ComparePage) -> list[Said]:
 
 def _inputs(page: ComparePage) -> Iterator[Said]:
     if page.inputs:
-        first = [f"{row.name} ({_short(row.a)} → {_short(row.b)})" for row in page.inputs[:SHOWN]]
+        first = [f"{row.name} ({_change(row.a, row.b)})" for row in page.inputs[:SHOWN]]
         yield Said("note", "inputs differ", f"{_list(first, len(page.inputs))}.", "inputs")
     if page.sources:
         names = [row.path.rpartition("/")[2] for row in page.sources[:SHOWN]]
@@ -127,5 +129,16 @@ def _list(first: Sequence[str], count: int) -> str:
     return ", ".join(first) + more
 
 
-def _short(value: str | None) -> str:
-    return "not set" if value is None else value if len(value) <= 60 else f"{value[:57]}…"
+def _change(a: str | None, b: str | None) -> str:
+    """Both values; long ones without the words with which both begin."""
+    same = 0
+    if a and b and max(len(a), len(b)) > LONG:
+        apart = (at for at, pair in enumerate(zip(a, b, strict=False)) if pair[0] != pair[1])
+        same = a.rfind(" ", 0, next(apart, min(len(a), len(b)))) + 1
+    return " → ".join(
+        "not set" if value is None else _short("…" * bool(same) + value[same:]) for value in (a, b)
+    )
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= LONG else f"{value[: LONG - 3]}…"
