@@ -55,6 +55,7 @@ def test_phases_are_walked_by_keyboard(page: Page, story: str) -> None:
 
 def test_a_text_opens_beside_the_list_and_guards_filter(page: Page, story: str) -> None:
     page.goto(f"{story}/3")
+    page.locator(".artifacts").get_by_role("button", name="Show all").click()
     page.get_by_role("link", name="inductor_output_code", exact=True).click()
     viewer = page.locator("#viewer")
     expect(viewer.locator(".cm-content")).to_contain_text("AOT ID")

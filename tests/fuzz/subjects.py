@@ -25,7 +25,7 @@ import inductorscope.analyze
 import inductorscope.correlate
 import inductorscope.formats
 from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
-from inductorscope.analyze.bytes.graph import graph_work
+from inductorscope.analyze.bytes.graph import graph_work, read_graph, work_of
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, match_calls
 from inductorscope.analyze.compare.lines import moved_lines, same_files
@@ -35,6 +35,9 @@ from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.failures.known import KernelSpan, known_graph
 from inductorscope.analyze.failures.shown import show
 from inductorscope.analyze.failures.text import explain
+from inductorscope.analyze.fusing.chosen import chosen_kernels
+from inductorscope.analyze.fusing.rules import apart
+from inductorscope.analyze.fusing.vectors import nests_in_code
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
 from inductorscope.correlate.explain import Explainer
@@ -176,6 +179,15 @@ def _roofline(texts: GraphTexts) -> None:
     graph_work(texts.code or "", texts.ir_post, texts.post_grad)
 
 
+def _fusing(texts: GraphTexts) -> None:
+    """`/compile/fusing`."""
+    read = read_graph(texts.code or "", texts.ir_post, texts.post_grad)
+    works = work_of(read)
+    apart(read, works)
+    nests_in_code(read.code, read.lines)
+    chosen_kernels(read.code, read.lines, works)
+
+
 def _memory(texts: GraphTexts) -> None:
     """`/memory`."""
     memory_plan(texts.code or "", texts.ir_post, texts.post_grad)
@@ -285,6 +297,7 @@ def on_graphs() -> list[Subject]:
         _reasons_without_ir: ("code", "post_grad"),
         _reasons: ("code", "ir_post", "post_grad"),
         _roofline: ("code", "ir_post", "post_grad"),
+        _fusing: ("code", "ir_post", "post_grad"),
         _memory: ("code", "ir_post", "post_grad"),
         _wrapper: ("code",),
         _case: ("code",),

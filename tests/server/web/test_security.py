@@ -59,7 +59,7 @@ def test_every_answer_is_protected(client: TestClient, method: str, path: str, s
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/api/runs/0123456789abcdef", "GET, DELETE"),
+        ("PUT", "/api/runs/0123456789abcdef", "GET, PATCH, DELETE"),
         ("PUT", "/api/uploads", "GET, POST"),
         ("DELETE", "/login", "GET, POST"),
         ("POST", "/healthz", "GET"),
