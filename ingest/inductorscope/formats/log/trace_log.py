@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ class Piece:
     """Whether one was."""
 
 
-class Log:
+class Log(ABC):
     """A log as records. Iterate once; its attributes grow meanwhile."""
 
     def __init__(self) -> None:
@@ -103,9 +104,9 @@ class Log:
     def __iter__(self) -> Iterator[LogRecord]:
         return (piece.record for piece in self.pieces() if piece.record is not None)
 
+    @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """Yields the records, with the bytes of a log that is stored with them."""
-        raise NotImplementedError
 
     def drop(
         self,
