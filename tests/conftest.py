@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.jobs.queue.engine import prepare
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine

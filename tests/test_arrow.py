@@ -25,12 +25,12 @@ _ROWS = re.findall(
 ARROW = {
     room.removeprefix("inductorscope_"): set(re.findall(r"`(\w+)`", allowed))
     for room, allowed in _ROWS
-} | {"": {"api", "capture", "cli"}}
+} | {"": {"api", "cli"}}
 
 # Modules that something outside the product loads: Python at its start, Alembic, whoever changes
 # the tables, and the front end's type checker.
 LOADED_FROM_OUTSIDE = (
-    "inductorscope.capture.script.startup.sitecustomize",
+    "inductorscope.capturing.script.startup.sitecustomize",
     "inductorscope.store.migrations",
     "inductorscope.store.database.revise",
     "inductorscope_server.describe",
@@ -80,7 +80,7 @@ def loaded_by_name(module: str) -> Iterator[str]:
     """Modules that a string names: started with `-m`, imported by name, or read as `runner.py`."""
     for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-            # f"inductorscope.capture.models.{name}"
+            # f"inductorscope.capturing.models.{name}"
             folder = str(node.values[0].value)
             if folder.removesuffix(".") in FILES:
                 yield from (name for name in FILES if name.startswith(folder))
@@ -180,4 +180,4 @@ def test_the_rules_see_imports() -> None:
         "reading",
         "store",
     }
-    assert "inductorscope.capture.child" in set(loaded_by_name("inductorscope.capture.run"))
+    assert "inductorscope.capturing.child" in set(loaded_by_name("inductorscope.capturing.run"))

@@ -9,8 +9,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.settings import Settings
 
 WORK = Path(__file__).resolve().parents[1] / "work"

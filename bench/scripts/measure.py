@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.script.steps import TIMED
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.script.steps import TIMED
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.settings import Settings
 
 STEP = re.compile(r"^step (\d+): .*?([\d.]+) ms", re.M)

@@ -98,7 +98,7 @@ def _name_line_map() -> None:
 
 def _define_cpp_kernels() -> None:
     """Before 2.3 the wrapper defines C++ kernels, under a name that it is given."""
-    from inductorscope.capture.record.lines import Texts
+    from inductorscope.capturing.record.lines import Texts
     from torch._inductor.codegen.wrapper import WrapperCodeGen
 
     def define(_: object, src_code: str, __: object, name: str, write: Any) -> str:  # noqa: ANN401

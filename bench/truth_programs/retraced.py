@@ -11,9 +11,9 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from inductorscope.capture.record import origins
-from inductorscope.capture.record.owners import _ATTRIBUTE as LOOPS_OWNER
-from inductorscope.capture.record.placing import GraphLines
+from inductorscope.capturing.record import origins
+from inductorscope.capturing.record.owners import _ATTRIBUTE as LOOPS_OWNER
+from inductorscope.capturing.record.placing import GraphLines
 from torch._inductor.loop_body import LoopBody
 from torch._inductor.scheduler import SchedulerNode
 from torch._inductor.virtualized import V

@@ -7,29 +7,21 @@ it starts.
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from inductorscope import capture
+if TYPE_CHECKING:
+    from inductorscope.api.capture import capture
+    from inductorscope.api.profiler import trace_handler
 
+__all__ = ["capture", "trace_handler"]
 __version__ = "0.1.0"
+
+_MODULES = {"capture": "inductorscope.api.capture", "trace_handler": "inductorscope.api.profiler"}
+"""The functions for programs, each with its module, which is imported when it is first used."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name == "trace_handler":
-        from inductorscope.api.profiler import trace_handler
-
-        return trace_handler
-    raise AttributeError(f"module 'inductorscope' has no attribute {name!r}")
-
-
-class _Callable(ModuleType):
-    """The package `inductorscope.capture` is a function too: `with inductorscope.capture():`."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401
-        from inductorscope.api.capture import capture
-
-        return capture(*args, **options)
-
-
-capture.__class__ = _Callable
+    if name not in _MODULES:
+        raise AttributeError(f"module 'inductorscope' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

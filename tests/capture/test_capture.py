@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from inductorscope.answers.failures.failures import failures_page
-from inductorscope.capture import process_group
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
-from inductorscope.capture.truth import NoTruth, write_truth
-from inductorscope.capture.watch import CaptureCancelled, CaptureFailed
+from inductorscope.capturing import process_group
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.truth import NoTruth, write_truth
+from inductorscope.capturing.watch import CaptureCancelled, CaptureFailed
 from inductorscope.correlate.directory import links_of_path
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts
 from inductorscope.formats.vocabulary import SOURCE
@@ -273,7 +273,7 @@ def children(of: int | None = None) -> list[int]:
             command = (entry / "cmdline").read_bytes()
         except (OSError, IndexError):
             continue
-        if int(fields[1]) == parent and b"inductorscope.capture.child" in command:
+        if int(fields[1]) == parent and b"inductorscope.capturing.child" in command:
             found.append(int(entry.name))
     return found
 
@@ -281,8 +281,8 @@ def children(of: int | None = None) -> list[int]:
 def test_the_child_dies_with_its_parent(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from inductorscope.capture.run import run_capture\n"
-        "from inductorscope.capture.spec import CaptureSpec\n"
+        "from inductorscope.capturing.run import run_capture\n"
+        "from inductorscope.capturing.spec import CaptureSpec\n"
         "from inductorscope.settings import Settings\n"
         "out = Path(sys.argv[1])\n"
         "spec = CaptureSpec(model=sys.argv[2])\n"

@@ -28,8 +28,8 @@ SECRETS = {
 CAPTURE = """
 import sys
 from pathlib import Path
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.settings import Settings
 
 spec = CaptureSpec(model="neg-maximum-cat", repeats=1, seconds=0.1, profile=False)

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from inductorscope.capture.inside.diagnose.minify.steps import Steps
-from inductorscope.capture.inside.instructions import try_instructions
-from inductorscope.capture.inside.report import Reporter
-from inductorscope.capture.permission import permit
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.inside.diagnose.minify.steps import Steps
+from inductorscope.capturing.inside.instructions import try_instructions
+from inductorscope.capturing.inside.report import Reporter
+from inductorscope.capturing.permission import permit
+from inductorscope.capturing.spec import CaptureSpec
 
 pytestmark = pytest.mark.torch
 
@@ -38,7 +38,7 @@ def search(
     model: str, folder: Path, **options: object
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """In this process, so that torch is imported and warm once for all of them."""
-    from inductorscope.capture.inside.diagnose.minify.minify import diagnose
+    from inductorscope.capturing.inside.diagnose.minify.minify import diagnose
 
     spec = CaptureSpec(model=f"{SUBJECTS}:{model}")
     report = Kept()
@@ -112,7 +112,7 @@ def test_there_is_nothing_to_minify_where_nothing_fails(tmp_path: Path) -> None:
 
 def test_graphs_and_inputs_come_back_from_their_text() -> None:
     import torch
-    from inductorscope.capture.inside.diagnose.minify.text import (
+    from inductorscope.capturing.inside.diagnose.minify.text import (
         class_text,
         graph_of,
         node_lines,
@@ -158,8 +158,8 @@ Output:
 
 
 def test_failures_are_alike_when_only_names_and_numbers_differ() -> None:
-    from inductorscope.capture.inside.diagnose.minify import failure as failures
-    from inductorscope.capture.inside.diagnose.minify.program import Ran
+    from inductorscope.capturing.inside.diagnose.minify import failure as failures
+    from inductorscope.capturing.inside.diagnose.minify.program import Ran
 
     class CppCompileError(Exception):
         pass

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inductorscope.capture.inside.instructions import try_instructions
-from inductorscope.capture.inside.report import Reporter
-from inductorscope.capture.permission import permit
-from inductorscope.capture.spec import CaptureSpec, SpecError
+from inductorscope.capturing.inside.instructions import try_instructions
+from inductorscope.capturing.inside.report import Reporter
+from inductorscope.capturing.permission import permit
+from inductorscope.capturing.spec import CaptureSpec, SpecError
 
 pytestmark = pytest.mark.torch
 
@@ -32,7 +32,7 @@ def fresh(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def search(model: str, tmp_path: Path, **options: Any) -> dict[str, Any]:
-    from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose
+    from inductorscope.capturing.inside.diagnose.numbers.numbers import diagnose
 
     name = model if "-" in model else f"{SUBJECTS}:{model}"
     spec = CaptureSpec(model=name, **options)
@@ -109,7 +109,7 @@ def test_the_tutorials_neg_is_found_inside_its_kernel(tmp_path: Path) -> None:
 
 
 def test_scripts_and_other_backends_are_refused_with_a_sentence(tmp_path: Path) -> None:
-    from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose
+    from inductorscope.capturing.inside.diagnose.numbers.numbers import diagnose
 
     with pytest.raises(SpecError, match="generates no kernels to compare"):
         search("mlp", tmp_path, backend="aot_eager")
@@ -129,7 +129,7 @@ def lanes_of(right: Any) -> tuple[Any, Any, list[Any]]:
 
 def test_roundings_agree_and_one_wrong_element_differs() -> None:
     import torch
-    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+    from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         right = torch.linspace(-3, 3, 1001).to(dtype)
@@ -146,7 +146,7 @@ def test_roundings_agree_and_one_wrong_element_differs() -> None:
 
 def test_nan_and_infinities_must_be_where_they_belong() -> None:
     import torch
-    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+    from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 
     right = torch.tensor([1.0, float("nan"), float("inf"), -2.0])
     written, exact, shaken = lanes_of(right)
@@ -161,7 +161,7 @@ def test_nan_and_infinities_must_be_where_they_belong() -> None:
 
 def test_what_changes_between_two_calls_is_allowed() -> None:
     import torch
-    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+    from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 
     written, exact, shaken = lanes_of(torch.ones(8))
     compiled = torch.full((8,), 1.01)
@@ -171,7 +171,7 @@ def test_what_changes_between_two_calls_is_allowed() -> None:
 
 def test_truth_values_count_where_rounding_does_not_decide_them() -> None:
     import torch
-    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+    from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 
     written = torch.tensor([True, False, True])
     wavers = torch.tensor([True, False, False])
@@ -181,8 +181,8 @@ def test_truth_values_count_where_rounding_does_not_decide_them() -> None:
 
 def test_an_error_is_seen_where_it_is_made_and_not_where_it_arrives() -> None:
     import torch
-    from inductorscope.capture.inside.diagnose.numbers.lanes import compare_along
-    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+    from inductorscope.capturing.inside.diagnose.numbers.lanes import compare_along
+    from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 
     def program(x: Any) -> Any:
         return torch.ops.aten.exp.default(torch.ops.aten.sin.default(torch.ops.aten.neg.default(x)))
@@ -220,7 +220,7 @@ def call(args):
 
 def test_only_buffers_that_are_read_later_are_kept() -> None:
     """`buf0` only lends its memory, and `buf1` was not stored for anybody."""
-    from inductorscope.capture.inside.diagnose.numbers.watch import steps_of
+    from inductorscope.capturing.inside.diagnose.numbers.watch import steps_of
 
     steps = [step for found in steps_of(WRAPPER).values() for step in found]
     launches = {step.kernel: step for step in steps if step.launches}

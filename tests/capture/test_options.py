@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from inductorscope.capture.spec import CaptureSpec, SpecError
+from inductorscope.capturing.spec import CaptureSpec, SpecError
 
 pytestmark = pytest.mark.torch
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.torch
     ],
 )
 def test_values_are_read_by_the_keys_type(key: str, text: str, value: object) -> None:
-    from inductorscope.capture.inside.options import parse_value
+    from inductorscope.capturing.inside.options import parse_value
     from torch._inductor import config
 
     parsed = parse_value(config, key, text, trusted=True)
@@ -43,7 +43,7 @@ def test_values_are_read_by_the_keys_type(key: str, text: str, value: object) ->
     ],
 )
 def test_values_that_do_not_fit_are_refused(key: str, text: str, sentence: str) -> None:
-    from inductorscope.capture.inside.options import parse_value
+    from inductorscope.capturing.inside.options import parse_value
     from torch._inductor import config
 
     with pytest.raises(SpecError, match=sentence):
@@ -70,7 +70,7 @@ EXPLOIT = 'off -wrapper "/bin/sh,-c,touch X"'
 def test_numbers_switches_and_known_words_may_come_from_the_web(
     key: str, text: str, value: object
 ) -> None:
-    from inductorscope.capture.inside.options import parse_value
+    from inductorscope.capturing.inside.options import parse_value
     from torch._inductor import config
 
     parsed = parse_value(config, key, text, trusted=False)
@@ -110,8 +110,8 @@ def test_numbers_switches_and_known_words_may_come_from_the_web(
     ],
 )
 def test_everything_else_is_refused_from_the_web_with_what_to_do(key: str, text: str) -> None:
-    from inductorscope.capture.inside.options import parse_value
-    from inductorscope.capture.permission import NotAllowed
+    from inductorscope.capturing.inside.options import parse_value
+    from inductorscope.capturing.permission import NotAllowed
     from torch._inductor import config
 
     if key not in config.get_config_copy():
@@ -126,7 +126,7 @@ def test_everything_else_is_refused_from_the_web_with_what_to_do(key: str, text:
 
 
 def test_no_key_takes_a_text_from_the_web_but_those_of_known_words() -> None:
-    from inductorscope.capture.inside.options import _WORDS, parse_value
+    from inductorscope.capturing.inside.options import _WORDS, parse_value
     from torch._inductor import config
 
     for key in config.get_config_copy():
@@ -143,7 +143,7 @@ def test_no_key_takes_a_text_from_the_web_but_those_of_known_words() -> None:
 
 
 def test_one_refused_key_leaves_all_others_as_they_were() -> None:
-    from inductorscope.capture.inside.options import apply_options
+    from inductorscope.capturing.inside.options import apply_options
     from torch._inductor import config
 
     before = config.max_fusion_size
@@ -154,7 +154,7 @@ def test_one_refused_key_leaves_all_others_as_they_were() -> None:
 
 
 def test_back_ends_from_the_web_are_those_that_run_no_programs() -> None:
-    from inductorscope.capture.inside.options import apply_options
+    from inductorscope.capturing.inside.options import apply_options
 
     for backend in ("inductor", "eager", "aot_eager", "cudagraphs"):
         apply_options(CaptureSpec(model="gpt-small", backend=backend), trusted=False)
@@ -167,7 +167,7 @@ def test_back_ends_from_the_web_are_those_that_run_no_programs() -> None:
 
 def test_options_this_machine_or_torch_lacks() -> None:
     import torch
-    from inductorscope.capture.inside.options import apply_options
+    from inductorscope.capturing.inside.options import apply_options
 
     with pytest.raises(SpecError, match=r"no back end 'inducter'\. Did you mean inductor"):
         apply_options(CaptureSpec(model="gpt-small", backend="inducter"), trusted=False)
@@ -184,8 +184,8 @@ def test_options_this_machine_or_torch_lacks() -> None:
     ],
 )
 def test_factories_must_make_a_model(model: str, sentence: str) -> None:
-    from inductorscope.capture.inside.loading import load
-    from inductorscope.capture.permission import permit
+    from inductorscope.capturing.inside.loading import load
+    from inductorscope.capturing.permission import permit
 
     spec = CaptureSpec(model=str(Path(__file__).parent / model))
     with pytest.raises(SpecError, match=sentence):
@@ -193,8 +193,8 @@ def test_factories_must_make_a_model(model: str, sentence: str) -> None:
 
 
 def test_functions_that_a_file_imports_are_no_factories_from_the_web(tmp_path: Path) -> None:
-    from inductorscope.capture.inside.loading import find_factory
-    from inductorscope.capture.permission import NotAllowed, permit
+    from inductorscope.capturing.inside.loading import find_factory
+    from inductorscope.capturing.permission import NotAllowed, permit
 
     (tmp_path / "smuggled.py").write_text(
         "from os import system\nfrom subprocess import Popen, check_call\ndef make(): ...\n"
@@ -211,8 +211,8 @@ def test_functions_that_a_file_imports_are_no_factories_from_the_web(tmp_path: P
 
 
 def test_an_installed_module_does_not_stand_in_for_the_folders_own(tmp_path: Path) -> None:
-    from inductorscope.capture.inside.loading import find_factory
-    from inductorscope.capture.permission import NotAllowed, permit
+    from inductorscope.capturing.inside.loading import find_factory
+    from inductorscope.capturing.permission import NotAllowed, permit
 
     (tmp_path / "os.py").write_text("")
     spec = CaptureSpec(model="os:popen", args=("touch X",))
@@ -221,8 +221,8 @@ def test_an_installed_module_does_not_stand_in_for_the_folders_own(tmp_path: Pat
 
 
 def test_an_absent_module_is_named() -> None:
-    from inductorscope.capture.inside.loading import load
-    from inductorscope.capture.permission import Loading
+    from inductorscope.capturing.inside.loading import load
+    from inductorscope.capturing.permission import Loading
 
     with pytest.raises(SpecError, match="The module absent does not exist"):
         load(CaptureSpec(model="absent.module:make"), Loading())
@@ -230,7 +230,7 @@ def test_an_absent_module_is_named() -> None:
 
 def test_another_torch_gets_no_record_and_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
-    from inductorscope.capture.record.install import install
+    from inductorscope.capturing.record.install import install
     from inductorscope.formats.capture_facts import RecordFacts
 
     monkeypatch.setattr(torch, "__version__", "2.99.0")

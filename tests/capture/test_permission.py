@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from inductorscope.capture.permission import NotAllowed, model_folders, permit
-from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.capturing.permission import NotAllowed, model_folders, permit
+from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 
 
 @pytest.fixture

@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.capture.inside import sources
-from inductorscope.capture.inside.report import Note, Progress, Reporter
-from inductorscope.capture.inside.timing import interleave, quantile, summarize
-from inductorscope.capture.record import align
+from inductorscope.capturing.inside import sources
+from inductorscope.capturing.inside.report import Note, Progress, Reporter
+from inductorscope.capturing.inside.timing import interleave, quantile, summarize
+from inductorscope.capturing.record import align
 from inductorscope.formats.capture_facts import CaptureFacts, Timing, read_facts
 
 
 def test_nothing_but_the_child_imports_torch() -> None:
     program = (
         "import sys\n"
-        "import inductorscope.capture.run, inductorscope.capture.child\n"
-        "import inductorscope.capture.builtin, inductorscope.capture.record.align\n"
+        "import inductorscope.capturing.run, inductorscope.capturing.child\n"
+        "import inductorscope.capturing.builtin, inductorscope.capturing.record.align\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

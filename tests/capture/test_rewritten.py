@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.settings import Settings
 
 pytestmark = pytest.mark.torch

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from inductorscope.answers.time.time import time_page
-from inductorscope.capture.permission import NotAllowed
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.script.gather import add_eager, gather
-from inductorscope.capture.script.run import STARTUP
-from inductorscope.capture.script.steps import MOST_RESTARTS, Plan, Steps
-from inductorscope.capture.spec import CaptureSpec
-from inductorscope.capture.watch import CaptureFailed
+from inductorscope.capturing.permission import NotAllowed
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.script.gather import add_eager, gather
+from inductorscope.capturing.script.run import STARTUP
+from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import CaptureFacts, ScriptSteps, read_facts
 from inductorscope.reading import read_run
 from inductorscope.settings import Settings

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.capture.builtin import BUILT_IN, NAMES, describe
-from inductorscope.capture.spec import (
+from inductorscope.capturing.builtin import BUILT_IN, NAMES, describe
+from inductorscope.capturing.spec import (
     DTYPES,
     MODES,
     CaptureSpec,

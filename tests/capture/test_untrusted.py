@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
-from inductorscope.capture.watch import CaptureFailed
+from inductorscope.capturing.run import run_capture
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import read_facts
 from inductorscope.settings import Settings
 

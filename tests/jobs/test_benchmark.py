@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
 from inductorscope.answers.explorer.kernel import kernel_page
-from inductorscope.capture.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
-from inductorscope.capture.benchmark.text import case_text, vector_bits
-from inductorscope.capture.watch import CaptureFailed
+from inductorscope.capturing.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
+from inductorscope.capturing.benchmark.text import case_text, vector_bits
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import BenchmarkAsked, JobsClient
 from inductorscope.jobs.errors import CaptureRefusedError
@@ -91,7 +91,7 @@ def test_the_test_case_runs_by_itself(texts: dict[str, str], tmp_path: Path) -> 
 
 def test_results_that_differ_are_told() -> None:
     torch = pytest.importorskip("torch")
-    from inductorscope.capture.benchmark.runner import compare
+    from inductorscope.capturing.benchmark.runner import compare
 
     right = torch.linspace(-1, 1, 64).reshape(8, 8)
     assert compare(right + 1e-7, right)["agrees"]

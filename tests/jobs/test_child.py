@@ -101,7 +101,7 @@ def test_what_was_left_out_is_said_before_the_end(
 
 CAPTURING = """
 import resource
-from inductorscope.capture import run
+from inductorscope.capturing import run
 from inductorscope.jobs.work import reading
 from inductorscope.settings import load
 

@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from inductorscope.api.read import read_folder
-from inductorscope.capture.inside import sources
-from inductorscope.capture.script.gather import gather
-from inductorscope.capture.script.order import VARIABLE, Order
-from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capturing.inside import sources
+from inductorscope.capturing.script.gather import gather
+from inductorscope.capturing.script.order import VARIABLE, Order
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.capture_facts import COMPILED
 
 Arguments = ParamSpec("Arguments")
@@ -78,7 +78,7 @@ class Capture:
         """Starts recording. Raises RuntimeError while another capture runs in this process."""
         if VARIABLE in os.environ:
             return
-        from inductorscope.capture.script import observer, records
+        from inductorscope.capturing.script import observer, records
 
         folder = Path(tempfile.mkdtemp(prefix="inductorscope-"))
         self._out = folder / "capture"

@@ -17,8 +17,8 @@ from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
-from inductorscope.capture.diagnosis.run import KINDS
-from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.capturing.diagnosis.run import KINDS
+from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import Limits
 from inductorscope.jobs.errors import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inductorscope.capture.diagnosis.run import KINDS as DIAGNOSES
+from inductorscope.capturing.diagnosis.run import KINDS as DIAGNOSES
 from inductorscope.settings import Settings
 
 LEAST_SECONDS = 60

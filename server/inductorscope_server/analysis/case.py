@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inductorscope.answers.explorer.benchmark import case_of
-from inductorscope.capture.benchmark.text import case_text
+from inductorscope.capturing.benchmark.text import case_text
 from sqlalchemy.orm import Session
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 from fastapi import APIRouter
 from inductorscope import urls
-from inductorscope.capture.builtin import describe
-from inductorscope.capture.spec import kind_of
+from inductorscope.capturing.builtin import describe
+from inductorscope.capturing.spec import kind_of
 from starlette.responses import Response
 
 from inductorscope_server.api.bodies import CaptureRequest, JobStarted

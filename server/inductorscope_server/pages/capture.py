@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter
 from inductorscope import urls
-from inductorscope.capture.spec import DTYPES, MODES
+from inductorscope.capturing.spec import DTYPES, MODES
 from inductorscope.jobs.errors import CaptureRefusedError
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool

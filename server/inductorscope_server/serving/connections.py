@@ -39,7 +39,7 @@ ENDED_SHARE = 16
 """One of so many connections of a sender is ended at a time, since choosing them takes time."""
 ACCEPTED_AT_ONCE = 64
 """Connections accepted before one too many is ended."""
-QUEUED = 2048
+QUEUED = 4096
 """Connections that wait in the system until they are accepted; further ones come back seconds
 later."""
 FILES_OF_CONNECTION = 2

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.capture.spec import DTYPES, MODES, CaptureSpec, SpecError
+from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec, SpecError
 from inductorscope.cli.app import (
     FAILED,
     USAGE,
@@ -139,8 +139,8 @@ def capture(
     except SpecError as error:
         fail(str(error), USAGE)
     from inductorscope.analyze.failures.text import explain
-    from inductorscope.capture.run import run_capture
-    from inductorscope.capture.watch import CaptureFailed
+    from inductorscope.capturing.run import run_capture
+    from inductorscope.capturing.watch import CaptureFailed
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.results import ingest_and_print, push_and_print
     from inductorscope.cli.watch.early import EarlyRun

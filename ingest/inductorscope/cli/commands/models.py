@@ -8,7 +8,7 @@ from inductorscope.cli.app import AsJson, app, print_json
 @app.command()
 def models(as_json: AsJson = False) -> None:
     """List the built-in models that `capture` can run."""
-    from inductorscope.capture.builtin import describe
+    from inductorscope.capturing.builtin import describe
 
     rows = describe()
     if as_json:

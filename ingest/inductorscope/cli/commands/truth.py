@@ -17,7 +17,7 @@ def truth(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; created if missing.")],
 ) -> None:
     """Write the exact links of a capture, against which inferred links are scored."""
-    from inductorscope.capture.truth import NoTruth, write_truth
+    from inductorscope.capturing.truth import NoTruth, write_truth
 
     try:
         written = write_truth(path, out)

@@ -8,9 +8,9 @@ from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.answers.explorer.benchmark import CallCase, add_benchmark, case_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.capture.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
-from inductorscope.capture.benchmark.text import case_text
-from inductorscope.capture.watch import CaptureFailed
+from inductorscope.capturing.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
+from inductorscope.capturing.benchmark.text import case_text
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import OvertakenError

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
-from inductorscope.capture.diagnosis.run import DiagnosisRequest, run_diagnosis
-from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
-from inductorscope.capture.watch import CaptureFailed
+from inductorscope.capturing.diagnosis.run import DiagnosisRequest, run_diagnosis
+from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import OvertakenError

@@ -77,9 +77,9 @@ def _lay_out(task: Task, files: UploadFolder, paths: list[str]) -> Path:
 def capture(task: Task) -> None:
     """Runs a model and reads what was recorded."""
     # Here: reading an upload needs none of it.
-    from inductorscope.capture.run import run_capture
-    from inductorscope.capture.spec import SpecError, from_builtins
-    from inductorscope.capture.watch import CaptureFailed
+    from inductorscope.capturing.run import run_capture
+    from inductorscope.capturing.spec import SpecError, from_builtins
+    from inductorscope.capturing.watch import CaptureFailed
 
     try:
         spec = from_builtins(task.spec["capture"])

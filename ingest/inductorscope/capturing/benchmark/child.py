@@ -1,0 +1,57 @@
+"""The process that runs a kernel's test case: `python -m inductorscope.capturing.benchmark.child`.
+
+It dies with its parent, compiles into a separate folder, and on a CPU bounds its memory. The test
+case does the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from inductorscope.capturing.inside import environment
+from inductorscope.capturing.inside.instructions import try_instructions
+from inductorscope.capturing.inside.leaving import leave
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.capturing.benchmark.child")
+    parser.add_argument("case", type=Path, help="the test case")
+    parser.add_argument("result", type=Path, help="file for the results")
+    parser.add_argument("--cache", type=Path, required=True, help="folder for compiled kernels")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--max-autotune", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--memory", type=int, help="memory limit in bytes")
+    parser.add_argument("--parent", type=int, help="process to die with")
+    parsed = parser.parse_args(arguments)
+    environment.die_with(parsed.parent)
+    environment.forget_settings()
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(parsed.cache)
+    os.environ["TRITON_CACHE_DIR"] = str(parsed.cache / "triton")
+    from inductorscope.capturing.inside.machine import cpu_name
+
+    try_instructions(parsed.device)
+    environment.limit_memory(parsed.memory, parsed.device)
+    options = ["--seconds", str(parsed.seconds), "--json", str(parsed.result)]
+    options += ["--max-autotune"] if parsed.max_autotune else []
+    sys.argv = [str(parsed.case), *options]
+    try:
+        runpy.run_path(str(parsed.case), run_name="__main__")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    else:
+        status = 0
+    if parsed.result.is_file() and parsed.device == "cpu":
+        result = json.loads(parsed.result.read_text())
+        parsed.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
+    return status
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -1,0 +1,89 @@
+"""Runs a kernel's test case in a child process, within limits. Torch-free and blocking."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from inductorscope.capturing import process_group
+from inductorscope.capturing.watch import Limits, Watch
+from inductorscope.processes.programs import needed_variables
+from inductorscope.settings import Settings
+
+LAST_LINES = 12
+LONGEST_SECONDS = 60.0
+
+
+class BenchmarkFailed(Exception):
+    """The benchmark produced no figures; the message is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class BenchmarkRequest:
+    """A requested benchmark: what to run, and how."""
+
+    case: str
+    """Text of the test case."""
+    device: str
+    seconds: float = 2.0
+    max_autotune: bool = False
+
+
+def run_case(
+    request: BenchmarkRequest,
+    folder: Path,
+    settings: Settings,
+    progress: Callable[[str], None] = lambda step: None,
+) -> dict[str, Any]:
+    """Returns the results of the test case: times, checks, registers.
+
+    Raises BenchmarkFailed, or CaptureFailed if a limit is exceeded.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    case, result, log = folder / "case.py", folder / "result.json", folder / "benchmark.log"
+    case.write_text(request.case, encoding="utf-8")
+    command = [sys.executable, "-m", "inductorscope.capturing.benchmark.child"]
+    command += [str(case), str(result), "--cache", str(folder / "cache")]
+    command += ["--seconds", str(min(request.seconds, LONGEST_SECONDS)), "--device", request.device]
+    command += ["--memory", str(settings.capture_bytes), "--parent", str(os.getpid())]
+    command += ["--max-autotune"] if request.max_autotune else []
+    progress("Compiling the kernel, checking and timing it")
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=needed_variables(),
+            start_new_session=True,
+        )
+    watch = Watch("benchmark", Limits(settings.capture_seconds, settings.capture_bytes))
+    try:
+        watch.follow(process)
+    finally:
+        process_group.end_group(process)
+        watch.close()
+    return _outcome(result, log, process.returncode)
+
+
+def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:
+    printed = log.read_bytes()[-20_000:].decode(errors="replace").strip()
+    try:
+        results = msgspec.json.decode(result.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        last = "\n".join(printed.splitlines()[-LAST_LINES:])
+        quotation = f"\nIt last printed:\n{last}" if last else ""
+        raise BenchmarkFailed(
+            f"The test case ended with status {status} before it had measured anything.{quotation}"
+        ) from None
+    if not isinstance(results, dict):
+        raise BenchmarkFailed("The results of the test case cannot be read.")
+    return results | {"printed": printed}

@@ -1,0 +1,222 @@
+"""The process that runs a model: `python -m inductorscope.capturing.child SPEC.json OUT`.
+
+Torch is imported only here. The environment that torch reads at import is set first, so the imports
+of this module must be torch-free; code that needs torch is in `inside` and imported late.
+`capture.json` always records the outcome.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from inductorscope.capturing.inside import environment, sources
+from inductorscope.capturing.inside.errors import describe_error, is_compile_error
+from inductorscope.capturing.inside.leaving import leave
+from inductorscope.capturing.inside.report import Reporter
+from inductorscope.capturing.inside.untyped import Call, Untyped
+from inductorscope.capturing.permission import Loading
+from inductorscope.capturing.spec import CaptureSpec, SpecError, from_json
+from inductorscope.formats.capture_facts import (
+    COMPILED,
+    EAGER,
+    CaptureFacts,
+    State,
+)
+
+
+class CompileFailed(Exception):
+    """The first compiled call failed although the eager one succeeded; the cause is chained."""
+
+
+class Capture:
+    """A running capture."""
+
+    def __init__(
+        self, spec: CaptureSpec, loading: Loading, out: Path, report: Reporter, memory: int | None
+    ) -> None:
+        self.spec = spec
+        self.loading = loading
+        self.out = out
+        self.report = report
+        self.memory = memory
+        self.certain_sources: list[str] = [loading.file] if loading.file else []
+        self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
+
+    def run(self) -> State:
+        """Captures, and always writes the facts."""
+        facts = self.facts
+        try:
+            self._capture()
+            facts.state = "complete"
+        except CompileFailed as failure:
+            facts.state = "failed to compile"
+            facts.error = describe_error(failure.__cause__ or failure)
+        except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
+            facts.state = "failed to compile" if is_compile_error(error) else "failed"
+            facts.error = describe_error(error)
+        self._keep_sources()
+        facts.write(self.out)
+        return facts.state
+
+    def _capture(self) -> None:
+        self.report.progress("importing torch")
+        from inductorscope.capturing.inside.compiling import Compiling
+        from inductorscope.capturing.inside.instructions import try_instructions
+        from inductorscope.capturing.inside.logging_text import keep_logs
+        from inductorscope.capturing.inside.machine import describe_machine
+        from inductorscope.capturing.inside.options import apply_options
+
+        self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
+        self.facts.env = environment.recorded()
+        describe_machine(self.facts, self.spec.device)
+        try_instructions(self.spec.device)
+        environment.limit_memory(self.memory, self.facts.device)
+        compiling = Compiling(self.spec)
+        keep_logs(self.out)
+        try:
+            self._measure()
+        finally:
+            compiling.write(self.facts, self.out)
+
+    def _measure(self) -> None:
+        from inductorscope.capturing.inside import explaining, loading, profiling, timing
+
+        spec, report = self.spec, self.report
+        report.progress("making the model")
+        model = loading.load(spec, self.loading)
+        if model.file:
+            self.certain_sources.append(model.file)
+        synchronize = profiling.synchronizer(spec.device)
+        calls = {EAGER: model.step(model.function)}
+        report.progress("running eagerly once")
+        calls[EAGER]()
+        synchronize()
+        report.progress("compiling")
+        calls[COMPILED] = model.step(compiled(spec, model.function))
+        start = time.perf_counter()
+        try:
+            calls[COMPILED]()
+            synchronize()
+        except Exception as error:
+            raise CompileFailed from error
+        self.facts.first_call_s = time.perf_counter() - start
+        self.facts.compile_times = explaining.times_so_far()
+        report.progress("timing eager and compiled", 0, spec.repeats, "samples")
+        self.facts.timings = timing.interleave(
+            calls, synchronize, spec.seconds, spec.repeats, report
+        )
+        if spec.profiles:
+            self._profile(calls)
+        else:
+            self.facts.missing.append("Kernel times: profiling was switched off.")
+        if spec.values:
+            self._record_values(calls[COMPILED])
+        report.progress("running torch._dynamo.explain")
+        self.facts.explained = explaining.explain(model)
+
+    def _record_values(self, call: Call) -> None:
+        from inductorscope.capturing.inside import values
+
+        self.report.progress("recording values")
+        missing = values.record_values(call, self.out)
+        if missing:
+            self.facts.missing.append(f"Values: {missing}")
+
+    def _profile(self, calls: dict[str, Call]) -> None:
+        from inductorscope.capturing.benchmark import peaks as benchmark_peaks
+        from inductorscope.capturing.inside import profiling
+
+        spec, report = self.spec, self.report
+        for name, call in calls.items():
+            report.progress(f"profiling {name}")
+            long = self.facts.timings[name].median_ms > 1000 * profiling.LONG_STEP_S
+            steps = 1 if long else profiling.STEPS
+            self.facts.profiles[name] = profiling.profile_calls(
+                name, call, steps, spec.device, self.out
+            )
+        report.progress("measuring the machine's peaks")
+        self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
+
+    def _keep_sources(self) -> None:
+        if not self.spec.source:
+            self.facts.missing.append("Source files: they were left out on request.")
+            return
+        self.report.progress("collecting sources")
+        self.facts.sources = sources.keep_sources(self.out, self.certain_sources)
+
+
+def compiled(spec: CaptureSpec, function: Untyped) -> Untyped:
+    """Returns the function under torch.compile with the spec's options."""
+    import torch
+
+    options = {"mode": spec.mode} if spec.backend == "inductor" else {}
+    return torch.compile(function, backend=spec.backend, dynamic=spec.dynamic, **options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.capturing.child")
+    parser.add_argument("spec", type=Path, help="JSON file of the capture's spec")
+    parser.add_argument("out", type=Path, help="folder to write to")
+    parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
+    parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
+    parser.add_argument("--reuse", action="store_true", help="reuse kernels of the cache")
+    parser.add_argument("--report", type=int, help="file descriptor for progress lines")
+    parser.add_argument("--memory", type=int, help="memory limit in bytes")
+    parser.add_argument("--parent", type=int, help="process to die with")
+    options = parser.parse_args(arguments)
+    environment.die_with(options.parent)
+    environment.forget_settings()
+    try:
+        spec = from_json(options.spec.read_bytes())
+    except (OSError, SpecError) as error:
+        parser.error(str(error))
+    out = options.out.absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    if spec.kind == "script":
+        return _capture_script(spec, out, options.cache)
+    cache = options.cache or Path(tempfile.mkdtemp(prefix="inductorscope-"))
+    environment.prepare(spec, out, cache, reuse_cache=options.reuse)
+    if options.loading is None:
+        loading = _load_anything(spec)
+    else:
+        loading = msgspec.json.decode(options.loading, type=Loading)
+    try:
+        state = Capture(spec, loading, out, Reporter(options.report), options.memory).run()
+    finally:
+        if options.cache is None:
+            shutil.rmtree(cache, ignore_errors=True)
+    return 0 if state == "complete" else 1
+
+
+def _capture_script(spec: CaptureSpec, out: Path, cache: Path | None) -> int:
+    """Captures a script, for a user who starts the child by hand; it runs in its own process."""
+    from inductorscope.capturing.script.run import capture_script
+    from inductorscope.capturing.watch import CaptureFailed, Limits, Watch
+
+    unlimited = Limits(seconds=sys.maxsize, memory=sys.maxsize)
+    watch = Watch("capture", unlimited, log=print)
+    try:
+        facts = capture_script(spec, _load_anything(spec), out, watch, cache, None)
+    except CaptureFailed as failed:
+        print(failed, file=sys.stderr)
+        return 1
+    return 0 if facts.state == "complete" else 1
+
+
+def _load_anything(spec: CaptureSpec) -> Loading:
+    """Permits everything, for a user who starts the child by hand."""
+    from inductorscope.capturing.permission import permit
+
+    return permit(spec, [], trusted=True)
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -1,0 +1,124 @@
+"""Tests whether a graph fails, in this process or in a separate one that it may crash."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from torch.fx import GraphModule
+
+from inductorscope.capturing.inside.diagnose.minify import failure as failures
+from inductorscope.capturing.inside.diagnose.minify import parts
+from inductorscope.capturing.inside.diagnose.minify.catch import AOT, kept
+from inductorscope.capturing.inside.diagnose.minify.failure import Failure
+from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, Ran
+from inductorscope.capturing.inside.diagnose.minify.text import class_text
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.permission import Loading
+from inductorscope.capturing.spec import CaptureSpec
+
+QUERY_SECONDS = 120.0
+"""A graph in a separate process that takes longer counts as hanging."""
+QUERY, INPUTS, ANSWER = "query.json", "inputs.pt", "answer.json"
+
+
+@dataclass(frozen=True)
+class Tester:
+    """Compiles graphs like the capture, and reports how they fail."""
+
+    spec: CaptureSpec
+    loading: Loading
+    after: str
+    folder: Path
+    isolated: bool
+    """Runs each graph in a separate process, for graphs that crash or hang."""
+
+    def failure(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
+        """Returns how a graph fails; `level` is `crash`, `accuracy` or `any`. None if it does not.
+
+        A graph that fails eagerly is invalid, so it does not count as failing.
+        """
+        if self.isolated:
+            return self._alone(graph, inputs, level)
+        return self.in_this_process(graph, inputs, level)
+
+    def in_this_process(
+        self, graph: GraphModule, inputs: Sequence[Any], level: str
+    ) -> Failure | None:
+        """Does the same in this process, which the graph may crash."""
+        try:
+            expected = parts.results(copy.deepcopy(graph), _fresh(inputs))
+        except Exception as error:  # noqa: BLE001  # the graph was cut into an invalid one
+            print(f"Eagerly, {type(error).__name__}: {error}"[:1000], file=sys.stderr)
+            return None
+        if self.after == AOT and not all(_plain(each) for each in expected):
+            return None  # Inductor takes flat outputs only
+        try:
+            actual = parts.results(self._compiled(graph, inputs), _fresh(inputs))
+        except Exception as error:  # noqa: BLE001  # the failure that the search is for
+            print(f"{type(error).__name__}: {error}"[:2000], file=sys.stderr)
+            return None if level == ACCURACY else failures.of_exception(error)
+        if level == CRASH:
+            return None
+        why = parts.difference(expected, actual, parts.exact_results(graph, _fresh(inputs)))
+        return failures.of_numbers(why) if why else None
+
+    def _compiled(self, graph: GraphModule, inputs: Sequence[Any]) -> Untyped:
+        graph = copy.deepcopy(graph)
+        if self.after == AOT:
+            from torch._inductor.compile_fx import compile_fx_inner
+
+            with torch.no_grad():
+                inner = compile_fx_inner(graph, _fresh(inputs))
+            return lambda *values: inner(list(values))
+        torch._dynamo.reset()
+        return torch.compile(graph, fullgraph=True, dynamic=False)
+
+    def _alone(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
+        """Tests the graph in a separate process, which also loads the model and its faults."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / ANSWER).unlink(missing_ok=True)
+        torch.save(_fresh(inputs), self.folder / INPUTS)
+        request = {
+            "spec": self.spec.to_builtins(), "loading": msgspec.to_builtins(self.loading),
+            "after": self.after, "level": level, "text": class_text(graph),
+        }  # fmt: skip
+        (self.folder / QUERY).write_bytes(msgspec.json.encode(request))
+        ran = self._run()
+        if ran.hung or ran.status < 0:
+            return failures.died(ran)
+        try:
+            answer = msgspec.json.decode((self.folder / ANSWER).read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return None  # the graph cannot be restored from its text
+        return failures.from_builtins(answer) if answer else None
+
+    def _run(self) -> Ran:
+        command = [sys.executable, "-m", "inductorscope.capturing.inside.diagnose.minify.query"]
+        start = time.monotonic()
+        try:
+            ended = subprocess.run(
+                [*command, str(self.folder)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, timeout=QUERY_SECONDS, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as slow:
+            output = (slow.output or b"").decode(errors="replace")
+            return Ran(-9, output, time.monotonic() - start, hung=True)
+        output = ended.stdout.decode(errors="replace")
+        return Ran(ended.returncode, output, time.monotonic() - start)
+
+
+def _fresh(inputs: Sequence[Any]) -> list[Any]:
+    return [kept(value) for value in inputs]
+
+
+def _plain(value: Untyped) -> bool:
+    return value is None or isinstance(value, torch.Tensor | int | float | torch.SymInt)

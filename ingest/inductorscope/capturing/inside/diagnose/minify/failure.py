@@ -1,0 +1,119 @@
+"""Describes how a graph fails, and whether another fails in the same way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, DIFFER, Ran
+
+LONGEST_MESSAGE = 6_000
+_COMPILER = re.compile(r"^.*?\b(?:fatal )?error: (.*)$", re.MULTILINE)
+_TARGET = re.compile(r"^\s*target: \S+$", re.MULTILINE)
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|`[^`]*`|0x[0-9a-fA-F]+|\d+|(?:/[\w.+-]+)+")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The failure of a graph."""
+
+    kind: str
+    """`exception`, `numbers`, `signal` or `hang`."""
+    type: str
+    message: str
+    marks: tuple[str, ...]
+    """Lines of the message without names, numbers and paths: they identify the class of failure."""
+
+    @property
+    def level(self) -> str:
+        return ACCURACY if self.kind == "numbers" else CRASH
+
+    def like(self, other: Failure | None) -> bool:
+        if other is None or (self.kind, self.type) != (other.kind, other.type):
+            return False
+        return self.marks == other.marks
+
+    def shown_by(self, ran: Ran) -> bool:
+        """Whether the run of a program shows this failure."""
+        if self.kind == "hang":
+            return ran.hung
+        if self.kind == "signal":
+            return not ran.hung and ran.status < 0 and died(ran).type == self.type
+        if ran.hung or ran.status <= 0:
+            return False
+        if self.kind == "numbers":
+            return DIFFER in ran.output
+        lines = {plain(line) for line in ran.output.splitlines()}
+        return self.type.rpartition(".")[2] in ran.output and all(
+            any(mark in line for line in lines) for mark in self.marks
+        )
+
+    def to_builtins(self) -> dict[str, Any]:
+        return {"kind": self.kind, "type": self.type, "message": self.message,
+                "marks": list(self.marks)}  # fmt: skip
+
+
+def of_exception(error: BaseException) -> Failure:
+    """Returns the failure of an exception, with the innermost type that torch wrapped."""
+    inner = error
+    while isinstance(getattr(inner, "inner_exception", None), BaseException):
+        inner = inner.inner_exception  # type: ignore[attr-defined]  # torch's wrappers have it
+    message = str(inner)
+    return Failure("exception", type(inner).__name__, message[:LONGEST_MESSAGE], marks_of(message))
+
+
+def of_numbers(text: str) -> Failure:
+    return Failure("numbers", "different numbers", f"{DIFFER}: {text}", ())
+
+
+def died(ran: Ran) -> Failure:
+    """Returns the failure of a process that a signal ended, or that did not end."""
+    kind = "hang" if ran.hung else "signal"
+    last = "\n".join(ran.output.splitlines()[-12:])
+    sentence = f"The process {ran.sentence}."
+    return Failure(kind, "no end" if ran.hung else ran.sentence.split()[-1],
+                   f"{sentence}\n{last}"[:LONGEST_MESSAGE], ())  # fmt: skip
+
+
+def from_builtins(value: dict[str, Any]) -> Failure:
+    return Failure(
+        str(value["kind"]), str(value["type"]), str(value["message"]), tuple(value["marks"])
+    )
+
+
+def marks_of(message: str) -> tuple[str, ...]:
+    """Returns the lines that identify a kind of error.
+
+    For a compiler, the first error; for a lowering, the operation; otherwise the first line.
+    """
+    compiler = _COMPILER.search(message) if _compiling(message) else None
+    if compiler is not None:
+        return (plain(f"error: {compiler.group(1)}"),)
+    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    target = _TARGET.search(message)
+    marks = [plain(first)] + ([plain(target.group(0))] if target else [])
+    return tuple(mark for mark in marks if mark)
+
+
+def _compiling(message: str) -> bool:
+    return "compile error" in message[:200].lower()
+
+
+def plain(line: str) -> str:
+    return _VARYING.sub("_", line).strip()[:300]
+
+
+def in_words(failure: Failure) -> str:
+    """Describes a failure in one line."""
+    if failure.kind == "numbers":
+        return failure.message
+    if failure.kind in {"signal", "hang"}:
+        return failure.message.partition("\n")[0]
+    compiler = _COMPILER.search(failure.message) if _compiling(failure.message) else None
+    first = next((line.strip() for line in failure.message.splitlines() if line.strip()), "")
+    target = _TARGET.search(failure.message)
+    text = f"error: {compiler.group(1)}" if compiler else first
+    if target is not None:
+        text = f"{text.rstrip(':')}, {target.group(0).strip()}"
+    return f"{failure.type}: {text}"[:500]

@@ -1,0 +1,199 @@
+"""Narrows a wrong buffer down to the node inside its kernel that computes wrong numbers.
+
+The kernel's nodes are compiled again as a separate graph, with the kernel's inputs; each node is an
+output of that graph, so that Inductor stores its value. If all of them are then right, each node is
+compiled alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from inductorscope.capturing.inside.diagnose.numbers.lanes import Compared, compare_along, computes
+from inductorscope.capturing.inside.diagnose.numbers.measure import Measured, measure
+from inductorscope.capturing.inside.diagnose.numbers.watch import copied
+from inductorscope.capturing.inside.untyped import Untyped
+
+STORED = "stored"
+ALONE = "alone"
+BUFFER = "buffer"
+
+MOST_ALONE = 24
+"""Most nodes of a kernel that are compiled one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a graph, with the values of its inputs."""
+
+    backward: bool
+    module: torch.fx.GraphModule
+    inputs: list[Untyped]
+    names: dict[str, str]
+    """Name of a node → its name in the whole graph."""
+    outputs: list[str]
+    """Nodes that it returns, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """The node to blame."""
+
+    node: str
+    found: str
+    """How it was identified: `buffer` (the only node of its kernel), `stored` or `alone`."""
+    measured: Measured
+    alone_wrong: bool | None
+    """Whether it is also wrong when compiled alone; None if that could not be tried."""
+    inner: dict[str, Measured]
+    """Nodes without a buffer → their comparison after they were stored."""
+    note: str = ""
+
+
+def narrow(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    at_buffer: Measured,
+    backward: bool,
+) -> Culprit:
+    """`values` are the kernel's inputs; `between` its nodes, the last of which is wrong."""
+    own = [node for node in between if computes(node)]
+    inner: dict[str, Measured] = {}
+    note = ""
+    culprit: tuple[str, str, Measured] | None = None
+    if len(own) > 1:
+        try:
+            inner = _compiled(part_of(module, between, values, backward))
+        except Exception as error:  # noqa: BLE001  # the compiler is the suspect
+            note = f"Its nodes could not be compiled with each stored: {_short(error)}"
+        wrong = [node for node in between if node.name in inner and not inner[node.name].agrees]
+        if wrong:
+            culprit = maker(wrong[0]).name, STORED, inner[wrong[0].name]
+    if culprit is None and len(own) == 1:
+        culprit = own[0].name, BUFFER, at_buffer
+    if culprit is None:
+        return _one_by_one(module, between, values, at_buffer, inner, note, backward)
+    node = next(node for node in between if node.name == culprit[0])
+    alone = _alone(module, node, between, values, backward)
+    return Culprit(
+        culprit[0], culprit[1], culprit[2], None if alone is None else not alone.agrees, inner, note
+    )
+
+
+def _one_by_one(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    at_buffer: Measured,
+    inner: dict[str, Measured],
+    note: str,
+    backward: bool,
+) -> Culprit:
+    tried = 0
+    for node in between:
+        if not computes(node) or tried == MOST_ALONE:
+            continue
+        tried += 1
+        alone = _alone(module, node, between, values, backward)
+        if alone is not None and not alone.agrees:
+            return Culprit(node.name, ALONE, alone, True, inner, note)
+    return Culprit(maker(between[-1]).name, BUFFER, at_buffer, False, inner, note)
+
+
+def maker(node: torch.fx.Node) -> torch.fx.Node:
+    """Returns the node that computes the value of which this one is a view or an element."""
+    while not computes(node) and node.op == "call_function" and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def part_of(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    backward: bool,
+) -> Part:
+    """Returns the nodes as a separate graph that outputs all its tensors."""
+    graph = torch.fx.Graph()
+    made: dict[torch.fx.Node, torch.fx.Node] = {}
+    inputs: list[Untyped] = []
+    inside = set(between)
+    for node in between:
+        for used in node.all_input_nodes:
+            if used not in inside and used not in made:
+                made[used] = graph.placeholder(used.name)
+                inputs.append(copied(values[used]))
+    for node in between:
+        copy = graph.node_copy(node, lambda used: made[used])
+        copy.meta = {}
+        made[node] = copy
+    returned = [node for node in between if isinstance(node.meta.get("val"), torch.Tensor)]
+    graph.output(tuple(made[node] for node in returned))
+    part = torch.fx.GraphModule(module, graph)
+    names = {made[node].name: node.name for node in between}
+    return Part(backward, part, inputs, names, [made[node].name for node in returned])
+
+
+def _compiled(part: Part) -> dict[str, Measured]:
+    """Compiles a part and returns each node's comparison, by its name in the whole graph."""
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    with torch.no_grad():
+        examples = [copied(value) for value in part.inputs]
+        function = compile_fx_inner(part.module, examples, is_backward=part.backward)
+        outputs = function([copied(value) for value in part.inputs])
+    compiled = {
+        name: value
+        for name, value in zip(part.outputs, outputs, strict=True)
+        if isinstance(value, torch.Tensor)
+    }
+    comparisons = {}
+    for each in compare_along(part.module, part.inputs, compiled, alone=False):
+        if isinstance(each, Compared):
+            comparisons[part.names[each.node.name]] = measure(
+                each.compiled, each.written, each.exact, each.shaken, each.terms
+            )
+    return comparisons
+
+
+def _alone(
+    module: torch.fx.GraphModule,
+    node: torch.fx.Node,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    backward: bool,
+) -> Measured | None:
+    """Compiles a node and the nodes that unpack its tuple; returns None if that is impossible."""
+    wanted = [node, *(each for each in between if not computes(each) and maker(each) is node)]
+    try:
+        known = dict(values)
+        _fill(module, between, known)
+        comparisons = _compiled(part_of(module, wanted, known, backward))
+    except Exception:  # noqa: BLE001  # the compiler is the suspect
+        return None
+    wrong = [measured for measured in comparisons.values() if not measured.agrees]
+    return wrong[0] if wrong else next(iter(comparisons.values()), None)
+
+
+def _fill(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+) -> None:
+    """Runs the nodes as written, so that the inputs of each are available."""
+    from inductorscope.capturing.inside.diagnose.numbers.lanes import Lane
+
+    lane = Lane(module, False, None)
+    for node, value in values.items():
+        lane.take(node, value)
+    for node in between:
+        values[node] = lane.run(node)
+
+
+def _short(error: Exception) -> str:
+    first, _, _ = str(error).strip().partition("\n")
+    return f"{type(error).__name__}: {first[:200]}"

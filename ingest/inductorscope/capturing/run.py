@@ -1,0 +1,118 @@
+"""Runs a capture in a child process, within limits. Torch-free and blocking."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from inductorscope.capturing import process_group
+from inductorscope.capturing.permission import Loading, model_folders, permit
+from inductorscope.capturing.script.run import capture_script
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.watch import (
+    CaptureFailed,
+    Limits,
+    LogCallback,
+    Watch,
+    last_lines,
+)
+from inductorscope.formats.capture_facts import LOG, CaptureFacts, read_facts
+from inductorscope.processes.programs import variables_for
+from inductorscope.progress import Progress
+from inductorscope.settings import Settings
+
+
+def run_capture(
+    spec: CaptureSpec,
+    out: Path,
+    settings: Settings,
+    progress: Progress | None = None,
+    *,
+    log: LogCallback | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    trusted: bool = False,
+    cache: Path | None = None,
+    measured: Callable[[Path], None] | None = None,
+) -> CaptureFacts:
+    """Captures into the folder `out` and returns the facts.
+
+    A model that fails to compile is a result too: the facts' state says so, and `out` contains the
+    files written so far. So is a script that fails after something was recorded. Raises SpecError
+    for a model that is missing or not permitted, CaptureCancelled if `cancelled()` becomes true,
+    CaptureFailed for everything else; `out` then contains the log. `trusted` permits models outside
+    the configured folders and options that could run commands or write anywhere (a user at the
+    command line). `cache` keeps compiled kernels for the next capture, whose first call is then
+    faster than a real compile. `measured` is called with a folder to read when a script that runs
+    to its end is measured.
+    """
+    loading = permit(spec, model_folders(settings.model_folders), trusted)
+    limits = Limits(settings.capture_seconds, settings.capture_bytes)
+    out.mkdir(parents=True, exist_ok=True)
+    watch = Watch("capture", limits, progress, log, cancelled=cancelled)
+    try:
+        if spec.kind == "script":
+            return capture_script(spec, loading, out, watch, cache, measured)
+        with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
+            process = _start(spec, loading, out, limits, Path(scratch), cache, watch)
+            try:
+                watch.follow(process)
+            finally:
+                process_group.end_group(process)
+    finally:
+        watch.close()
+    return _outcome(out, process.returncode)
+
+
+def _start(
+    spec: CaptureSpec,
+    loading: Loading,
+    out: Path,
+    limits: Limits,
+    scratch: Path,
+    cache: Path | None,
+    watch: Watch,
+) -> subprocess.Popen[bytes]:
+    """Starts the child as the leader of a new process group."""
+    spec_file = scratch / "spec.json"
+    spec_file.write_bytes(spec.to_json())
+    command = [sys.executable, "-m", "inductorscope.capturing.child", str(spec_file), str(out)]
+    command += ["--loading", msgspec.json.encode(loading).decode()]
+    command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
+    command += ["--parent", str(os.getpid())]
+    # A separate cache makes sure that compiling happens; only torch's precompiled C++ headers and
+    # its list of working vector instructions are shared with other programs.
+    command += ["--cache", str(cache or scratch / "cache")]
+    command += ["--reuse"] if cache is not None else []
+    with (out / LOG).open("wb") as stream:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env=variables_for(loading.trusted) | {"PYTHONUNBUFFERED": "1"},
+            pass_fds=(watch.write_end,),
+            start_new_session=True,
+        )
+
+
+def _outcome(out: Path, status: int) -> CaptureFacts:
+    """Returns the facts that the child wrote. Raises CaptureFailed if there are none."""
+    facts = read_facts(out)
+    if facts is not None and facts.state != "failed":
+        return facts
+    if facts is not None and facts.error is not None:
+        kind, message = facts.error.kind, facts.error.message
+        if kind.endswith(("SpecError", "NotAllowed")):
+            raise CaptureFailed(message)
+        raise CaptureFailed(f"The model failed with {kind}: {message or 'no message'}")
+    if status < 0:
+        name = signal.Signals(-status).name
+        raise CaptureFailed(f"The capture's process was ended by {name}.{last_lines(out / LOG)}")
+    raise CaptureFailed(f"The capture's process ended with status {status}.{last_lines(out / LOG)}")

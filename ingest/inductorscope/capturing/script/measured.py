@@ -1,0 +1,151 @@
+"""Measures a script from inside: the clock of its device, profiles, memory and CUDA graphs."""
+
+from __future__ import annotations
+
+import re
+import resource
+import time
+from functools import wraps
+from pathlib import Path
+
+import torch
+
+from inductorscope.capturing.inside.logging_text import FILE
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.formats.capture_facts import CaptureFacts, CudaGraphs, ScriptSteps
+from inductorscope.formats.sizes import KIB
+
+_SKIPPED = re.compile(r"skipping cudagraphs due to (.{1,300})")
+
+
+class Clock:
+    """Marks moments: on a GPU in the order of its work, which waits for nothing."""
+
+    def __init__(self) -> None:
+        self._last: Untyped = None
+
+    @property
+    def capturing(self) -> bool:
+        """Whether the program records a CUDA graph."""
+        return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+
+    def mark(self) -> tuple[float, Untyped]:
+        event = None
+        if torch.cuda.is_initialized() and not self.capturing:
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            self._last = event
+        return time.perf_counter(), event
+
+    def wait(self) -> None:
+        """Waits until the device has reached the last mark."""
+        if self._last is not None:
+            self._last.synchronize()
+
+    def ms(self, begin: tuple[float, Untyped] | None, end: tuple[float, Untyped]) -> float | None:
+        """Returns the milliseconds between two marks."""
+        if begin is None:
+            return None
+        if begin[1] is not None and end[1] is not None:
+            return float(begin[1].elapsed_time(end[1]))
+        return 1000 * (end[0] - begin[0])
+
+
+class Profiles:
+    """Profiles some steps of the script."""
+
+    def __init__(self, label: str, folder: Path, facts: CaptureFacts) -> None:
+        self._label = label
+        self._folder = folder
+        self._facts = facts
+        self._profiler: Untyped = None
+        self._steps = 0
+
+    def start(self, steps: int) -> bool:
+        """Starts, unless the script profiles itself: torch has one profiler at a time."""
+        from inductorscope.capturing.inside.profiling import make_profiler
+
+        if torch.autograd._profiler_enabled():
+            return False
+        _synchronize()
+        self._profiler, self._steps = make_profiler(device(), steps), -1
+        self._profiler.start()
+        return True
+
+    def step(self) -> None:
+        _synchronize()
+        self._steps += 1
+        self._profiler.step()
+
+    def stop(self, *, keep: bool) -> None:
+        """Ends the profile, and writes it if it contains a whole step."""
+        from inductorscope.capturing.inside.profiling import write
+
+        profiler, self._profiler = self._profiler, None
+        if profiler is None:
+            return
+        _synchronize()
+        profiler.stop()
+        if keep and self._steps > 0:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._facts.profiles[self._label] = write(
+                self._label, profiler, self._steps, self._folder
+            )
+
+
+class Graphs:
+    """Counts what CUDA graph trees do."""
+
+    def __init__(self) -> None:
+        self._counts = CudaGraphs()
+        self._functions: set[object] = set()
+
+    def forget(self) -> None:
+        """Counts from zero; functions recorded before are still recorded again."""
+        self._counts = CudaGraphs()
+
+    def follow(self, trees: Untyped) -> None:
+        """Counts recordings and replays of torch._inductor.cudagraph_trees."""
+        manager = trees.CUDAGraphTreeManager
+        record, execute = manager.record_function, manager.execute_node
+        graphs, functions = self, self._functions
+
+        @wraps(record)
+        def record_function(self: Untyped, inputs: Untyped, function: Untyped) -> Untyped:
+            graphs._counts.recorded += 1
+            graphs._counts.re_recorded += function in functions
+            functions.add(function)
+            return record(self, inputs, function)
+
+        @wraps(execute)
+        def execute_node(self: Untyped, *args: Untyped) -> Untyped:
+            graphs._counts.replayed += 1
+            return execute(self, *args)
+
+        manager.record_function, manager.execute_node = record_function, execute_node
+
+    def facts(self, out: Path) -> CudaGraphs | None:
+        """Returns the counts, and from torch's logs in `out` why functions were skipped."""
+        logs = out / FILE
+        if logs.is_file():
+            text = logs.read_text(encoding="utf-8", errors="replace")
+            self._counts.skipped = sorted({one.strip() for one in _SKIPPED.findall(text)})
+        return self._counts if self._counts.recorded or self._counts.skipped else None
+
+
+def memory_of(facts: ScriptSteps) -> None:
+    """Fills in how much memory the process has used at most."""
+    facts.resident_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    if torch.cuda.is_initialized():
+        facts.allocated_bytes = torch.cuda.max_memory_allocated()
+        facts.reserved_bytes = torch.cuda.max_memory_reserved()
+
+
+def device() -> str:
+    """The device that the script uses."""
+    return "cuda" if torch.cuda.is_initialized() else "cpu"
+
+
+def _synchronize() -> None:
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()

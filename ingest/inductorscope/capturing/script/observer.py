@@ -1,0 +1,495 @@
+"""Observes a script from inside its process: its steps, its compiles, and some steps' profile.
+
+Nothing here changes what the script does. Steps are seen where torch calls back: after each step of
+an optimizer, and before each call of a compiled function.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Never
+
+import msgspec
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from inductorscope.capturing.inside import environment
+from inductorscope.capturing.inside.errors import describe_error, is_compile_error
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.script.measured import Clock, Graphs, Profiles, device, memory_of
+from inductorscope.capturing.script.order import STATUS, STOP, Order, Status, read_order
+from inductorscope.capturing.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps
+from inductorscope.capturing.spec import SpecError
+from inductorscope.formats.capture_facts import (
+    COMPILED,
+    EAGER,
+    CaptureFacts,
+    CompileEvent,
+    ScriptSteps,
+)
+
+MOST_COMPILES = 2000
+MOST_FIRST = 500
+MOST_INPUTS = 20
+MOST_CALLED = 100
+WRAPPER = "compile_wrapper"
+"""Name of torch's function around a compiled one."""
+WHAT = {"LAZY_BACKWARD": "backward", "CUDAGRAPH_RECORDING": "cuda graph"}
+WAIT_S = 0.02
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """The first step of an optimizer."""
+
+    optimizer: int
+    mark: Untyped
+    now_s: float
+    compiles: int
+    """How many compiles came before."""
+
+
+class Observer:
+    """Observes this process."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.pid = os.getpid()
+        self.facts = CaptureFacts(
+            name=order.spec.title, model=order.spec.model, options=order.spec.to_builtins()
+        )
+        self.steps_facts = ScriptSteps(pid=self.pid)
+        self.profiles = Profiles(order.label, order.folder, self.facts)
+        self.clock = Clock()
+        self.steps = self._new_steps()
+        self.optimizer: int | None = None
+        self.thread: int | None = threading.main_thread().ident
+        """The thread whose calls begin steps; None: that of the first call."""
+        self.function: Untyped = None
+        """The compiled function whose calls begin steps, until an optimizer takes a step."""
+        self._first_step: FirstStep | None = None
+        self._called_again = False
+        self._called: list[Untyped] = []
+        self._inputs_of = 0
+        self._first_call: tuple[Untyped, float] | None = None
+        self._compiling: Untyped = None
+        self._compile_began = 0.0
+        self._first_compile: float | None = None
+        self._stop = Path(order.out) / STOP
+        self._status = Status("")
+
+    def _new_steps(self) -> Steps[Untyped]:
+        spec, several = self.order.spec, _processes() > 1
+        plan = Plan(spec.seconds, spec.profiles, several, spec.steps_after, self.order.first)
+        return Steps(plan, self.profiles, self._measured)
+
+    # --- what torch calls ---
+
+    def torch_imported(self) -> None:
+        from inductorscope.capturing.inside.logging_text import keep_logs
+        from inductorscope.capturing.inside.options import apply_options
+
+        if self.order.spec.config:
+            try:
+                apply_options(self.order.spec, trusted=self.order.trusted)
+            except SpecError as error:
+                self._refuse(error)
+        if self.order.label == COMPILED and os.environ.get("RANK", "0") == "0":
+            keep_logs(Path(self.order.out))
+        _follow_torch()
+        atexit.register(self._exit)
+        self._follow_errors()
+        self.facts.torch_version = str(torch.__version__)
+
+    def _refuse(self, error: SpecError) -> Never:
+        """Ends the process, which must not run with other options than those asked for."""
+        self.facts.error = describe_error(error)
+        self._save()
+        os._exit(2)
+
+    def _save(self) -> None:
+        self.facts.script = [self.steps_facts]
+        self.order.folder.mkdir(parents=True, exist_ok=True)
+        self.facts.write(self.order.folder)
+
+    def give_up(self, error: Exception) -> None:
+        """Stops observing: whatever goes wrong here must not fail the script."""
+        self.pid = 0
+        self.facts.missing.append(f"Observing the script stopped: {error!r}.")
+        print(self.facts.missing[-1], file=sys.stderr)
+        self._save()
+        with contextlib.suppress(Exception):  # a profile that nobody ends would grow
+            self.profiles.stop(keep=False)
+
+    def called(self, function: Untyped) -> None:
+        """Something called a compiled function, which torch names by its callback."""
+        if self.pid != os.getpid():
+            return
+        if self._compiling is None:
+            self._start_compiling()
+        here = threading.get_ident()
+        self.thread = self.thread or here
+        if self.thread != here:
+            return
+        if self.optimizer is None:
+            if function is self.function:
+                self._called_again = True
+                self._boundary()
+            elif not self._called_again:
+                self._first_calls(function)
+        if self.steps.kind in (TIMED, PROFILED) and self._inputs_of != self.steps.step:
+            self._inputs_of = self.steps.step
+            self._keep_inputs()
+
+    def _first_calls(self, function: Untyped) -> None:
+        """Chooses the function whose calls begin steps: the first one, or the first that is called
+        again; not one that another compiled function calls."""
+        frame: FrameType | None = sys._getframe(4)
+        while frame is not None:
+            if frame.f_code.co_name == WRAPPER:
+                return
+            frame = frame.f_back
+        if self.function is None or function in self._called:
+            self._called_again = function in self._called
+            self.function = function
+            self._first_call = (self.clock.mark(), time.perf_counter())
+            self.steps = self._new_steps()
+            self.steps.begin(*self._first_call)
+            self.steps_facts.from_what = f"a call of {_name_of_wrapper(sys._getframe(3))}"
+            self._report("compiling" if self.order.label == COMPILED else "warming up")
+        elif len(self._called) < MOST_CALLED:
+            self._called.append(function)
+
+    def optimizer_stepped(self, optimizer: Untyped) -> None:
+        if self.pid != os.getpid():
+            return
+        if self.optimizer is None:
+            self._choose(optimizer)
+        elif self.optimizer == id(optimizer):
+            self._boundary()
+
+    def _choose(self, optimizer: Untyped) -> None:
+        """Lets steps end with those of an optimizer that has taken two.
+
+        One may be seen once only: where the optimizer's step is compiled, torch calls back while it
+        compiles, and not again.
+        """
+        if self._first_step is None:
+            self._first_step = FirstStep(
+                id(optimizer),
+                self.clock.mark(),
+                time.perf_counter(),
+                len(self.steps_facts.compiles),
+            )
+            return
+        first = self._first_step
+        if first.optimizer != id(optimizer):
+            return
+        self.profiles.stop(keep=False)
+        self.optimizer = first.optimizer
+        self.steps = self._new_steps()
+        compiles = self.steps_facts.compiles
+        for number, event in enumerate(compiles):
+            event.step = 1 if number < first.compiles else 2
+        self.steps.begin(*(self._first_call or (None, first.now_s)))
+        self.steps.compiling = first.compiles > 0
+        self.steps.end(first.mark, first.now_s)
+        self.steps.begin(first.mark, first.now_s)
+        self.steps.compiling = len(compiles) > first.compiles
+        self.steps_facts.inputs = []
+        self.steps_facts.from_what = f"the end of {type(optimizer).__name__}.step"
+        self.steps_facts.optimizer = _named(optimizer)
+        self._boundary()
+
+    def _boundary(self) -> None:
+        """One step ends, and the next begins."""
+        if self.clock.capturing:  # the script records a CUDA graph, in which nothing else may run
+            return
+        now = time.perf_counter()
+        steps = self.steps
+        before = steps.kind
+        steps.end(self.clock.mark(), now)
+        if self._first_compile is not None and self.facts.first_call_s is None:
+            self.facts.first_call_s = now - self._first_compile
+        if steps.kind != before:
+            self._report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
+        if steps.done and self._stop.exists():
+            self._wait()
+        steps.begin(self.clock.mark(), time.perf_counter())
+
+    # --- compiles ---
+
+    def _start_compiling(self) -> None:
+        """Prepares the record of what is compiled, before the first compile."""
+        self._compiling = False
+        if self.order.label != COMPILED:
+            return
+        from inductorscope.capturing.inside.compiling import recording
+        from inductorscope.capturing.inside.instructions import try_instructions
+
+        try_instructions(device())
+        self._compiling = recording(self.order.spec)
+
+    def compile_starts(self) -> None:
+        self.steps.compiling = True
+        self._compile_began = time.perf_counter()
+        if self._first_compile is None:
+            self._first_compile = self._compile_began
+
+    def compile_ends(self, args: Untyped) -> None:
+        trigger = getattr(getattr(args, "callback_trigger", None), "name", "")
+        event = CompileEvent(
+            step=self.steps.step,
+            compile_id=str(getattr(args, "compile_id", "")),
+            what=WHAT.get(trigger, "compile"),
+            seconds=time.perf_counter() - self._compile_began,
+        )
+        if len(self.steps_facts.compiles) < MOST_COMPILES:
+            self.steps_facts.compiles.append(event)
+
+    def _keep_inputs(self) -> None:
+        """Keeps types and shapes of the call's tensors, by which eager and compiled compare."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_name != WRAPPER:
+            frame = frame.f_back
+        if frame is None or len(self.steps_facts.inputs) >= MOST_INPUTS:
+            return
+        values = frame.f_locals
+        shown = ", ".join(_tensors([*values.get("args", ()), *values.get("kwargs", {}).values()]))
+        if shown and shown not in self.steps_facts.inputs:
+            self.steps_facts.inputs.append(shown)
+
+    # --- the end ---
+
+    def _measured(self) -> None:
+        self._write()
+        self._report("letting the script finish", measured=True)
+
+    def _wait(self) -> None:
+        """Waits to be ended, at a place where the script writes no file."""
+        self._report("waiting", measured=True, waiting=True)
+        while self._stop.exists():
+            time.sleep(WAIT_S)
+
+    def finish(self, error: BaseException | None) -> None:
+        """Ends a capture inside a program, and writes what it recorded."""
+        if error is not None:
+            self._failed(error)
+        if self.pid == os.getpid():
+            self.profiles.stop(keep=True)
+            self._write()
+
+    def _exit(self) -> None:
+        if self.pid == os.getpid() and self._status.doing:
+            self.profiles.stop(keep=True)
+            self._write()
+            self._report("ending", ended=True)
+
+    def _write(self) -> None:
+        """Writes what is known so far."""
+        from inductorscope.capturing.inside.machine import describe_machine
+        from inductorscope.capturing.inside.options import effective_config
+
+        facts, mine, folder = self.facts, self.steps_facts, self.order.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        if facts.error is None:
+            facts.state = "complete"
+        facts.env = environment.recorded()
+        describe_machine(facts, device())
+        if self._compiling:
+            facts.config = effective_config(self.order.spec)
+            facts.compile_times = None
+            self._compiling.write(facts, folder)
+        steps = self.steps
+        mine.rank = _rank()
+        mine.count, mine.kinds = steps.step if steps.done else max(0, steps.step - 1), steps.kinds
+        self.clock.wait()
+        times = {step: self.clock.ms(*marks) for step, marks in steps.marks.items()}
+        mine.first_ms = [
+            times.get(step) or 0.0 for step in range(1, min(len(times), MOST_FIRST) + 1)
+        ]
+        samples = [ms for step in steps.samples() if (ms := times.get(step)) is not None]
+        if samples:
+            from inductorscope.capturing.inside.timing import summarize
+
+            facts.timings[self.order.label] = summarize(samples, 1)
+        memory_of(mine)
+        mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))
+        self._save()
+
+    def _report(
+        self, doing: str, *, measured: bool = False, waiting: bool = False, ended: bool = False
+    ) -> None:
+        measured = measured or self._status.measured
+        self._status = Status(doing, measured, waiting, ended, _processes())
+        folder = self.order.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f".{STATUS}"
+        part.write_bytes(msgspec.json.encode(self._status))
+        part.replace(folder / STATUS)
+
+    def _follow_errors(self) -> None:
+        """Keeps the exception that ends the script."""
+        before = sys.excepthook
+
+        def excepthook(
+            kind: type[BaseException], error: BaseException, trace: TracebackType | None
+        ) -> None:
+            self._failed(error)
+            self._status.doing = self._status.doing or "failed"
+            before(kind, error, trace)
+
+        sys.excepthook = excepthook
+
+    def _failed(self, error: BaseException) -> None:
+        self.facts.state = "failed to compile" if is_compile_error(error) else "failed"
+        self.facts.error = describe_error(error)
+
+
+_DOING = {TIMED: "timing", PROFILED: "profiling", WARM_UP: "warming up"}
+GRAPHS = Graphs()
+_observer: Observer | None = None
+
+
+def start(order: Order) -> Observer:
+    """Observes this process, which has imported torch, until `stop()`."""
+    global _observer
+    if _observer is not None:
+        raise RuntimeError("A capture runs in this process; end it before another one starts.")
+    _observer = Observer(order)
+    _observer.thread = None
+    _observer.facts.torch_version = str(torch.__version__)
+    GRAPHS.forget()
+    _follow_once()
+    return _observer
+
+
+def stop() -> None:
+    """Stops observing."""
+    global _observer
+    _observer = None
+
+
+@cache
+def _follow_once() -> None:
+    import torch._dynamo
+    from torch._inductor import cudagraph_trees
+
+    _follow_torch()
+    _follow_dynamo(torch._dynamo)
+    GRAPHS.follow(cudagraph_trees)
+
+
+def imported(name: str) -> None:
+    """A module of torch has been imported."""
+    global _observer
+    if name == "torch":
+        order = read_order()
+        if os.getppid() == order.parent or "LOCAL_RANK" in os.environ:
+            environment.die_with(os.getppid())
+        _observer = Observer(order)
+        _observer.torch_imported()
+    elif _observer is not None and name == "torch._dynamo":
+        _follow_dynamo(sys.modules[name])
+        if _observer.order.label == EAGER:
+            torch.compiler.set_stance("force_eager")
+    elif _observer is not None:
+        GRAPHS.follow(sys.modules[name])
+
+
+def _follow_torch() -> None:
+    register_optimizer_step_post_hook(_optimizer_stepped)
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _follow_dynamo(dynamo: Untyped) -> None:
+    """Follows calls of compiled functions, and compiles."""
+    eval_frame = dynamo.eval_frame
+    original = eval_frame._callback_from_stance
+
+    def callback_from_stance(callback: Untyped) -> Untyped:
+        observer = _observer
+        if observer is not None and callback is not None and callback is not False:
+            try:
+                observer.called(callback)
+            except Exception as error:  # noqa: BLE001  # see give_up
+                observer.give_up(error)
+        return original(callback)
+
+    eval_frame._callback_from_stance = callback_from_stance
+    handler = dynamo.callback.callback_handler
+    handler.register_start_callback(_compile_starts)
+    handler.register_end_callback(_compile_ends)
+
+
+def _compile_starts(args: Untyped = None) -> None:
+    if _observer is not None:
+        _observer.compile_starts()
+
+
+def _compile_ends(args: Untyped = None) -> None:
+    if _observer is not None:
+        _observer.compile_ends(args)
+
+
+def _optimizer_stepped(optimizer: Untyped, args: Untyped, kwargs: Untyped) -> None:
+    if torch.compiler.is_compiling():  # a compiled step must not contain this
+        return
+    if _observer is not None:
+        try:
+            _observer.optimizer_stepped(optimizer)
+        except Exception as error:  # noqa: BLE001  # see give_up
+            _observer.give_up(error)
+
+
+def _forget() -> None:
+    """A forked process, such as a data loader's, is no process of the script's steps."""
+    global _observer
+    _observer = None
+
+
+def _name_of_wrapper(frame: FrameType) -> str:
+    function = frame.f_locals.get("fn")
+    owner = getattr(function, "__self__", None)
+    if owner is not None:
+        return type(owner).__name__
+    return str(getattr(function, "__qualname__", "the compiled function"))
+
+
+def _named(optimizer: Untyped) -> str:
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    numbers = sum(one.numel() for one in parameters)
+    return f"{type(optimizer).__name__} of {len(parameters):,} tensors, {numbers:,} numbers"
+
+
+def _processes() -> int:
+    """How many processes run the script's steps together."""
+    return int(os.environ.get("WORLD_SIZE", "1") or 1)
+
+
+def _rank() -> int | None:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(torch.distributed.get_rank())
+    text = os.environ.get("RANK", "")
+    return int(text) if text.isdigit() else None
+
+
+def _tensors(values: list[Untyped]) -> list[str]:
+    described = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            described.append(f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}")
+        elif isinstance(value, dict):
+            described += _tensors(list(value.values()))
+        elif isinstance(value, list | tuple):
+            described += _tensors(list(value))
+    return described

@@ -1,0 +1,86 @@
+"""Switches torch's own records on and off in a process that already runs."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import torch
+import torch._dynamo
+import torch._inductor.codecache
+from torch._functorch import config as functorch_config
+from torch._inductor import config
+from torch._logging import _internal, structured
+
+from inductorscope.capturing.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
+from inductorscope.capturing.inside.options import set_everywhere
+from inductorscope.capturing.inside.untyped import Untyped
+
+EARLIER = "compiled_before"
+SETTINGS = {
+    "trace.enabled": True,
+    "trace.provenance_tracking_level": 1,
+    "triton.unique_kernel_names": True,
+    "cpp.enable_kernel_profile": True,
+    # Compiled kernels may be reused, but code must be generated again.
+    "fx_graph_cache": False,
+}
+
+
+@contextmanager
+def recording(out: Path) -> Iterator[None]:
+    """Lets torch write its debug folders and structured log to `out`."""
+    with ExitStack() as stack:
+        for key, value in SETTINGS.items():
+            _set(stack, config, key, value)
+        _set(stack, functorch_config, "enable_autograd_cache", False)
+        _set(stack, torch._dynamo.config, "debug_dir_root", str(out / DEBUG_FOLDER))
+        handler = _internal.LazyTraceHandler(str(out / TRACE_FOLDER))
+        handler.setFormatter(_internal.TorchLogsFormatter(trace=True))
+        (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
+        _repeat_strings(handler)
+        _internal.trace_log.addHandler(handler)
+        stack.callback(handler.close)
+        stack.callback(_internal.trace_log.removeHandler, handler)
+        yield
+
+
+def _set(stack: ExitStack, holder: Untyped, key: str, value: object) -> None:
+    known = holder.get_config_copy()
+    if key in known:
+        stack.callback(set_everywhere, holder, key, known[key])
+        set_everywhere(holder, key, value)
+
+
+def _repeat_strings(handler: logging.Handler) -> None:
+    """Writes the names of files that torch has logged before, to which it now refers by number."""
+    log = _internal.trace_log
+    for text, number in structured.INTERN_TABLE.items():
+        extra = {"metadata": {"str": (text, number)}, "payload": None}
+        record = log.makeRecord(log.name, logging.DEBUG, __file__, 0, "", (), None, extra=extra)
+        handler.handle(record)
+
+
+def keep_earlier_code(out: Path) -> int:
+    """Copies the code that this process compiled before; returns how many graphs that is."""
+    files = {
+        str(module.__file__)
+        for module in torch._inductor.codecache.PyCodeCache.modules
+        if hasattr(module, "call") and module.__file__
+    }
+    kept = 0
+    for file in sorted(files):
+        if Path(file).is_file():
+            folder = out / EARLIER / f"graph_{kept}"
+            folder.mkdir(parents=True)
+            shutil.copyfile(file, folder / "output_code.py")
+            kept += 1
+    return kept
+
+
+def compiled_before() -> bool:
+    """Whether this process has compiled anything."""
+    return bool(torch._dynamo.utils.counters["stats"]["unique_graphs"])

@@ -1,0 +1,304 @@
+"""Runs a script in its own process, follows it, and gathers what was recorded. Torch-free.
+
+The script runs once as it is, and once more without torch.compile. Each time it is ended when its
+steps are measured, unless it is to run to its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from inductorscope.capturing import process_group
+from inductorscope.capturing.inside import environment, sources
+from inductorscope.capturing.permission import Loading
+from inductorscope.capturing.script.gather import add_eager, gather
+from inductorscope.capturing.script.order import STOP, Order, statuses
+from inductorscope.capturing.script.steps import COMPILES, PROFILED
+from inductorscope.capturing.spec import LAUNCHERS, CaptureSpec
+from inductorscope.capturing.watch import (
+    CaptureCancelled,
+    CaptureFailed,
+    Watch,
+    last_lines,
+)
+from inductorscope.formats.capture_facts import (
+    COMPILED,
+    EAGER,
+    LOG,
+    CaptureError,
+    CaptureFacts,
+    PeakFacts,
+    ScriptSteps,
+)
+from inductorscope.processes.programs import program, variables_for
+
+STARTUP = Path(__file__).with_name("startup")
+LOOK_S = 0.5
+CHECK_S = 2.0
+"""Looking at all processes takes some milliseconds, which the script would miss."""
+EAGER_S = 60
+"""Longest run without torch.compile, unless it is asked for."""
+OTHERS_S = 60.0
+"""How long the last process may take after the first one is measured."""
+WAITING_S = 10.0
+"""How long processes may take to reach the end of their step."""
+PEAKS_S = 120
+SHOWN_STEP = "running the script"
+
+
+@dataclass(frozen=True)
+class Running:
+    """How a script is run."""
+
+    spec: CaptureSpec
+    loading: Loading
+    out: Path
+    watch: Watch
+    label: str
+    cache: Path
+    reuse_cache: bool = False
+    measured: Callable[[Path], None] | None = None
+    """Called with a folder to read when a script that runs to its end is measured."""
+    first: int = 0
+    """The first step that may be timed."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the script runs to its end."""
+        return self.spec.full and self.label == COMPILED
+
+    @property
+    def command(self) -> list[str]:
+        spec = self.spec
+        if spec.model in LAUNCHERS:
+            return [sys.executable, *LAUNCHERS[spec.model], *spec.args]
+        file = Path(spec.model).expanduser()
+        known = self.loading.trusted and file.is_file()
+        return [sys.executable, str(file if known else self.loading.file), *spec.args]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        order = Order(
+            self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first
+        )
+        own = variables_for(self.loading.trusted)
+        path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
+        own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()
+        if self.label == COMPILED:
+            own |= environment.variables(self.spec, self.out, self.cache, self.reuse_cache)
+        return own
+
+
+def capture_script(
+    spec: CaptureSpec,
+    loading: Loading,
+    out: Path,
+    watch: Watch,
+    cache: Path | None,
+    measured: Callable[[Path], None] | None,
+) -> CaptureFacts:
+    """Captures a script into `out`, and writes and returns the facts.
+
+    A script that fails after something was recorded is a result: its state says so. Raises
+    CaptureFailed if nothing was recorded, and CaptureCancelled.
+    """
+    (out / environment.TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
+        running = Running(
+            spec, loading, out, watch, COMPILED, cache or Path(scratch) / "cache",
+            cache is not None, measured,
+        )  # fmt: skip
+        failure = _run(running, shown=loading.trusted)
+        facts = gather(out, spec, COMPILED).facts
+        _judge(facts, failure, out)
+        if facts.error is not None:
+            watch.log(facts.error.message)
+        if facts.state == "complete" and spec.eager is not False and facts.script:
+            eager = replace(
+                running,
+                out=Path(scratch) / EAGER,
+                label=EAGER,
+                first=_first_steady(facts.script[0]),
+            )
+            _run_eager(eager, out, facts)
+    if facts.profiles:
+        watch.progress("measuring the machine's peaks", 0, None, None)
+        facts.peaks = _peaks(facts.device, loading.trusted)
+    watch.progress("collecting sources", 0, None, None)
+    _finish(running, out, facts)
+    return facts
+
+
+def _run(running: Running, *, shown: bool) -> str | None:
+    """Runs the script to its end, or until it is measured. Returns why it failed, in a sentence."""
+    running.out.mkdir(parents=True, exist_ok=True)
+    log = running.out / LOG
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            running.command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env=running.variables,
+            start_new_session=True,
+        )
+    try:
+        ended = _follow(running, process, log if shown else None)
+    except CaptureCancelled:
+        raise
+    except CaptureFailed as failed:
+        return str(failed)
+    finally:
+        process_group.end_group(process)
+    status = process.returncode
+    if ended or status == 0:
+        return None
+    if status < 0:
+        return f"The script was ended by signal {-status}."
+    return f"The script ended with exit status {status}."
+
+
+def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None) -> bool:
+    """Waits for the script; returns whether it can be ended because everything is measured."""
+    watch, out = running.watch, running.out
+    label = SHOWN_STEP if running.label == COMPILED else f"{SHOWN_STEP} without torch.compile"
+    deadline = time.monotonic() + watch.limits.seconds
+    checked, measured_at, read, shown_early = 0.0, None, 0, False
+    watch.progress(label, 0, None, None)
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LOOK_S)
+        if log is not None:
+            read = _show(log, read, watch, whole=process.returncode is not None)
+        if process.returncode is not None:
+            return False
+        now = time.monotonic()
+        if now - checked >= CHECK_S:
+            watch.check(process.pid, deadline)
+            checked = now
+        reports = [one for one in statuses(out) if not one.ended]
+        if reports:
+            watch.progress(f"{label}: {reports[0].doing}", 0, None, None)
+        measured = [one for one in reports if one.measured]
+        if shown_early or not measured:
+            continue
+        measured_at = measured_at or now
+        expected = max(one.processes for one in reports)
+        if len(measured) >= max(expected, len(reports)) or now - measured_at > OTHERS_S:
+            if not running.full:
+                _let_wait(out, process)
+                return process.poll() is None
+            shown_early = True
+            if running.measured is not None:
+                _show_early(running, running.measured)
+
+
+def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
+    """Asks the processes to wait at the end of their steps, so that ending them tears no file."""
+    (out / STOP).touch()
+    deadline = time.monotonic() + WAITING_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if all(one.waiting or one.ended for one in statuses(out)):
+            return
+        time.sleep(LOOK_S / 10)
+
+
+def _show_early(running: Running, measured: Callable[[Path], None]) -> None:
+    """Shows what is recorded so far, from a copy: the script writes on."""
+    with tempfile.TemporaryDirectory(dir=running.out.parent, prefix="early-") as folder:
+        copy = Path(folder) / running.out.name
+        with contextlib.suppress(shutil.Error):  # a file was removed meanwhile
+            shutil.copytree(running.out, copy)
+        facts = gather(copy, running.spec, running.label).facts
+        facts.state = "complete"
+        facts.missing.append("The script was still running when this was read.")
+        _finish(running, copy, facts)
+        measured(copy)
+
+
+def _finish(running: Running, out: Path, facts: CaptureFacts) -> None:
+    """Keeps the sources, and writes the facts."""
+    if running.spec.source:
+        file = running.loading.file
+        facts.sources = sources.keep_sources(out, [file] if file else [])
+    else:
+        facts.missing.append("Source files: they were left out on request.")
+    facts.write(out)
+
+
+def _show(log: Path, read: int, watch: Watch, *, whole: bool) -> int:
+    """Shows what the script printed since `read`, in whole lines; returns how far that is."""
+    with log.open("rb") as stream:
+        stream.seek(read)
+        text = stream.read()
+    end = len(text) if whole else text.rfind(b"\n") + 1
+    for line in text[:end].decode(errors="replace").splitlines():
+        watch.log(line)
+    return read + end
+
+
+def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
+    """Sets the state. Raises CaptureFailed if the script failed and nothing was recorded."""
+    if facts.error is not None and facts.error.kind.endswith(("SpecError", "NotAllowed")):
+        raise CaptureFailed(facts.error.message)
+    if failure is None:
+        facts.state = "complete"
+        return
+    if facts.state != "failed to compile":
+        facts.state = "failed"
+        cause = facts.error
+        message = f"{failure} {cause.kind}: {cause.message}" if cause else failure
+        facts.error = CaptureError("ScriptFailed", message, cause.trace if cause else "")
+    recorded = any((out / environment.TRACE_FOLDER).iterdir()) or facts.timings or facts.profiles
+    if not recorded:
+        raise CaptureFailed(failure + last_lines(out / LOG))
+
+
+def _first_steady(steps: ScriptSteps) -> int:
+    """Returns the step from which the compiled script was steady, so that eager times the same
+    steps: inputs may differ between steps."""
+    profiled = max((first for kind, first, _ in steps.kinds if kind == PROFILED), default=0)
+    compiles = [last for kind, _, last in steps.kinds if kind == COMPILES and last < profiled]
+    return compiles[-1] + 2 if compiles else 0
+
+
+def _run_eager(running: Running, out: Path, facts: CaptureFacts) -> None:
+    """Runs the script without torch.compile, and adds its times and profile."""
+    limits = running.watch.limits
+    if not running.spec.eager:
+        limits = replace(limits, seconds=min(EAGER_S, limits.seconds))
+    old = running.watch
+    watch = Watch("eager run", limits, old.progress, old.log, cancelled=old.cancelled)
+    try:
+        failure = _run(replace(running, watch=watch), shown=False)
+    finally:
+        watch.close()
+    eager = gather(running.out, running.spec, EAGER)
+    if failure is not None and "time limit" in failure and not running.spec.eager:
+        failure = f"It was stopped after {limits.seconds} s; --eager lets it take longer."
+    if failure is not None:
+        facts.missing.append(f"Eager: {failure}{last_lines(running.out / LOG)}")
+    add_eager(eager, out, facts)
+
+
+def _peaks(device: str, trusted: bool) -> PeakFacts | None:
+    """Measures the machine, once the script leaves it alone."""
+    command = program("inductorscope.capturing.script.peaks", device)
+    try:
+        done = subprocess.run(
+            command, env=variables_for(trusted), capture_output=True, timeout=PEAKS_S, check=True
+        )
+        return msgspec.json.decode(done.stdout, type=PeakFacts)
+    except (subprocess.SubprocessError, msgspec.DecodeError):
+        return None
