@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import importlib
 import multiprocessing
+import os
 import pkgutil
 import random
 import re
@@ -30,6 +31,7 @@ from pathlib import Path
 import httpx
 from inductorscope.cli.client import Client, ServerError
 from inductorscope.formats.sizes import MIB
+from inductorscope.processes.niceness import be_nice
 
 from tests.support.attacking import Attack, Health, peak_memory, percentile, web_process
 from tests.support.places import FIXTURES
@@ -42,6 +44,8 @@ CLIENTS = 10
 FOLDERS = ("cuda-foo1", "output-code", "dynamic", "cuda-adam")
 PAGES_BETWEEN_UPLOADS = 20
 THINKING_SECONDS = 0.5
+NICENESS = 10
+"""Attackers have machines of their own; here they share the server's processors."""
 LAST_UPLOAD_SECONDS = 300.0
 """How long uploads under way may take when the attacks end."""
 
@@ -71,6 +75,8 @@ def attacks() -> dict[str, Attack]:
 
 def _run_attack(name: str, url: str, token: str) -> None:
     """In a process of its own: attacks until SIGTERM; an attack that fails is started again."""
+    os.setsid()
+    be_nice(NICENESS)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -28,12 +28,14 @@ from inductorscope.jobs.work.progress import Report
 from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.niceness import be_nice
 from inductorscope.processes.programs import SCRATCH
 from inductorscope.settings import PREFIX, Settings, load
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.writer import TakenOverError
 from inductorscope.store.tables.models import Job
 
+NICENESS = 5
 SHOWN = 300
 """Characters of an unexpected error's text in the job's message; the log has all of it."""
 
@@ -109,6 +111,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.parent:
         die_with(given.parent)
+    if not KINDS[given.kind].runs_code:
+        be_nice(NICENESS)  # pages come first; what a program's run measures is not slowed down
     logging.basicConfig(level=logging.WARNING)
     return_large_blocks()
     # Temporary files go where they are cleared after the job. Not TMPDIR: torch keeps its

@@ -20,6 +20,7 @@ from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.niceness import be_nice
 from inductorscope.processes.programs import program
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
@@ -106,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.parent:
         die_with(given.parent)
-    os.nice(NICENESS)
+    be_nice(NICENESS)
     return_large_blocks()
     speak()
     # Patient: the process before may have looked before there was a reason to start this one.
