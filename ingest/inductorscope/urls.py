@@ -212,6 +212,11 @@ def compare(run_id: str = "", other: str = "") -> str:
     return with_query("/compare", run=run_id)
 
 
+def history(**query: str | int | None) -> str:
+    """Of runs with this `name` or `tag`, a `figure` or the work of a `kernel` over time."""
+    return with_query("/history", **query)
+
+
 def permalink(link: str, **query: str | int | None) -> str:
     return with_query(f"/k/{_part(link)}", **query)
 

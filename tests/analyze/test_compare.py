@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.analyze.compare.changes import change_points
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, Group, match_calls
 from inductorscope.analyze.compare.lines import moved_lines, same_files
@@ -185,6 +186,24 @@ def test_the_parts_sum_to_the_difference_of_the_steps(data: st.DataObject) -> No
     bars = waterfall(groups, *steps)
     difference = steps[1].step_us - steps[0].step_us
     assert sum(bar.more_us for bar in bars) == pytest.approx(difference, abs=1e-6)
+
+
+NOISE = [10.0, 10.3, 9.8, 10.1, 9.9, 10.2, 9.7, 10.4]
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        ([], []),
+        (NOISE * 4, []),
+        ([*NOISE[:4], 99.0, *NOISE[4:]], []),  # an outlier is no level
+        ([42.0] * 5 + [43.0] * 5, [5]),
+        (NOISE * 3 + [value + 1.5 for value in NOISE], [24]),
+        (NOISE * 2 + [value * 2 for value in NOISE * 2] + NOISE * 2, [16, 32]),
+    ],
+)
+def test_levels_change_where_noise_does_not(values: list[float], places: list[int]) -> None:
+    assert change_points(values) == places
 
 
 def test_lines_follow_edits_and_files_their_folder() -> None:

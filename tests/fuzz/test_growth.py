@@ -32,6 +32,7 @@ NOT_FROM_TEXTS = (
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",
     "inductorscope.analyze.compile.metrics", "inductorscope.analyze.compile.recompiles",
     "inductorscope.analyze.compile.words", "inductorscope.analyze.compare.waterfall",
+    "inductorscope.analyze.compare.changes",
     "inductorscope.correlate.annotate.files", "inductorscope.correlate.directory",
 )  # fmt: skip
 """Modules that get short values of records, or folders, and leave texts to others."""

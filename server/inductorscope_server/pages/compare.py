@@ -7,17 +7,30 @@ from typing import Annotated
 from fastapi import Depends, Query
 from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
+from inductorscope.answers.compare.history import History, history
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.compare.table import RunsCompared, runs_compared
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.ids import Line, RunId
 from inductorscope_server.web.parts import Analysing, Reading, Shared
 
 Ids = Annotated[
     list[Annotated[str, Query(pattern="^[0-9a-f]{16}$")]] | None,
     Query(description="Ids of runs.", max_length=100),
+]
+
+OfName = Annotated[Line, Query(description="Name of the runs.")]
+OfTag = Annotated[Line, Query(description="Tag of the runs.")]
+OfFigure = Annotated[Line, Query(description="A figure; without one, the first that a run has.")]
+OfKernel = Annotated[
+    str,
+    Query(
+        description="`RUN/GRAPH/KERNEL`: what does the work of this kernel.",
+        pattern=r"^$|^[0-9a-f]{16}/[^/\x00-\x1f]+/[^\x00-\x1f]+$",
+        max_length=2000,
+    ),
 ]
 
 
@@ -29,6 +42,17 @@ async def load(analysis: Analysing, run: RunId, other: RunId) -> ComparePage:
 def load_several(session: Reading, run: Ids = None) -> RunsCompared:
     """A table of figures with those that stand out, and further runs to choose from."""
     return runs_compared(session, run or [])
+
+
+async def load_history(
+    analysis: Analysing,
+    name: OfName = "",
+    tag: OfTag = "",
+    figure: OfFigure = "",
+    kernel: OfKernel = "",
+) -> History:
+    """One figure of all runs of a name or tag, or the work of one kernel, and where it changed."""
+    return await analysis(history, name, tag, figure, kernel)
 
 
 def show_several(

@@ -34,6 +34,7 @@ PAGES = (
     Page("/compare", compare.load_several, "compare_several.html", RUNS, "Several runs in a table",
          show=compare.show_several),
     Page("/compare/{run}/{other}", compare.load, "compare.html", RUNS, "Two runs compared"),
+    Page("/history", compare.load_history, "history.html", RUNS, "A figure over time"),
     Page("/watch/{key}", runs.load_watched, "watch.html", RUNS, "A watched folder",
          show=runs.show_watched),
     Page("/k/{permalink}", kernel.load_permalink, "", GRAPHS, "The target of a permalink",

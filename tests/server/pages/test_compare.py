@@ -108,6 +108,28 @@ def test_ticked_runs_lead_to_a_comparison_or_a_table(
     assert client.get("/api/compare", params={"run": ["x"]}).status_code == 422
 
 
+def test_a_history_has_every_run_of_a_name_and_follows_a_kernel(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    client, _, (one, two, _) = compared
+    assert [row["name"] for row in _json(client, urls.history())["names"]] == ["dynamic", "foo1"]
+    page = _json(client, urls.history(name="foo1", figure="kernels"))
+    assert [(run["id"], run["value"]) for run in page["runs"]] == [(one, 1), (two, 1)]
+    assert (page["title"], page["known"], page["changes"]) == ("Kernels", 2, [])
+    (graph,) = _json(client, urls.compare(one, two))["graphs"]
+    kernel = f"{one}/{graph['a']}/triton_poi_fused_maximum_neg_0"
+    followed = _json(client, urls.history(kernel=kernel))["runs"]
+    assert [run["kernel"] for run in followed] == [
+        "triton_poi_fused_maximum_neg_0", "triton_poi_fused_maximum_neg_7",
+    ]  # fmt: skip
+    assert {run["change"] for run in followed} == {"same code"}
+    assert "No run of nobody" in client.get(urls.history(name="nobody")).text
+    assert "No run of tag none" in client.get(urls.history(tag="none")).text
+    for wrong in (urls.history(name="foo1", figure="x"), urls.history(kernel=f"{one}/x/y")):
+        assert client.get(urls.api(wrong)).status_code == 404
+    assert f'"{urls.compare(one, two)}"' in client.get(urls.run(two)).text
+
+
 def test_the_command_prints_markdown_or_json(
     compared: tuple[TestClient, Settings, Runs],
 ) -> None:

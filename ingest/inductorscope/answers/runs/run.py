@@ -63,6 +63,8 @@ class SourceRow:
 class RunPage(RunRow):
     """Run `/runs/{run}`."""
 
+    previous: str | None
+    """The last run of this name before it."""
     content_digest: str
     torch_git: str | None
     timings: dict[str, Any]
@@ -119,6 +121,12 @@ def run_page(session: Session, run_id: str) -> RunPage:
     story = [] if evidence is None else story_in_words(evidence.story)
     return RunPage(
         **{field.name: getattr(row, field.name) for field in fields(row)},
+        previous=session.scalar(
+            select(Run.id)
+            .where(Run.name == run.name, Run.created_at < run.created_at)
+            .order_by(Run.created_at.desc())
+            .limit(1)
+        ),
         content_digest=run.content_digest,
         torch_git=run.torch_git,
         timings=run.timings,

@@ -18,6 +18,8 @@ from inductorscope.store.database import storable
 from inductorscope.store.tables.models import READING, Job, Run, RunSearch
 
 PAGE = 50
+OF_ROWS = (defer(Run.report, raiseload=True), defer(Run.environment, raiseload=True))
+"""Reports and environments can take megabytes, and no row of a table shows them."""
 COUNTED = 10_000
 """Matches are counted up to here; beyond it the count is shown as a lower bound."""
 
@@ -202,11 +204,7 @@ def _spread(timing: object) -> Spread | None:
 
 
 def _matching(q: str, device: str | None) -> Select[Any]:
-    # Reports and environments can take megabytes, and no row of the table shows them.
-    query = select(Run).options(
-        defer(Run.report, raiseload=True),
-        defer(Run.environment, raiseload=True),
-    )
+    query = select(Run).options(*OF_ROWS)
     if device:
         query = query.where(Run.device_kind == device)
     words = q.lower().split()

@@ -1,0 +1,101 @@
+// Entry of the history page: a figure, run by run, and the levels between its changes.
+import type { HistoryRun } from "../shared/api";
+import { count, microseconds, unitOfTime } from "../shared/figures";
+import { offer } from "./offer";
+import { type Chart, type Colours, plot } from "./plot";
+
+interface History {
+  runs: HistoryRun[];
+  title: string;
+  unit: "us" | "ms" | "s" | "ratio" | "count";
+  /** Places of the first runs of new levels, and the median of each level. */
+  places: number[];
+  levels: number[];
+  /** The page of a run, whose id stands where `RUN` stands. */
+  run_url: string;
+}
+
+const TIMES: Record<string, number> = { us: 1, ms: 1e3, s: 1e6 };
+const TALL = 11;
+
+function plain(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function chart(data: History) {
+  const { runs, places, levels } = data;
+  const inUs = TIMES[data.unit];
+  const axis = unitOfTime(Math.max(...runs.map(({ value }) => (value ?? 0) * (inUs ?? 1))));
+  const scale = inUs ? inUs / axis.size : 1;
+  const unit = inUs ? axis.unit : data.unit === "ratio" ? "×" : "";
+  const words = (value: number) =>
+    inUs ? microseconds(value * inUs) : unit ? `${value.toFixed(2)}×` : count(value, "").trim();
+  return (colours: Colours): Chart => ({
+    rows: TALL,
+    traces: [
+      {
+        type: "scatter",
+        mode: "markers",
+        x: runs.map((_, at) => at + 1),
+        y: runs.map(({ value }) => (value ?? 0) * scale),
+        customdata: runs.map((run) => [
+          words(run.value ?? 0),
+          plain(`${run.name} ${run.id.slice(0, 6)}`),
+          `${run.created_at.slice(0, 16).replace("T", " ")} UTC`,
+          plain(`torch ${run.torch_version ?? "—"}, ${run.device ?? "—"}`),
+        ]),
+        marker: { color: colours("pointwise"), size: runs.length > 300 ? 4 : 7 },
+        hovertemplate:
+          "%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}<br>%{customdata[3]}<extra></extra>",
+      },
+      ...levels.map((level, at) => ({
+        type: "scatter",
+        mode: "lines",
+        x: [(places[at - 1] ?? 0) + 0.5, (places[at] ?? runs.length) + 0.5],
+        y: [level * scale, level * scale],
+        line: { color: colours("warn"), width: 2 },
+        hoverinfo: "skip",
+      })),
+    ],
+    layout: {
+      margin: { l: 8, r: 16, t: 8, b: 40 },
+      xaxis: {
+        title: { text: "run, the newest last", font: { size: 12 } },
+        range: [0.5, runs.length + 0.5],
+        ...(runs.length < 12 ? { dtick: 1 } : {}),
+        tickformat: "d",
+      },
+      yaxis: {
+        title: { text: [data.title, unit].filter(Boolean).join(", "), font: { size: 12 } },
+        rangemode: "tozero",
+        showgrid: true,
+      },
+    },
+  });
+}
+
+interface Clicked extends HTMLElement {
+  on?(event: string, then: (what: { points?: { pointNumber?: number }[] }) => void): void;
+}
+
+function start(): void {
+  const carried = document.querySelector("#history-data")?.textContent;
+  const place = document.querySelector<Clicked>("[data-history-chart]");
+  if (!carried || !place) return;
+  const data = JSON.parse(carried) as History;
+  plot(place, chart(data));
+  place.on?.("plotly_click", ({ points }) => {
+    const run = data.runs[points?.[0]?.pointNumber ?? -1];
+    if (run) location.assign(data.run_url.replace("RUN", run.id));
+  });
+  offer("history", place, () => [
+    ["run", "name", "when", "torch", "device", `value_${data.unit}`],
+    ...data.runs.map((run) =>
+      [run.id, run.name, run.created_at, run.torch_version, run.device, run.value].map(
+        (cell) => cell ?? "",
+      ),
+    ),
+  ]);
+}
+
+if (typeof document !== "undefined") start();

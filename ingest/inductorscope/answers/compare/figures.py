@@ -1,0 +1,39 @@
+"""The figures by which runs are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, func, select
+
+from inductorscope.answers.runs.runs import SPEED_UP
+from inductorscope.store.tables.models import Graph, Kernel, Run
+
+Unit = Literal["us", "ms", "s", "ratio", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that each run has at most once."""
+
+    title: str
+    unit: Unit
+    column: Any
+    """A column of the query over runs."""
+
+
+KERNELS_US: ColumnElement[Any] = (
+    select(func.sum(Kernel.time_us)).join(Graph).where(Graph.run_id == Run.id).scalar_subquery()
+)
+FIGURES: dict[str, Figure] = {
+    "compiled_ms": Figure("Step, compiled", "ms", Run.compiled_ms),
+    "eager_ms": Figure("Step, eager", "ms", Run.eager_ms),
+    "kernels_us": Figure("Kernels of a step", "us", KERNELS_US),
+    "speed_up": Figure("Speed-up", "ratio", SPEED_UP),
+    "compile_seconds": Figure("Compile time", "s", Run.compile_seconds),
+    "graphs": Figure("Graphs", "count", Run.graph_count),
+    "kernels": Figure("Kernels", "count", Run.kernel_count),
+    "graph_breaks": Figure("Graph breaks", "count", Run.graph_breaks),
+    "recompiles": Figure("Recompiles", "count", Run.recompiles),
+}

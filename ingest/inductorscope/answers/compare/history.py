@@ -1,0 +1,193 @@
+"""A figure of all runs of a name or tag, or of one kernel's work in them, and where it changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from math import fsum
+from statistics import median
+from typing import Any
+
+from sqlalchemy import ColumnElement, Text, cast, func, null, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compare.changes import FEWEST, change_points
+from inductorscope.analyze.compare.graphs import match_graphs
+from inductorscope.analyze.compare.kernels import Change, match_calls
+from inductorscope.answers.compare.figures import FIGURES, Unit
+from inductorscope.answers.compare.sides import Side, load_sides
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName, run_name
+from inductorscope.store.tables.models import Run
+
+MOST = 2000
+"""Most runs of a history, the newest."""
+MOST_MATCHED = 30
+"""Most runs that a kernel is looked for in: each is compared with the kernel's run."""
+OFFERED = 100
+NAMED = 3
+"""Most kernels that a row names."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRun(RunName):
+    """A run of the history and its value."""
+
+    created_at: datetime
+    torch_version: str | None
+    device: str | None
+    value: float | None
+    kernel: str = ""
+    """The kernels that do the work; empty for other figures."""
+    change: Change | None = None
+    """How they differ from the kernel in the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelChange:
+    """Where the level changed: the last run before and the first after."""
+
+    before: HistoryRun
+    after: HistoryRun
+    was: float
+    """Median of the level before."""
+    now: float
+    differs: list[str]
+    """What differs between the two runs, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name of runs and how many have it."""
+
+    name: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A figure over time `/history`; `name`, `tag`, `figure` and `kernel` repeat the request."""
+
+    name: str
+    tag: str
+    figure: str
+    kernel: str
+    title: str
+    unit: Unit
+    runs: list[HistoryRun]
+    """The oldest first; those without the figure have no value."""
+    known: int
+    """Number of runs with the figure."""
+    changes: list[LevelChange]
+    places: list[int]
+    """Of the first run of each new level, among those with the figure."""
+    levels: list[float]
+    """Median of each level."""
+    fewest: int
+    """With fewer runs no change can be seen."""
+    figures: dict[str, str]
+    """Figures to choose from, with their titles."""
+    names: list[Named]
+    """Names to choose from, if the address has neither name nor tag."""
+
+
+def history(
+    session: Session, name: str = "", tag: str = "", figure: str = "", kernel: str = ""
+) -> History:
+    """`kernel`: `RUN/GRAPH/KERNEL`, by default in runs of the same name. Raises NotHere for an
+    unknown figure or kernel."""
+    titles = {known: one.title for known, one in FIGURES.items()}
+    if figure and figure not in FIGURES:
+        raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(FIGURES)}.")
+    title, unit = "Step, compiled", FIGURES["compiled_ms"].unit
+    runs: list[HistoryRun] = []
+    if kernel:
+        name = name if name or tag else run_name(session, kernel.partition("/")[0]).name
+        runs, figure, unit = _of_kernel(session, name, tag, kernel), "", "us"
+        title = f"Kernels that do the work of {kernel.partition('/')[2].partition('/')[2]}"
+    elif name or tag:
+        # Without a figure in the address: the first that a run has.
+        for known in [figure] if figure else FIGURES:
+            runs, title, unit = _runs(session, name, tag, FIGURES[known].column), *_named(known)
+            if figure or any(run.value is not None for run in runs):
+                figure = known
+                break
+    timed = [(run, run.value) for run in runs if run.value is not None]
+    places = change_points([value for _, value in timed])
+    edges = [0, *places, len(timed)]
+    levels = [
+        median(value for _, value in timed[low:high]) for low, high in pairwise(edges) if timed
+    ]
+    changes = [
+        LevelChange(
+            timed[at - 1][0], timed[at][0], was, now, _differs(timed[at - 1][0], timed[at][0])
+        )
+        for at, (was, now) in zip(places, pairwise(levels), strict=True)
+    ]
+    return History(
+        name, tag, figure, kernel, title, unit, runs, len(timed), changes, places, levels, FEWEST,
+        titles, [] if name or tag else _names(session),
+    )  # fmt: skip
+
+
+def _named(figure: str) -> tuple[str, Unit]:
+    return FIGURES[figure].title, FIGURES[figure].unit
+
+
+def _runs(
+    session: Session, name: str, tag: str, value: ColumnElement[Any], most: int = MOST
+) -> list[HistoryRun]:
+    device = func.coalesce(Run.device_name, Run.device_kind)
+    query = select(Run.id, Run.name, Run.created_at, Run.torch_version, device, value, Run.tags)
+    if name:
+        query = query.where(Run.name == name)
+    if tag:  # tags are stored as JSON
+        query = query.where(cast(Run.tags, Text).contains(json.dumps(tag), autoescape=True))
+    rows = session.execute(query.order_by(Run.created_at.desc(), Run.id).limit(most)).all()
+    return [HistoryRun(*row[:6]) for row in reversed(rows) if not tag or tag in row[6]]
+
+
+def _names(session: Session) -> list[Named]:
+    newest = func.max(Run.created_at).desc()
+    query = select(Run.name, func.count()).group_by(Run.name).order_by(newest).limit(OFFERED)
+    return [Named(*row) for row in session.execute(query)]
+
+
+def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[HistoryRun]:
+    own, slug, wanted = kernel.split("/", 2)
+    found = []
+    for run in _runs(session, name, tag, null(), MOST_MATCHED):
+        left, right = load_sides(session, own, run.id)
+        found.append(_matched(run, left, right, slug, wanted))
+    return found
+
+
+def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -> HistoryRun:
+    """The run with the time of the calls that do the kernel's work."""
+    if not any(call.graph.slug == slug and call.kernel == kernel for call in left.calls):
+        raise NotHere(f"Run {left.run} has no kernel {kernel} in {slug}.", run=left.run)
+    match_graphs(left.graphs, right.graphs)
+    groups = [
+        group
+        for group in match_calls(left.calls, right.calls)
+        if any(call.graph.slug == slug and call.kernel == kernel for call in group.left)
+    ]
+    calls = [call for group in groups for call in group.right]
+    names = list(dict.fromkeys(call.kernel for call in calls))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    times = [call.time_us for call in calls if call.time_us is not None]
+    return HistoryRun(
+        run.id, run.name, run.created_at, run.torch_version, run.device,
+        fsum(times) if times else None, ", ".join(names[:NAMED]) + more,
+        next((group.change for group in groups if group.change != "same code"), "same code"),
+    )  # fmt: skip
+
+
+def _differs(before: HistoryRun, after: HistoryRun) -> list[str]:
+    pairs = (
+        ("torch", before.torch_version, after.torch_version),
+        ("device", before.device, after.device),
+    )
+    return [f"{what} {was or '—'} → {now or '—'}" for what, was, now in pairs if was != now]
