@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,24 @@ from tests.support.spreading import Spreading, place
 
 # Torch's threads that wait for each other leave the core to the processes of other tests.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Kernels without vectors compile in a tenth of the time; what looks at vectors uses VECTORS.
+VECTORS = "TORCHINDUCTOR_VEC_ISA_OK"
+os.environ[VECTORS] = "0"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place(item.nodeid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests last to the end: no garbage collection looks at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -84,12 +99,20 @@ def captured_tutorial(between: Path, cache: Path) -> Path:
                 seconds=0.5,
                 config={"max_fusion_size": "16", "cpp.min_chunk_size": "4096"},
             )
-            run_capture(
-                spec, out, Settings(data=out, database_url=""),
-                lambda step, *_: words.setdefault(step), cache=cache,
-            )  # fmt: skip
+            with pytest.MonkeyPatch.context() as patch:
+                patch.delenv(VECTORS)
+                run_capture(
+                    spec, out, Settings(data=out, database_url=""),
+                    lambda step, *_: words.setdefault(step), cache=cache,
+                )  # fmt: skip
             steps.write_text(json.dumps(list(words)))
     return out
+
+
+@pytest.fixture
+def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels have vectors, as they do for people."""
+    monkeypatch.delenv(VECTORS)
 
 
 # --- databases: every test of the store runs on SQLite and on a PostgreSQL server of our own ---

@@ -64,12 +64,9 @@ def attacks() -> dict[str, Attack]:
     """The attacks of this folder, by the name of their module."""
     found: dict[str, Attack] = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.name.startswith("test_"):
-            attack = getattr(
-                importlib.import_module(f"tests.attacks.{module.name}"), "attack", None
-            )
-            if attack is not None:
-                found[module.name.removeprefix("test_")] = attack
+        attack = getattr(importlib.import_module(f"{PACKAGE}.{module.name}"), "attack", None)
+        if attack is not None:
+            found[module.name.removeprefix("test_")] = attack
     return found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.conftest import VECTORS
 from tests.support.chromium import arguments, executable
 from tests.support.pages import parts_of
 from tests.support.run_kinds import KINDS
@@ -67,7 +66,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """What `make run` gives on a fresh clone: an empty database and the tutorial's capture."""
     data = tmp_path_factory.mktemp("tutorial") / "data"
-    with serve(data, "--first-capture", "neg-maximum-cat") as served:
+    with serve(data, "--first-capture", "neg-maximum-cat", env={VECTORS: ""}) as served:
         yield served
 
 
@@ -76,9 +75,11 @@ def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Se
     """A C++ run of many kernels, and the newest: a Triton one that the tutorial's function made,
     profiled. For tests that only look."""
     data = tmp_path_factory.mktemp("zoo") / "data"
-    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
     for name in ("cpu-ops-zoo", "cuda-foo1"):
-        subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
+        read_paths(
+            Settings(data=data, database_url=""), [fixtures / name], name=name, tags=[],
+            origin="ingest", progress=lambda *_: None,
+        )  # fmt: skip
     with serve(data, "--workers", "0") as served:
         yield served
 

@@ -8,17 +8,8 @@ from collections import Counter
 from playwright.sync_api import Page, expect
 
 from tests.support.accessible import check
-from tests.support.explorer import Explorer
+from tests.support.explorer import open_graph
 from tests.support.serving import Served
-
-
-def open_graph(page: Page, zoo: Served, name: str, query: str = "") -> Explorer:
-    page.goto(zoo.url)
-    page.locator("[data-testid=runs-table] a", has_text=name).first.click()
-    link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
-    assert link
-    page.goto(zoo.url + link.split("?")[0] + query)
-    return Explorer(page)
 
 
 def wait_until_level(page: Page) -> None:

@@ -8,30 +8,21 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.support.accessible import axe, check
-from tests.support.explorer import Explorer
+from tests.support.explorer import Explorer, graph_address, open_graph
 from tests.support.serving import Served
-
-
-def open_run(page: Page, served: Served, name: str, query: str = "") -> Explorer:
-    page.goto(served.url)
-    page.locator("[data-testid=runs-table] a", has_text=name).first.click()
-    link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
-    assert link
-    page.goto(served.url + link.split("?")[0] + query)
-    return Explorer(page)
 
 
 def test_a_source_line_named_as_entity_lights_all_that_comes_from_it(
     page: Page, zoo: Served
 ) -> None:
-    explorer = open_run(page, zoo, "cuda-foo1", "?sel=src:models.py:9")
+    explorer = open_graph(page, zoo, "cuda-foo1", "?sel=src:models.py:9")
     assert explorer.lit("source") == ["a = torch.neg(x1)"]
     assert [line for line in explorer.lit("post_grad") if "aten.neg" in line]
     assert "tmp2 = -tmp1" in explorer.lit("kernel")
 
 
 def test_shift_click_keeps_a_range_that_a_link_opens_again(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cuda-foo1")
+    explorer = open_graph(page, zoo, "cuda-foo1")
     first = explorer.line_of("post_grad", "torch.ops.aten.neg.default")
     last = explorer.line_of("post_grad", "torch.ops.aten.maximum.default")
     explorer.click_line("post_grad", "torch.ops.aten.neg.default")
@@ -48,7 +39,7 @@ def test_shift_click_keeps_a_range_that_a_link_opens_again(page: Page, zoo: Serv
 
 
 def test_n_walks_on_into_the_next_kernel(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cpu-ops-zoo", "?panes=post_grad,kernel")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo", "?panes=post_grad,kernel")
     # An embedding that three kernels read.
     explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
     explorer.focus_pane_by_keyboard("kernel")
@@ -64,7 +55,7 @@ def test_n_walks_on_into_the_next_kernel(page: Page, zoo: Served) -> None:
 
 
 def test_the_search_box_finds_nodes_of_the_open_graph(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cuda-foo1")
+    explorer = open_graph(page, zoo, "cuda-foo1")
     page.keyboard.press("Control+k")
     page.keyboard.type("maximum")
     options = page.get_by_role("listbox", name="Found in this graph").get_by_role("option")
@@ -86,7 +77,7 @@ def test_the_search_box_finds_nodes_of_the_open_graph(page: Page, zoo: Served) -
 
 
 def test_what_the_graph_does_not_know_is_searched_among_the_runs(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cuda-foo1")
+    open_graph(page, zoo, "cuda-foo1")
     page.keyboard.press("Control+k")
     page.keyboard.type("zoo")
     page.keyboard.press("Enter")
@@ -95,7 +86,7 @@ def test_what_the_graph_does_not_know_is_searched_among_the_runs(page: Page, zoo
 
 
 def test_o_folds_all_that_does_not_light(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cpu-ops-zoo", "?panes=post_grad,ir_post")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo", "?panes=post_grad,ir_post")
     explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
     lines = page.locator("[data-stage=ir_post] .cm-line")
     page.keyboard.press("o")
@@ -108,7 +99,7 @@ def test_o_folds_all_that_does_not_light(page: Page, zoo: Served) -> None:
 
 
 def test_kernels_are_filtered_by_words_and_by_the_selection(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cpu-ops-zoo")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo")
     names = page.locator("[data-kernel]:visible")
     everything = names.count()
     page.keyboard.press("k")
@@ -125,7 +116,7 @@ def test_kernels_are_filtered_by_words_and_by_the_selection(page: Page, zoo: Ser
 
 
 def test_what_is_not_explained_is_listed_with_reasons(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cpu-ops-zoo")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo")
     page.locator(".coverage summary").first.click()
     page.get_by_role("button", name="List what is not").click()
     dialog = page.get_by_role("dialog", name="What no link explains")
@@ -144,7 +135,7 @@ def test_what_is_not_explained_is_listed_with_reasons(page: Page, zoo: Served) -
 
 
 def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cuda-foo1")
+    open_graph(page, zoo, "cuda-foo1")
     with page.expect_download() as download:
         page.get_by_role("link", name="by line").click()
     text = Path(download.value.path()).read_text()
@@ -153,7 +144,7 @@ def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -
 
 
 def test_the_chain_is_readable_and_accessible(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cuda-foo1", "?sel=fx:neg")
+    open_graph(page, zoo, "cuda-foo1", "?sel=fx:neg")
     expect(page.locator(".chain-step").first).to_contain_text("models.py:9")
     check(page, "chain")
 
@@ -162,7 +153,7 @@ def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginni
     page: Page, zoo: Served
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    explorer = open_run(page, zoo, "cpu-ops-zoo")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo")
     nodes = page.evaluate(
         "() => window.inductorscope.explorer.find('post_grad', 'torch.ops.aten.')"
     )
@@ -190,8 +181,7 @@ def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginni
 
 
 def test_a_graph_that_is_not_there_leads_to_those_that_are(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cuda-foo1")
-    run = page.url.partition("/graphs/")[0]
+    run = graph_address(zoo.url, "cuda-foo1").partition("/graphs/")[0]
     answer = page.goto(f"{run}/graphs/nothing")
     assert answer is not None
     assert answer.status == 404
@@ -201,7 +191,7 @@ def test_a_graph_that_is_not_there_leads_to_those_that_are(page: Page, zoo: Serv
 
 
 def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
+    open_graph(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
     page.get_by_role("button", name="Compare this pane with").first.click()
     page.get_by_role("button", name="The pane at the right").click()
     status = page.locator("#status")
@@ -245,7 +235,7 @@ def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Se
 
 
 def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None:
-    explorer = open_run(page, zoo, "cuda-foo1", "?panes=source,dynamo,post_grad,kernel")
+    explorer = open_graph(page, zoo, "cuda-foo1", "?panes=source,dynamo,post_grad,kernel")
     explorer.click_line("post_grad", "torch.ops.aten.neg.default")
     page.keyboard.press("e")
     note = page.get_by_role("dialog", name="How this is known")
@@ -265,7 +255,7 @@ def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None
 
 
 def test_lines_of_the_wrapper_say_what_they_do(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cuda-foo1", "?panes=wrapper,kernel")
+    open_graph(page, zoo, "cuda-foo1", "?panes=wrapper,kernel")
     signs = page.locator("[data-stage=wrapper] .wrapper-signs .sign")
     expect(signs.filter(has_text="▶").first).to_have_attribute("title", "Calls a generated kernel")
     expect(signs.filter(has_text="+").first).to_have_attribute("title", "Allocates memory")

@@ -5,19 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.support.accessible import axe
-from tests.support.explorer import Explorer
+from tests.support.explorer import Explorer, graph_address
 from tests.support.serving import Served
-
-ADDRESS = "a[href*='/graphs/']"
-
-
-def graph_of(page: Page, served: Served) -> str:
-    """The address of a run's graph."""
-    page.goto(served.url)
-    page.locator("[data-testid=runs-table] a", has_text="cuda-foo1").first.click()
-    link = page.locator(ADDRESS).first.get_attribute("href")
-    assert link
-    return served.url + link.split("?")[0]
 
 
 def shows_three_panes(page: Page) -> None:
@@ -29,7 +18,7 @@ def shows_three_panes(page: Page) -> None:
 
 
 def test_graph_links_and_texts_are_fetched_once(page: Page, zoo: Served) -> None:
-    address = graph_of(page, zoo)
+    address = graph_address(zoo.url, "cuda-foo1")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
@@ -42,7 +31,7 @@ def test_graph_links_and_texts_are_fetched_once(page: Page, zoo: Served) -> None
 def test_it_opens_on_the_dearest_line_lit_through_to_its_kernel_in_colours(
     page: Page, zoo: Served
 ) -> None:
-    page.goto(graph_of(page, zoo))
+    page.goto(graph_address(zoo.url, "cuda-foo1"))
     explorer = Explorer(page)
     page.wait_for_url("**sel=source:**models.py:**")
     assert [explorer.lit(stage) for stage in ("source", "post_grad", "kernel")].count([]) == 0
@@ -68,7 +57,7 @@ def test_it_opens_on_the_dearest_line_lit_through_to_its_kernel_in_colours(
 
 
 def test_a_failed_request_is_explained_and_loading_again_helps(page: Page, zoo: Served) -> None:
-    address = graph_of(page, zoo)
+    address = graph_address(zoo.url, "cuda-foo1")
     page.route("**/links", lambda route: route.abort(), times=2)
     page.goto(address)
     expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
@@ -78,7 +67,7 @@ def test_a_failed_request_is_explained_and_loading_again_helps(page: Page, zoo: 
 
 
 def test_choices_are_kept_for_all_pages(page: Page, zoo: Served) -> None:
-    address = graph_of(page, zoo)
+    address = graph_address(zoo.url, "cuda-foo1")
     page.goto(address)
     Explorer(page)
     page.locator("#theme").click()

@@ -5,17 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.accessible import check
-from tests.support.explorer import Explorer
+from tests.support.explorer import Explorer, open_graph
 from tests.support.serving import Served
-
-
-def open_picture(page: Page, served: Served, query: str) -> Explorer:
-    page.goto(served.url)
-    page.locator("[data-testid=runs-table] a", has_text="cpu-ops-zoo").first.click()
-    link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
-    assert link
-    page.goto(served.url + link.split("?")[0] + query)
-    return Explorer(page)
 
 
 def canvas(page: Page) -> Locator:
@@ -27,7 +18,7 @@ def facts(page: Page) -> Locator:
 
 
 def test_a_line_selects_its_node_and_a_node_selects_its_lines(page: Page, zoo: Served) -> None:
-    explorer = open_picture(page, zoo, "?panes=post_grad,picture,kernel")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo", "?panes=post_grad,picture,kernel")
     expect(facts(page)).to_contain_text("134 nodes in 13 kernel calls")
     explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
     expect(facts(page).get_by_role("heading", name="embedding", exact=True)).to_be_visible()
@@ -44,7 +35,9 @@ def test_a_line_selects_its_node_and_a_node_selects_its_lines(page: Page, zoo: S
 
 
 def test_a_press_on_a_node_selects_it(page: Page, zoo: Served) -> None:
-    explorer = open_picture(page, zoo, "?panes=picture,post_grad&around=1&sel=fx:embedding")
+    explorer = open_graph(
+        page, zoo, "cpu-ops-zoo", "?panes=picture,post_grad&around=1&sel=fx:embedding"
+    )
     # The one selected node stands in the picture of its surroundings; somewhere there is another.
     box = canvas(page).bounding_box()
     assert box
@@ -59,7 +52,7 @@ def test_a_press_on_a_node_selects_it(page: Page, zoo: Served) -> None:
 
 
 def test_the_picture_is_walked_by_keyboard(page: Page, zoo: Served) -> None:
-    explorer = open_picture(page, zoo, "?panes=picture,post_grad&sel=fx:embedding")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo", "?panes=picture,post_grad&sel=fx:embedding")
     canvas(page).focus()
     heading = facts(page).get_by_role("heading", level=2)
     expect(facts(page).locator(".picture-node h2")).to_have_text("embedding")
@@ -85,7 +78,7 @@ def test_the_picture_is_walked_by_keyboard(page: Page, zoo: Served) -> None:
 
 
 def test_nodes_are_found_by_name_and_operation(page: Page, zoo: Served) -> None:
-    open_picture(page, zoo, "?panes=picture,post_grad")
+    open_graph(page, zoo, "cpu-ops-zoo", "?panes=picture,post_grad")
     box = page.get_by_label("Find a node by name or operation")
     box.fill("embedding")
     expect(page.locator(".picture-words")).to_contain_text("of 140 nodes")
@@ -94,7 +87,7 @@ def test_nodes_are_found_by_name_and_operation(page: Page, zoo: Served) -> None:
 
 
 def test_fusion_is_shown_before_and_after(page: Page, zoo: Served) -> None:
-    explorer = open_picture(page, zoo, "?panes=picture_pre,picture_post,ir_post")
+    explorer = open_graph(page, zoo, "cpu-ops-zoo", "?panes=picture_pre,picture_post,ir_post")
     before, after = page.locator(".picture-facts").nth(0), page.locator(".picture-facts").nth(1)
     expect(before).to_contain_text("none fused yet")
     expect(after).to_contain_text("of them fused")
@@ -104,6 +97,6 @@ def test_fusion_is_shown_before_and_after(page: Page, zoo: Served) -> None:
 
 
 def test_it_is_accessible_and_fits(page: Page, zoo: Served) -> None:
-    open_picture(page, zoo, "?panes=picture,kernel&sel=fx:embedding&around=1")
+    open_graph(page, zoo, "cpu-ops-zoo", "?panes=picture,kernel&sel=fx:embedding&around=1")
     expect(facts(page).locator(".picture-node h2")).to_have_text("embedding")
     check(page, "picture")

@@ -156,6 +156,7 @@ def unanswered(code: list[str], lines: dict[str, Any]) -> list[str]:
     ]
 
 
+@pytest.mark.usefixtures("vectors")
 def test_generated_code_is_the_same_with_and_without_the_record(
     tmp_path: Path, cache: Path
 ) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from inductorscope.processes.programs import MARK, needed_variables, variables_without_settings
+from inductorscope.processes.programs import MARK, variables_for
 from inductorscope.reading import read_run
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import sessions
@@ -35,7 +35,7 @@ from inductorscope.settings import Settings
 spec = CaptureSpec(model="neg-maximum-cat", repeats=1, seconds=0.1, profile=False)
 out, cache = Path(sys.argv[1]), Path(sys.argv[2])
 settings = Settings(data=out, database_url="")
-facts = run_capture(spec, out, settings, trusted=bool(sys.argv[3]), cache=cache)
+facts = run_capture(spec, out, settings, trusted=True, cache=cache)
 assert facts.state == "complete", facts.error
 """
 
@@ -49,7 +49,7 @@ def test_a_list_says_what_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     }  # fmt: skip
     for name, value in passing.items():
         monkeypatch.setenv(name, value)
-    given = needed_variables()
+    given = variables_for(trusted=False)
     assert passing.items() <= given.items()
     assert given["PATH"] == os.environ["PATH"]
     assert not SECRETS.keys() & given.keys()
@@ -59,21 +59,19 @@ def test_a_persons_program_gets_all_but_our_settings(monkeypatch: pytest.MonkeyP
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     ours = {name for name in SECRETS if name.startswith("INDUCTORSCOPE_")}
-    assert variables_without_settings().keys() >= SECRETS.keys() - ours
-    assert not any(name.startswith("INDUCTORSCOPE_") for name in variables_without_settings())
+    given = variables_for(trusted=True)
+    assert given.keys() >= SECRETS.keys() - ours
+    assert not any(name.startswith("INDUCTORSCOPE_") for name in given)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("trusted", ["", "1"], ids=["for a worker", "for a person"])
 @pytest.mark.torch
-def test_a_capture_publishes_no_secret(
-    trusted: str, engine: Engine, cache: Path, tmp_path: Path
-) -> None:
+def test_a_capture_publishes_no_secret(engine: Engine, cache: Path, tmp_path: Path) -> None:
+    """Of a person, whose program gets all of these variables."""
     out = tmp_path / "out"
-    given = SECRETS if not trusted else {**SECRETS, "TORCH_HUB_TOKEN": ""}
     subprocess.run(
-        [sys.executable, "-c", CAPTURE, str(out), str(cache), trusted],
-        env=os.environ | given, check=True, timeout=600,
+        [sys.executable, "-c", CAPTURE, str(out), str(cache)],
+        env=os.environ | SECRETS | {"TORCH_HUB_TOKEN": ""}, check=True, timeout=600,
     )  # fmt: skip
     secrets = [secret.encode() for secret in (TOKEN, PASSWORD, CLOUD)]
     written = [path for path in out.rglob("*") if path.is_file()]

@@ -12,6 +12,8 @@ from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.settings import Settings
 
+from tests.conftest import VECTORS
+
 pytestmark = pytest.mark.torch
 
 SUBJECTS = Path(__file__).with_name("subjects.py")
@@ -28,7 +30,9 @@ def recorded(
         model=f"{SUBJECTS}:with_remainders", repeats=1, profile=False, source=False,
         config={"cpp.simdlen": "256", "cpp.enable_loop_tail_vec": "False"},
     )  # fmt: skip
-    run_capture(spec, out, Settings(data=out, database_url=""), trusted=True, cache=cache)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VECTORS)
+        run_capture(spec, out, Settings(data=out, database_url=""), trusted=True, cache=cache)
     record = json.loads((out / "line_record.json").read_bytes())["graphs"]
     return {
         file.parent.name: (file.read_text().split("\n"), record[file.parent.name]["lines"])

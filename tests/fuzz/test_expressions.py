@@ -7,10 +7,10 @@ import ast
 from tests.fuzz.expressions import calls, expressions, modules, pumps, work, written
 from tests.fuzz.growth import STEEP, growth
 
-SMALL, LARGE = 4_000, 16_000
+SMALL, LARGE = 2_000, 8_000
 CHEAP = 400e-9 * SMALL
 """Seconds for a small text. Linear work takes 10 to 200 ns a character; squared work 1 ns for each
-pair of them, so 2,000 ns."""
+pair of them, so 1,000 ns."""
 
 
 def test_every_expression_takes_linear_time() -> None:

@@ -1,4 +1,4 @@
-"""Eight times the input is eight times the work, also for texts made to be expensive.
+"""Four times the input is four times the work, also for texts made to be expensive.
 
 What is counted are the lines of Python that run, so what one call of a regular expression does is
 not seen here; the lists of slowest cases that `test_any_input.py` prints show that.
@@ -14,9 +14,9 @@ import pytest
 from tests.fuzz.parsers import PARSERS, Parser
 from tests.fuzz.work import lines
 
-SMALL, LARGE = 250, 2000
+SMALL, LARGE = 250, 1000
 GROWTH = 2 * LARGE / SMALL
-"""Twice as much as linear, for readers that look ahead a bounded way; squared would be 64."""
+"""Twice as much as linear, for readers that look ahead a bounded way; squared would be 16."""
 HEAD = b'V1121 01:25:55.678000 419 torch/a.py:1] {"artifact": {"name": "x"}, "has_payload": "0"'
 RULE = b"-----------  ----------  ----------\n"
 

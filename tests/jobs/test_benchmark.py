@@ -71,6 +71,7 @@ def asked(run: str, settings: Settings) -> BenchmarkAsked:
     return BenchmarkAsked(run, "model__0_inference_0.0", KERNEL, HANDLE, seconds=0.1)
 
 
+@pytest.mark.usefixtures("vectors")
 def test_the_test_case_runs_by_itself(texts: dict[str, str], tmp_path: Path) -> None:
     """With torch alone: nothing of this project is imported."""
     file, out = tmp_path / "case.py", tmp_path / "result.json"
@@ -153,6 +154,7 @@ def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
     assert compared >= 15
 
 
+@pytest.mark.usefixtures("vectors")
 def test_a_job_benchmarks_a_kernel_of_a_capture(
     here: Settings, client: JobsClient, fixtures: Path
 ) -> None:

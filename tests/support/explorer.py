@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import httpx
+from inductorscope import urls
 from playwright.sync_api import Page, expect
+
+from tests.support.serving import Served
+
+
+@cache
+def graph_address(server: str, name: str) -> str:
+    """The address of the first graph of the run with this name."""
+    runs = httpx.get(f"{server}/api/").json()["runs"]
+    run = next(run["id"] for run in runs if run["name"] == name)
+    graphs = httpx.get(f"{server}/api/runs/{run}").json()["graphs"]
+    return server + urls.graph(run, graphs[0]["slug"])
 
 
 class Explorer:
@@ -76,6 +91,12 @@ class Explorer:
         return [
             str(name) for name in items.evaluate_all("(all) => all.map((e) => e.dataset.kernel)")
         ]
+
+
+def open_graph(page: Page, served: Served, name: str, query: str = "") -> Explorer:
+    """Opens the explorer of the first graph of the run with this name."""
+    page.goto(graph_address(served.url, name) + query)
+    return Explorer(page)
 
 
 def _json(value: list[str]) -> str:

@@ -27,7 +27,6 @@ TOGETHER = (
         "attacks/test_event_streams.py", "attacks/test_parallel_writes.py",
         "attacks/test_slow_readers.py", "attacks/test_idle_connections.py",
     ),
-    ("attacks/test_large_bodies.py", "attacks/test_small_uploads_that_unpack_to_much.py"),
     ("jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py"),
 )  # fmt: skip
 """Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`,

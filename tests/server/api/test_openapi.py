@@ -18,7 +18,7 @@ from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.failures import FailureGroup
 from starlette.testclient import TestClient
 
-EXAMPLES = 8
+EXAMPLES = 5
 RULES_BESIDES = {
     "/api/": "a cursor comes from the page before",
     "/api/uploads": "paths must be safe and differ",

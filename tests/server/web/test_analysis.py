@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,11 +26,12 @@ Result = TypeVar("Result")
 
 @pytest.fixture
 def analysis(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Analysis]:
-    """With a limit of one second, or as a test says; on each database."""
+    """With a limit of one second, or as a test says."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the answers of tests
-    made = Analysis(replace(settings, analysis_seconds=getattr(request, "param", 1)))
+    seconds = getattr(request, "param", 1)
+    made = Analysis(Settings(data=tmp_path, database_url="", analysis_seconds=seconds))
     yield made
     made.close()
 
@@ -136,9 +136,15 @@ def test_exceptions_of_the_answer_arrive(analysis: Analysis) -> None:
         assert raised.value.do == "Look elsewhere."
         with pytest.raises(RuntimeError, match="cannot be sent"):
             await analysis(slow_answers.not_to_be_sent, "r")
-        assert await analysis(slow_answers.database, "r") == 7
 
     run(ask)
+
+
+def test_answers_read_either_database(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    analysis = Analysis(settings)
+    assert run(lambda: analysis(slow_answers.database, "r")) == 7
+    analysis.close()
 
 
 def test_an_answer_too_large_is_refused(

@@ -25,7 +25,7 @@ _FRAME = re.compile(r"# File: (?P<path>.+?):\d+ in ")
 _INTERNED = re.compile(r'\] (?P<record>\{"str": \[.*\]\})\s*$')
 
 _OURS = Path(__file__).resolve().parents[2]
-_OUR_MODELS = _OURS / "capture" / "models"
+_OUR_MODELS = _OURS / "capturing" / "models"
 
 
 def keep_sources(out: Path, certain: Iterable[str]) -> list[str]:
