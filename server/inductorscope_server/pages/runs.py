@@ -158,6 +158,12 @@ def change(parts: Parts, run_id: str, wanted: RunChange) -> None:
         rename_run(session, run, wanted.name or run.name, [str(tag) for tag in tags])
 
 
+@api.get("/runs", include_in_schema=False)
+def list_at_its_noun(request: Request) -> Response:
+    """The list of runs is the page `/`; people and older clients look for it here too."""
+    return RedirectResponse(urls.api("/") + f"?{request.url.query}".rstrip("?"), 308)
+
+
 @api.patch(
     "/runs/{run}",
     status_code=204,

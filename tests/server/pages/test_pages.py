@@ -258,6 +258,8 @@ def test_a_list_that_cannot_be(filled: TestClient, query: str) -> None:
 
 def test_no_cursor_is_the_first_page(filled: TestClient) -> None:
     assert filled.get("/api/?cursor=").json() == filled.get("/api/").json()
+    moved = filled.get("/api/runs?sort=name&path=a&q=%26")
+    assert moved.headers["location"] == "/api/?sort=name&path=a&q=%26"
 
 
 def test_htmx_gets_the_table_alone(filled: TestClient) -> None:
