@@ -42,6 +42,7 @@ const bundle = {
     history: "src/charts/history.ts",
     memory: "src/charts/memory.ts",
     numbers: "src/charts/numbers.ts",
+    play: "src/play/main.ts",
     roofline: "src/charts/roofline.ts",
     timeline: "src/timeline/main.ts",
     "time-table": "src/charts/time-table.ts",

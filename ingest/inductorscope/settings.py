@@ -59,6 +59,8 @@ class Settings:
     """Most files in one upload."""
     max_ratio: int = 1000
     """Largest unpacked-to-packed ratio of one archive, once over 64 MiB unpacked."""
+    playground: bool = False
+    """Whether the playground runs code that people type, also if others can reach the server."""
     capture_seconds: int = 1800
     """Time limit of one capture."""
     capture_bytes: int = 16 * GIB

@@ -11,6 +11,7 @@ RUN = "/runs/{run}"
 GRAPH = RUN + "/graphs/{slug}"
 COMPILE = RUN + "/compile"
 FAILURES = RUN + "/failures"
+PLAY = "/play"
 
 
 def _part(value: str | int) -> str:
@@ -36,6 +37,11 @@ def api(path: str) -> str:
 
 def runs(**query: str | int | None) -> str:
     return with_query("/", **query)
+
+
+def play(run_id: str = "", **query: str | int | None) -> str:
+    """The playground; of a try with its code and result."""
+    return with_query(at(f"{PLAY}/{{run}}", run=run_id) if run_id else PLAY, **query)
 
 
 def run(run_id: str) -> str:

@@ -173,7 +173,7 @@ export class Commands {
         help.showModal();
       }),
     ];
-    listen(this.explorer.root, keys);
+    listen(this.explorer.root, keys, this.explorer.ended);
     this.explorer.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
     this.explorer.part(".next-match").addEventListener("click", () => this.step(1));
     this.explorer.part(".previous-match").addEventListener("click", () => this.step(-1));

@@ -72,6 +72,11 @@ export class Explorer implements RowHost {
   /** Whether the list, the tabs and the chain are about to follow. */
   private following = false;
   private resting = 0;
+  private readonly closing = new AbortController();
+  /** Aborted when another explorer takes this one's place. */
+  readonly ended = this.closing.signal;
+  /** Called when other lines light. */
+  onLight: () => void = () => {};
 
   constructor(
     root: HTMLElement,
@@ -112,11 +117,22 @@ export class Explorer implements RowHost {
     this.part(".downloads").hidden = !picture.stages.some(
       ({ id, files }) => id === "code" && files.length > 0,
     );
-    window.addEventListener("popstate", () => this.restore());
-    document.addEventListener("themechange", () => {
-      for (const pane of this.row.panes) pane.redraw();
-    });
+    const { ended: signal } = this;
+    window.addEventListener("popstate", () => this.restore(), { signal });
+    document.addEventListener(
+      "themechange",
+      () => {
+        for (const pane of this.row.panes) pane.redraw();
+      },
+      { signal },
+    );
     this.restore();
+  }
+
+  /** Lets go of the page, for another explorer. */
+  close(): void {
+    this.closing.abort();
+    for (const pane of this.row.panes) pane.close();
   }
 
   part(selector: string): HTMLElement {
@@ -178,6 +194,7 @@ export class Explorer implements RowHost {
     this.root.classList.toggle("kept", this.state.selected !== null);
     this.row.light(reveal);
     this.status.show();
+    this.onLight();
   }
 
   /** List, tabs and chain follow when the lines that light are painted. */

@@ -1,65 +1,8 @@
-// Entry of the explorer's page: fetches the graph and its links, then starts the explorer.
+// Entry of the explorer's page.
 
 import { startTop } from "../page/header";
-import { make } from "../shared/elements";
-import { ask, sentenceOf } from "../shared/server";
 import { startUploads } from "../upload/panel";
-import { Commands } from "./commands";
-import { Explorer } from "./explorer";
-import { followAligning, followReading, readingStep } from "./reading";
-import type { GraphPicture, Links } from "./shapes";
-import { compileErrors } from "./state/compile-errors";
-import { LinkIndex } from "./state/links";
-import { withPictures } from "./state/picture-stages";
-import { Texts } from "./state/texts";
-import { handleOf } from "./test-handle";
-import { Palette } from "./views/palette";
-
-async function start(root: HTMLElement): Promise<void> {
-  const { explorerUrl, linksUrl } = root.dataset;
-  if (!explorerUrl || !linksUrl) return;
-  const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
-  const panes = root.querySelector(".panes");
-  const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
-  try {
-    const [picture, links] = await Promise.all([
-      ask<GraphPicture>(explorerUrl),
-      ask<Links>(linksUrl),
-    ]);
-    const { failuresUrl } = root.dataset;
-    const errors = failuresUrl
-      ? await compileErrors(failuresUrl, picture.graph.slug).catch(() => [])
-      : [];
-    picture.stages = withPictures(picture.stages);
-    panes?.replaceChildren();
-    // Without a selection CodeMirror looks for one at each change, and the page is laid out for that.
-    document.getSelection()?.collapse(document.body, 0);
-    const run = picture.run.id;
-    const isHalf = links.engine === "" || !picture.kernels.length;
-    picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
-    const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce, errors);
-    const commands = new Commands(explorer);
-    new Palette(explorer, commands.keys);
-    if (picture.reading) {
-      followReading({ run, explorerUrl, linksUrl }, (step) => explorer.readingIs(step));
-    }
-    if (picture.aligning) followAligning(explorerUrl);
-    const handle = handleOf(explorer);
-    window.inductorscope = { explorer: handle };
-    await explorer.settled;
-    handle.ready = true;
-    root.dataset.ready = "true";
-  } catch (trouble) {
-    const words = make("div", { class: "pane-empty", role: "alert" });
-    words.append(
-      make("b", {}, "The graph could not be shown."),
-      make("p", {}, sentenceOf(trouble)),
-    );
-    words.append(make("p", {}, "Load the page again; if it stays so, see the server's log."));
-    panes?.replaceChildren(words);
-    root.dataset.ready = "failed";
-  }
-}
+import { start } from "./start";
 
 startTop();
 startUploads();

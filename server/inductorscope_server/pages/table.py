@@ -7,7 +7,7 @@ the navigation of a run if it has a `nav`, and makes the tests open it.
 
 from __future__ import annotations
 
-from inductorscope.urls import COMPILE, FAILURES, GRAPH, RUN
+from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 
 from inductorscope_server.pages import (
     capture,
@@ -19,6 +19,7 @@ from inductorscope_server.pages import (
     kernel,
     log,
     memory,
+    play,
     runs,
     search,
     time,
@@ -43,6 +44,9 @@ PAGES = (
          fragment="fragments/_jobs_table.html"),
     Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log"),
     Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
+    Page(PLAY, play.load, "play.html", JOBS, "The playground"),
+    Page(PLAY + "/{run}", play.load_try, "play.html", JOBS, "A try of the playground",
+         fragment="fragments/_explorer.html"),
     # Of a run, in the order of its navigation.
     Page(RUN, runs.load_run, "run.html", RUNS, "A run", nav="Overview"),
     Page(RUN + "/state", runs.load_state, "fragments/_run_state.html", RUNS,
@@ -96,6 +100,6 @@ PAGES = (
          "A kernel and one of its calls"),
 )  # fmt: skip
 
-ACTIONS = (runs, explorer, kernel, failures, jobs, capture)
+ACTIONS = (runs, explorer, kernel, failures, jobs, capture, play)
 """Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
 of the API."""

@@ -28,6 +28,7 @@ from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
+from inductorscope_server.serving.playground import Playground
 from inductorscope_server.web import errors, openapi
 from inductorscope_server.web.pages import add_page
 from inductorscope_server.web.parts import Parts, in_turn
@@ -52,6 +53,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         jobs=JobsClient(settings, engine),
         pages=pages or Pages(settings),
         analysis=Analysis(settings),
+        playground=Playground(settings),
     )
 
     @asynccontextmanager

@@ -22,6 +22,7 @@ from starlette.requests import Request
 
 from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.serving.downloads import Downloads
+from inductorscope_server.serving.playground import Playground
 from inductorscope_server.serving.recent import Recent
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
@@ -44,6 +45,7 @@ class Parts:
     jobs: JobsClient
     pages: Pages
     analysis: Analysis
+    playground: Playground
     turns: Turns = field(default_factory=Turns)
     downloads: Downloads = field(default_factory=Downloads)
     writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -60,6 +62,7 @@ class Parts:
 
     def close(self) -> None:
         self.analysis.close()
+        self.playground.close()
         self.jobs.close()
         self.engine.dispose()
 

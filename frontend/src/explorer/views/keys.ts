@@ -23,7 +23,12 @@ function isPressed(target: EventTarget | null): boolean {
   );
 }
 
-export function listen(root: HTMLElement, keys: readonly Key[]): void {
+/** Until `signal` is aborted. */
+export function listen(
+  root: HTMLElement,
+  keys: readonly Key[],
+  signal: AbortSignal | null = null,
+): void {
   const byKey = new Map(keys.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)));
   document.addEventListener(
     "keydown",
@@ -46,7 +51,7 @@ export function listen(root: HTMLElement, keys: readonly Key[]): void {
       event.stopPropagation();
       entry.run();
     },
-    { capture: true },
+    { capture: true, ...(signal && { signal }) },
   );
 }
 

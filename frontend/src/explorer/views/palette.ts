@@ -23,6 +23,7 @@ export interface PaletteHost {
   readonly index: LinkIndex;
   readonly row: { readonly active: { focus(): void } | null };
   readonly settled: Promise<unknown>;
+  readonly ended: AbortSignal;
   chooseKernel(kernel: Kernel): void;
   select(target: Target): void;
 }
@@ -59,10 +60,12 @@ export class Palette {
     }
     this.list.hidden = true;
     box.form?.append(this.list);
-    box.addEventListener("input", () => this.look());
-    box.addEventListener("focus", () => this.look());
-    box.addEventListener("blur", () => this.hide());
-    box.addEventListener("keydown", (event) => this.pressed(event));
+    const { ended: signal } = host;
+    box.addEventListener("input", () => this.look(), { signal });
+    box.addEventListener("focus", () => this.look(), { signal });
+    box.addEventListener("blur", () => this.hide(), { signal });
+    box.addEventListener("keydown", (event) => this.pressed(event), { signal });
+    signal.addEventListener("abort", () => this.list.remove());
     // Pressing must not take the focus from the box, which would close the list first.
     this.list.addEventListener("mousedown", (event) => event.preventDefault());
   }

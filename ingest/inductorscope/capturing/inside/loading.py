@@ -63,12 +63,12 @@ def load(spec: CaptureSpec, loading: Loading) -> Model:
     if spec.train and not isinstance(function, torch.nn.Module):
         raise SpecError(f"{spec.model} is not a torch.nn.Module, so it has nothing to train.")
     if isinstance(function, torch.nn.Module):
-        function = _convert(function, spec)
+        function = convert(function, spec)
         function.train(spec.train)
     return Model(
         function,
-        tuple(_convert(args, spec)),
-        dict(_convert(kwargs, spec)),
+        tuple(convert(args, spec)),
+        dict(convert(kwargs, spec)),
         spec.train,
         inspect.getsourcefile(inspect.unwrap(factory)),
     )
@@ -167,7 +167,7 @@ def _parts(name: str, made: Untyped) -> tuple[Any, tuple[Any, ...], dict[str, An
     )
 
 
-def _convert(value: Untyped, spec: CaptureSpec) -> Untyped:
+def convert(value: Untyped, spec: CaptureSpec) -> Untyped:
     """Moves modules and tensors to the device, and floating-point ones to the dtype."""
     dtype = None if spec.dtype is None else getattr(torch, spec.dtype)
     if isinstance(value, torch.nn.Module):
@@ -177,11 +177,11 @@ def _convert(value: Untyped, spec: CaptureSpec) -> Untyped:
         floating = dtype is not None and value.is_floating_point()
         return value.to(spec.device, dtype) if floating else value.to(spec.device)
     if isinstance(value, dict):
-        return {key: _convert(item, spec) for key, item in value.items()}
+        return {key: convert(item, spec) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_convert(item, spec) for item in value))
+        return type(value)(*(convert(item, spec) for item in value))
     if isinstance(value, list | tuple):
-        return type(value)(_convert(item, spec) for item in value)
+        return type(value)(convert(item, spec) for item in value)
     return value
 
 

@@ -75,6 +75,8 @@ class Base(DeclarativeBase):
 
 READING, COMPLETE = "reading", "complete"
 """States of a run."""
+TRY, KEPT = "try", "kept"
+"""Origin of runs that were made in the playground, and the tag of those that do not age away."""
 
 
 class Run(Base):
@@ -88,7 +90,7 @@ class Run(Base):
     name: Mapped[str] = mapped_column(index=True)
     tags: Mapped[list[Any]]
     origin: Mapped[str]
-    """'capture', 'upload' or 'ingest'."""
+    """'capture', 'upload', 'ingest' or 'try'."""
     state: Mapped[str] = mapped_column(default="complete")
     """'reading' until all parts are stored, then 'complete'."""
     reader: Mapped[str | None]

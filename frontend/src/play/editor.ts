@@ -1,0 +1,123 @@
+// The editor of the playground: code with the colours that its lines share with the explorer's panes.
+import {
+  defaultKeymap,
+  history,
+  historyKeymap,
+  indentWithTab,
+  insertNewlineKeepIndent,
+} from "@codemirror/commands";
+import { Compartment, EditorState, Prec } from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
+import { coloured } from "../explorer/code/colour";
+import { litLines, numbers, setMarks } from "../explorer/code/lit-lines";
+import { squiggled } from "../explorer/code/squiggles";
+import { type TintOf, tinted } from "../explorer/code/tinted";
+import { type Marks, NO_MARKS } from "../explorer/state/marks";
+import { PLAIN } from "../explorer/state/tints";
+
+interface EditorEvents {
+  compile(): void;
+  /** The caret came to a line of the code that was compiled last. */
+  reached(line: number): void;
+}
+
+export class Editor {
+  readonly view: EditorView;
+  private readonly tints = new Compartment();
+  private readonly errors = new Compartment();
+  /** Lines of the code that was compiled last. */
+  private compiled: readonly string[] = [];
+
+  constructor(parent: HTMLElement, text: string, nonce: string, events: EditorEvents) {
+    const compile = () => {
+      events.compile();
+      return true;
+    };
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          EditorView.cspNonce.of(nonce),
+          EditorView.contentAttributes.of({
+            "aria-label": "Code. Ctrl-Enter compiles; Escape, then Tab, leaves the editor.",
+            spellcheck: "false",
+            autocapitalize: "off",
+          }),
+          EditorState.tabSize.of(4),
+          history(),
+          Prec.highest(keymap.of([{ key: "Mod-Enter", run: compile }])),
+          keymap.of([
+            { key: "Enter", run: insertNewlineKeepIndent },
+            ...historyKeymap,
+            indentWithTab,
+            ...defaultKeymap,
+          ]),
+          numbers,
+          litLines,
+          coloured("python"),
+          this.tints.of([]),
+          this.errors.of([]),
+          EditorView.updateListener.of(({ docChanged, selectionSet, state }) => {
+            if (docChanged) this.mark(NO_MARKS);
+            else if (selectionSet && this.isAsCompiled) {
+              events.reached(state.doc.lineAt(state.selection.main.head).number);
+            }
+          }),
+        ],
+      }),
+    });
+  }
+
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  set text(text: string) {
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    this.showError(null, "");
+  }
+
+  get caretLine(): number {
+    const { doc, selection } = this.view.state;
+    return doc.lineAt(selection.main.head).number;
+  }
+
+  private get isAsCompiled(): boolean {
+    return this.text === this.compiled.join("\n");
+  }
+
+  /** Colour the lines of the code that was compiled; those that are edited since lose theirs. */
+  colour(text: string, tintOf: TintOf): void {
+    this.compiled = text.split("\n");
+    const current: TintOf = (line) => {
+      const number = this.compiledLine(line);
+      return number === null ? PLAIN : tintOf(number);
+    };
+    this.view.dispatch({ effects: this.tints.reconfigure(tinted(current)) });
+  }
+
+  /** The nearest line of the compiled code with the same text. */
+  private compiledLine(line: number): number | null {
+    const { text } = this.view.state.doc.line(line);
+    let nearest: number | null = null;
+    this.compiled.forEach((each, at) => {
+      const closer = nearest === null || Math.abs(at + 1 - line) < Math.abs(nearest - line);
+      if (each === text && closer) nearest = at + 1;
+    });
+    return nearest;
+  }
+
+  mark(marks: Marks): void {
+    if (this.isAsCompiled || marks === NO_MARKS) {
+      this.view.dispatch({ effects: setMarks.of(marks) });
+    }
+  }
+
+  showError(line: number | null, message: string): void {
+    const { doc } = this.view.state;
+    const inside = line !== null && line >= 1 && line <= doc.lines;
+    const errors = inside ? [{ line, start: 0, end: 0, message, kernel: "" }] : [];
+    this.view.dispatch({ effects: this.errors.reconfigure(squiggled(errors)) });
+  }
+}

@@ -1,0 +1,273 @@
+// Entry of the playground: compiles what is typed and shows it in the explorer beside the editor.
+
+import type { Explorer } from "../explorer/explorer";
+import { start } from "../explorer/start";
+import { openingTarget } from "../explorer/state/opening";
+import { startTop } from "../page/header";
+import type { PlayPage, PlayReady, Tried } from "../shared/api";
+import { make } from "../shared/elements";
+import { ask, sentenceOf } from "../shared/server";
+import { POST_GRAD } from "../shared/vocabulary";
+import { Editor } from "./editor";
+
+const PANES = `panes=${POST_GRAD},kernel`;
+const FIRST_LINES = 3;
+
+interface Shown {
+  run: string;
+  graph: string;
+}
+
+class Play {
+  private readonly root: HTMLElement;
+  private readonly editor: Editor;
+  private readonly form: HTMLFormElement;
+  private explorer: Explorer | null = null;
+  private shown: Shown | null = null;
+  private before: Shown | null = null;
+  private file = "";
+  private busy = false;
+  private readonly page: Promise<PlayPage>;
+
+  constructor(root: HTMLElement) {
+    this.root = root;
+    this.page = ask<PlayPage>(this.api());
+    this.page.catch((trouble) => this.say("bad", sentenceOf(trouble)));
+    this.form = this.part("form");
+    const typed = this.part<HTMLTextAreaElement>("textarea");
+    const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
+    this.editor = new Editor(this.part(".play-editor"), typed.value, nonce, {
+      compile: () => void this.compile(),
+      reached: (line) => this.select(line),
+    });
+    typed.remove();
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.compile();
+    });
+    const lesson = this.field("lesson");
+    lesson.addEventListener("change", () => void this.begin(lesson.value));
+    root.addEventListener("click", ({ target }) => {
+      const card = target instanceof Element ? target.closest<HTMLElement>("[data-lesson]") : null;
+      if (card) void this.begin(card.dataset.lesson ?? "");
+    });
+    this.part(".play-keep").addEventListener("click", () => void this.keep());
+    const path = location.pathname;
+    window.addEventListener("popstate", () => {
+      if (location.pathname !== (this.shown ? this.pathOf(this.shown.run) : path))
+        location.reload();
+    });
+  }
+
+  async start(): Promise<void> {
+    const { run, graph, file } = this.root.dataset;
+    if (run && graph) {
+      this.shown = { run, graph };
+      this.file = file ?? "";
+      await this.explore(this.editor.text);
+    }
+    this.editor.view.focus();
+    if (!this.canCompile) return;
+    if (!this.shown) this.say("", "Starting torch …");
+    try {
+      const ready = await ask<PlayReady>(this.api("/ready"), { method: "POST" });
+      this.part(".play-walls ul").replaceChildren(...wallsOf(ready));
+      if (!ready.cuda) this.field("device").querySelector("option + option")?.remove();
+      if (!this.shown && !this.busy) this.say("", "Ready: Ctrl-Enter compiles.");
+    } catch (trouble) {
+      this.say("bad", sentenceOf(trouble));
+    }
+  }
+
+  private part<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
+    return this.root.querySelector(selector) as Kind;
+  }
+
+  private field(name: string): HTMLSelectElement {
+    return this.form.elements.namedItem(name) as HTMLSelectElement;
+  }
+
+  private api(path = ""): string {
+    return `${this.root.dataset.api}${path}`;
+  }
+
+  private pathOf(run: string): string {
+    return `${this.root.dataset.play}/${run}`;
+  }
+
+  private get canCompile(): boolean {
+    return !this.part<HTMLButtonElement>("form .main").disabled;
+  }
+
+  private say(kind: string, words: string, ...more: (Node | string)[]): void {
+    const chip = kind ? make("span", { class: `chip ${kind}` }, "failed") : null;
+    const line = make("p", {}, chip, chip ? " " : null, words, ...more);
+    this.part(".play-said").replaceChildren(line);
+  }
+
+  /** Put an example in, with its options, and compile it. */
+  private async begin(id: string): Promise<void> {
+    const lesson = (await this.page).lessons.find((each) => each.id === id);
+    if (!lesson) return;
+    this.field("lesson").value = "";
+    for (const field of this.form.querySelectorAll<HTMLSelectElement>("details select")) {
+      field.value = lesson.options[field.name] ?? (field.name === "device" ? "cpu" : "");
+    }
+    this.part<HTMLDetailsElement>("form details").open = Object.keys(lesson.options).length > 0;
+    this.part(".play-look").textContent = lesson.look;
+    this.part(".play-look").hidden = false;
+    this.editor.text = lesson.code;
+    this.editor.view.focus();
+    await this.compile();
+  }
+
+  private asked(code: string): object {
+    const chosen = (name: string) => this.field(name).value || null;
+    const dynamic = chosen("dynamic");
+    const config: Record<string, string> = {};
+    for (const { name, value } of this.form.querySelectorAll<HTMLSelectElement>("details select")) {
+      if (name.startsWith("config.") && value) config[name.slice("config.".length)] = value;
+    }
+    return {
+      code,
+      name: /^#\s*(\S.{0,98})/.exec(code)?.[1]?.trim() ?? null,
+      device: chosen("device") ?? "cpu",
+      mode: chosen("mode"),
+      dtype: chosen("dtype"),
+      dynamic: dynamic === null ? null : dynamic === "true",
+      config,
+    };
+  }
+
+  /** Compile the code. What was compiled last stays until the new result is here. */
+  private async compile(): Promise<void> {
+    if (this.busy || !this.canCompile) return;
+    this.busy = true;
+    this.root.classList.add("busy");
+    this.say("", "Compiling …");
+    const code = this.editor.text;
+    const begin = performance.now();
+    try {
+      const body = this.asked(code);
+      const tried = await ask<Tried>(this.api("/tries"), { method: "POST", body });
+      const printed = this.part(".play-printed");
+      printed.textContent = tried.printed;
+      printed.hidden = !tried.printed.trim();
+      const message = shortened(tried.error ?? "");
+      this.editor.showError(tried.line, message);
+      if (tried.run) await this.turnTo(tried.run, code);
+      if (tried.error) this.say("bad", `${tried.line ? `Line ${tried.line}: ` : ""}${message}`);
+      else this.tell(tried, (performance.now() - begin) / 1000);
+    } catch (trouble) {
+      this.say("bad", sentenceOf(trouble));
+    } finally {
+      this.busy = false;
+      this.root.classList.remove("busy");
+    }
+  }
+
+  private tell(tried: Tried, whole: number): void {
+    const words = `Shown after ${whole.toFixed(1)} s: compiled in ${tried.compile_seconds.toFixed(1)} s, read in ${tried.read_seconds.toFixed(1)} s.`;
+    const { before, shown } = this;
+    if (!before || !shown) {
+      this.say("", words);
+      return;
+    }
+    const name = ({ run, graph }: Shown) => `${run}/${encodeURIComponent(graph)}/kernel`;
+    const beside = `/beside?left=${name(before)}&right=${name(shown)}`;
+    this.say(
+      "",
+      `${words} With the try before: `,
+      make("a", { href: beside }, "kernels side by side"),
+      ", ",
+      make("a", { href: `/compare/${before.run}/${shown.run}` }, "compare"),
+      ".",
+    );
+  }
+
+  /** Show a try in place of the one that is shown. */
+  private async turnTo(run: string, code: string): Promise<void> {
+    const path = this.pathOf(run);
+    const [answer, { shown: head }] = await Promise.all([
+      fetch(path, { headers: { "hx-request": "true" } }).then((each) => each.text()),
+      ask<PlayPage>(`/api${path}`),
+    ]);
+    const element = new DOMParser().parseFromString(answer, "text/html").querySelector(".explorer");
+    if (!element || !head) throw new Error("The result could not be shown.");
+    const panes = /panes=[^&]*/.exec(location.search)?.[0] ?? PANES;
+    history.pushState(null, "", `${path}?${panes}`);
+    this.explorer?.close();
+    this.part(".play-result").replaceChildren(document.adoptNode(element));
+    this.before = this.shown;
+    this.shown = { run, graph: head.head.graph.slug };
+    this.file = head.file;
+    const link = this.part<HTMLAnchorElement>(".play-run");
+    link.href = `/runs/${run}`;
+    link.hidden = this.part(".play-keep").hidden = false;
+    await this.explore(code);
+  }
+
+  private async explore(code: string): Promise<void> {
+    if (!/panes=/.test(location.search)) {
+      history.replaceState(null, "", `${location.pathname}?${PANES}`);
+    }
+    const root = this.part(".explorer");
+    const explorer = await start(root);
+    this.explorer = explorer;
+    if (!explorer) return;
+    const key = `source:${this.file}`;
+    this.editor.colour(code, (line) => explorer.tints.of(key, line));
+    explorer.onLight = () => {
+      const address = { stage: "source", file: this.file, hops: 0 };
+      this.editor.mark(explorer.state.marksIn(address));
+    };
+    const line = this.editor.caretLine;
+    const linked = explorer.index.linkedLines(key).includes(line);
+    const opening = openingTarget(explorer.picture, explorer.index, explorer.errors);
+    if (/sel=/.test(location.search)) explorer.onLight();
+    else explorer.select(linked ? { stage: "source", file: this.file, line } : opening);
+    await explorer.settled;
+    this.root.dataset.run = this.shown?.run ?? "";
+  }
+
+  private select(line: number): void {
+    const { explorer, file } = this;
+    const linked = explorer?.index.linkedLines(`source:${file}`).includes(line);
+    if (linked) explorer?.select({ stage: "source", file, line });
+  }
+
+  private async keep(): Promise<void> {
+    if (!this.shown) return;
+    try {
+      const { shown } = await ask<PlayPage>(`/api${this.pathOf(this.shown.run)}`);
+      const tags = [...(shown?.tags ?? []), "kept"];
+      await ask(`/api/runs/${this.shown.run}`, { method: "PATCH", body: { tags } });
+      this.part(".play-keep").hidden = true;
+      this.say("", "Kept until you delete its run.");
+    } catch (trouble) {
+      this.say("bad", sentenceOf(trouble));
+    }
+  }
+}
+
+/** Errors of torch go on for pages. */
+function shortened(error: string): string {
+  const lines = error.split("\n").filter((line) => line.trim());
+  return lines.slice(0, FIRST_LINES).join(" ").slice(0, 400);
+}
+
+function wallsOf({ protections }: PlayReady): HTMLElement[] {
+  return Object.entries(protections).map(([what, why]) => {
+    const chip = make("span", { class: `chip ${why ? "warn" : "good"}` }, why ? "no" : "yes");
+    return make(
+      "li",
+      {},
+      chip,
+      ` ${what}${why ? `: this machine does not allow it (${why})` : ""}`,
+    );
+  });
+}
+
+startTop();
+const root = document.querySelector<HTMLElement>("main.play");
+if (root) void new Play(root).start();

@@ -1,0 +1,1 @@
+"""Compiles what people type, each try in a process with limits."""

@@ -1,0 +1,105 @@
+"""Compiles a try's code in its own process, and writes what torch recorded."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch._inductor import config
+
+from inductorscope.capturing.child import compiled
+from inductorscope.capturing.inside import sources
+from inductorscope.capturing.inside.compiling import recording
+from inductorscope.capturing.inside.loading import convert
+from inductorscope.capturing.inside.logging_text import keep_logs
+from inductorscope.capturing.inside.machine import describe_machine
+from inductorscope.capturing.inside.options import apply_options
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.playground.order import FILE, Outcome
+from inductorscope.capturing.script import records
+from inductorscope.capturing.spec import CaptureSpec, SpecError
+from inductorscope.formats.capture_facts import CaptureFacts
+
+MOST_CALLS = 20
+COMPILED_AT_ONCE = 4
+"""C++ kernels."""
+_LONGEST_MESSAGE = 4000
+# '  File "/play/play.py", line 7, in f', which torch quotes for the user's code
+_PLACE = re.compile(rf'File "[^"\n]*/{re.escape(FILE)}", line (\d+)')
+
+
+def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
+    """Runs the code and its function under torch.compile; `out` gets what becomes a run."""
+    begin = time.perf_counter()
+    facts = CaptureFacts(state="complete", name=spec.title, options=spec.to_builtins())
+    facts.model = spec.model
+    error, line = "", None
+    try:
+        if spec.device == "cpu":
+            config.compile_threads = COMPILED_AT_ONCE
+        facts.config = apply_options(spec, trusted=False)
+        describe_machine(facts, spec.device)
+        keep_logs(out)
+        compiling = recording(spec)
+        with records.recording(out):
+            _call(spec, _module(code, file))
+        compiling.write(facts, out)
+    except BaseException as failure:  # noqa: BLE001  # the code may raise anything
+        error, line = _message(failure), _line(failure, file)
+    facts.first_call_s = time.perf_counter() - begin
+    facts.sources = sources.keep_sources(out, [str(file)])
+    facts.write(out)
+    graphs = sum(1 for _ in out.glob("**/output_code.py"))
+    return Outcome(error, line, graphs, time.perf_counter() - begin)
+
+
+def _module(code: str, file: Path) -> ModuleType:
+    module = ModuleType("play")
+    module.__file__ = str(file)
+    sys.modules[module.__name__] = module
+    exec(compile(code, str(file), "exec"), module.__dict__)  # noqa: S102  # what it is for
+    return module
+
+
+def _call(spec: CaptureSpec, module: ModuleType) -> None:
+    function = getattr(module, "f", None)
+    inputs = getattr(module, "inputs", None)
+    if not callable(function):
+        raise SpecError("The code defines no function or module f, which is what is compiled.")
+    if inputs is None:
+        raise SpecError(
+            "The code defines no inputs: the arguments of f as a tuple, or a list of such tuples, "
+            "for one call after another."
+        )
+    calls = inputs if isinstance(inputs, list) else [inputs]
+    step = compiled(spec, convert(function, spec))
+    for given in calls[:MOST_CALLS]:
+        args: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
+        step(*convert(args, spec))
+    if spec.device != "cpu":
+        torch.cuda.synchronize()
+
+
+def _message(failure: BaseException) -> str:
+    if isinstance(failure, SpecError):
+        return str(failure)
+    name = type(failure).__name__
+    return f"{name}: {failure}"[:_LONGEST_MESSAGE]
+
+
+def _line(failure: BaseException, file: Path) -> int | None:
+    """Returns the innermost line of the code at which it failed."""
+    if isinstance(failure, SyntaxError) and failure.filename == str(file):
+        return failure.lineno
+    quoted = _PLACE.findall(str(failure))
+    if quoted:
+        return int(quoted[-1])
+    frames: list[Untyped] = traceback.extract_tb(failure.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(file)]
+    return lines[-1] if lines else None

@@ -1,0 +1,67 @@
+"""What the playground is asked to compile, and what comes of it. Torch-free."""
+
+from __future__ import annotations
+
+import msgspec
+
+from inductorscope.capturing.spec import CaptureSpec
+
+FILE = "play.py"
+MODEL = f"{FILE}:f"
+"""The function that is compiled."""
+RESULT, PRINTED, RUN, CACHE = "result.json", "printed.txt", "run", "cache"
+"""Files and folders of a try: what came of it, what it printed, what becomes a run, and the kernels
+that the next try may use."""
+
+CONFIG = {
+    "epilogue_fusion": ("True", "False"),
+    "max_fusion_size": ("64", "8", "1"),
+    "realize_reads_threshold": ("4", "1", "16"),
+    "split_reductions": ("True", "False"),
+    "inplace_buffers": ("True", "False"),
+    "allow_buffer_reuse": ("True", "False"),
+    "loop_ordering_after_fusion": ("True", "False"),
+    "layout_optimization": ("True", "False"),
+    "fallback_random": ("False", "True"),
+    "cpp.simdlen": ("None", "0", "128", "256", "512"),
+    "cpp.threads": ("-1", "1"),
+    "cpp.min_chunk_size": ("512", "1", "4096"),
+    "triton.multi_kernel": ("0", "1"),
+}
+"""Keys of torch._inductor.config that the page offers, with values for each."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One try."""
+
+    spec: CaptureSpec
+    code: str
+    target: str
+    """File for an archive of the try's files."""
+    seconds: int = 60
+    """Time limit."""
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """The warm process has imported torch."""
+
+    protections: dict[str, str]
+    """What every try is kept from; the value says why it is not, and is empty where it is."""
+    cuda: bool
+
+
+class Done(msgspec.Struct, frozen=True):
+    """How a try's process ended."""
+
+    stopped: str = ""
+    """Why it was stopped, as a sentence; empty if it ended by itself."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a try says of itself."""
+
+    error: str = ""
+    line: int | None = None
+    """Line of the code at which it failed."""
+    graphs: int = 0
+    seconds: float = 0.0

@@ -1,0 +1,224 @@
+"""The warm process: `python -m inductorscope.capturing.playground.warm --parent PID …`.
+
+It imports torch and compiles a small function once. Each try is then a fork of it, confined, in
+which a further fork runs the code. Orders and answers are lines of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tarfile
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Never
+
+import msgspec
+
+from inductorscope.capturing import process_group
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.playground import confine, kernel_calls
+from inductorscope.capturing.playground.confine import Room
+from inductorscope.capturing.playground.order import (
+    CACHE,
+    FILE,
+    PRINTED,
+    RESULT,
+    RUN,
+    Done,
+    Order,
+    Ready,
+)
+from inductorscope.formats.sizes import GIB, MIB
+from inductorscope.processes.dying import die_with
+
+RESIDENT = 8 * GIB
+"""Memory limit of all processes of a try together."""
+LOOK_EVERY_S = 0.01
+MEASURE_EVERY_S = 0.2
+MOST_ARCHIVED = 64 * MIB
+
+
+class Warm:
+    """The process with torch, from which tries are forked."""
+
+    def __init__(self, cache: Path, hidden: list[str]) -> None:
+        self.cache = cache
+        """Folder with kernels that earlier tries compiled."""
+        self.room = Room(Path(tempfile.mkdtemp(prefix="isc-play-")), hidden=hidden)
+        self.separated = False
+
+    def prepare(self) -> Ready:
+        import torch
+        from torch._inductor import codecache
+
+        from inductorscope.capturing.playground import attempt
+        from inductorscope.capturing.playground.warming import warm_up
+
+        self.attempt = attempt.attempt
+        warm_up()
+        self.room.shown = [codecache._HEADER_DIR, str(self.cache)]
+        protections = confine.protections(self.room)
+        self.separated = not protections["files, processes and network"]
+        return Ready(protections, torch.cuda.is_available())
+
+    def run(self, order: Order) -> Done:
+        """Forks a try and waits until it ends or exceeds a limit."""
+        with Path(order.target).open("wb") as target:
+            keeper = os.fork()
+            if keeper == 0:
+                self._keep(order, target)
+        return _watched(keeper, order.seconds)
+
+    # --- in the fork that keeps the files ---
+
+    def _keep(self, order: Order, target: BinaryIO) -> Never:
+        """Confines this process, has a fork run the code, and archives what that wrote."""
+        status = 1
+        try:
+            os.setsid()
+            kernel_calls.die_with_parent()
+            kernel_calls.adopt_orphans()
+            base = self.room.root
+            confine.limit(order.spec.device)
+            if self.separated:
+                confine.separate(self.room)
+                base = Path("/play")
+            _lay_out(base, order.code, self.cache)
+            runner = os.fork()
+            if runner == 0:
+                self._run(order, base)
+            _, ended = os.waitpid(runner, 0)
+            if not self.separated:
+                _kill_all(os.getpid(), without=os.getpid())
+            _archive(base, target)
+            target.flush()
+            status = os.waitstatus_to_exitcode(ended) and 2
+        finally:
+            os._exit(status)
+
+    def _run(self, order: Order, base: Path) -> Never:
+        """Runs the code, and writes what came of it."""
+        status = 1
+        try:
+            printed = os.open(base / PRINTED, os.O_WRONLY | os.O_CREAT)
+            os.dup2(printed, 1)
+            os.dup2(printed, 2)
+            os.closerange(3, confine.FILES)
+            with suppress(OSError):
+                if self.separated:
+                    confine.show_processes()
+            home = Path("/home") if self.separated else base / "home"
+            own = [home, *([Path("/tmp")] if self.separated else [])]  # noqa: S108  # its own
+            confine.become_nobody([*own, base, *base.rglob("*")])
+            kernel_calls.die_with_parent()
+            with suppress(OSError):  # the page says so
+                kernel_calls.give_up_privileges()
+                kernel_calls.refuse_calls()
+            os.environ |= {"HOME": str(home), "TORCHINDUCTOR_CACHE_DIR": str(base / CACHE)}
+            os.environ["TMPDIR"] = tempfile.tempdir = str(own[-1])
+            os.chdir(home)
+            outcome = self.attempt(order.spec, order.code, base / FILE, base / RUN)
+            sys.stdout.flush()
+            (base / RESULT).write_bytes(msgspec.json.encode(outcome))
+            status = 0
+        finally:
+            os._exit(status)
+
+
+def _lay_out(base: Path, code: str, cache: Path) -> None:
+    for folder in ("home", RUN, CACHE):
+        (base / folder).mkdir(parents=True, exist_ok=True)
+    (base / FILE).write_text(code, encoding="utf-8")
+    for kernel in cache.glob("*/*.so"):
+        copy = base / CACHE / kernel.parent.name / kernel.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(kernel.read_bytes())
+
+
+def _archive(base: Path, target: BinaryIO) -> None:
+    """Writes plain files only; the reader does not trust them either."""
+    size = 0
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        for path in sorted(base.rglob("*")):
+            name = path.relative_to(base)
+            wanted = name.parts[0] in (RUN, RESULT, PRINTED) or (
+                name.parts[0] == CACHE and path.suffix == ".so"
+            )
+            if not wanted or path.is_symlink() or not path.is_file():
+                continue
+            size += path.stat().st_size
+            if size > MOST_ARCHIVED:
+                break
+            archive.add(path, str(name), recursive=False)
+
+
+# --- watching ---
+
+
+def _watched(keeper: int, seconds: int) -> Done:
+    until = time.monotonic() + seconds
+    look = 0.0
+    while True:
+        ended, status = os.waitpid(keeper, os.WNOHANG)
+        if ended:
+            break
+        now = time.monotonic()
+        if now > until:
+            return _stop(keeper, f"It took longer than {seconds} s and was stopped.")
+        if now > look:
+            look = now + MEASURE_EVERY_S
+            if process_group.resident_bytes(keeper) > RESIDENT:
+                return _stop(
+                    keeper, f"It used more than {RESIDENT // GIB} GiB of memory and was stopped."
+                )
+        time.sleep(LOOK_EVERY_S)
+    if os.waitstatus_to_exitcode(status) == 0:
+        return Done()
+    return Done("Its process ended without a result, for example by a crash or a limit.")
+
+
+def _stop(keeper: int, why: str) -> Done:
+    _kill_all(keeper)
+    os.waitpid(keeper, 0)
+    return Done(why)
+
+
+def _kill_all(leader: int, without: int = 0) -> None:
+    """Kills a process and its descendants, also those that are forked meanwhile."""
+    for _ in range(100):
+        left = [pid for pid in process_group.members(leader) if pid != without]
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not left or left == [leader]:
+            return
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.capturing.playground.warm")
+    parser.add_argument("--parent", type=int, required=True, help="end when this process does")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of compiled kernels")
+    parser.add_argument("--hide", action="append", default=[], help="folder to keep out of sight")
+    given = parser.parse_args(arguments)
+    die_with(given.parent)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    warm = Warm(given.cache, given.hide)
+
+    def say(answer: Untyped) -> None:
+        answers.write(msgspec.json.encode(answer) + b"\n")
+        answers.flush()
+
+    say(warm.prepare())
+    for line in sys.stdin.buffer:
+        say(warm.run(msgspec.json.decode(line, type=Order)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

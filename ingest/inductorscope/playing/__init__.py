@@ -1,0 +1,1 @@
+"""The playground: compiles what people type, and reads it as a run."""

@@ -1,0 +1,169 @@
+"""The playground's process: `python -m inductorscope.playing --parent PID`.
+
+It starts the warm process with torch, asks it for tries, and reads what these recorded. It has the
+settings and the database; the warm process and the tries have neither. Questions and answers are
+lines of JSON. It ends when nobody has asked for a while.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+from inductorscope.capturing.playground import order
+from inductorscope.capturing.playground.order import Done, Order, Outcome, Ready
+from inductorscope.intake.limits import Limits, Refused
+from inductorscope.intake.unpack import unpack
+from inductorscope.playing.tries import Answer, Asked, Tried
+from inductorscope.processes.dying import die_with
+from inductorscope.processes.programs import needed_variables, program
+from inductorscope.reading.run import NothingToRead, read_run
+from inductorscope.settings import Settings, load
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.tables.models import TRY
+
+IDLE_SECONDS = 600.0
+"""Time without a question after which it ends, and torch with it."""
+MOST_PRINTED = 10_000
+MOST_KERNELS = 200
+"""Compiled kernels that are kept for later tries."""
+WARM = "inductorscope.capturing.playground.warm"
+Kind = TypeVar("Kind")
+_KERNEL = re.compile(r"[a-z0-9]{2}/[A-Za-z0-9_]{1,80}(\.main)?\.so")
+
+
+class Playground:
+    """The warm process, and what is needed to read what its tries record."""
+
+    def __init__(
+        self, settings: Settings, factory: Sessions, folder: Path, warm: subprocess.Popen[bytes]
+    ) -> None:
+        self.settings = settings
+        self.sessions = factory
+        self.folder = folder
+        self.warm = warm
+        self.ready = self._answer(Ready)
+
+    def try_out(self, asked: Asked) -> Tried:
+        """Compiles the code and reads what torch recorded."""
+        target, files = self.folder / "try.tar", self.folder / "files"
+        shutil.rmtree(files, ignore_errors=True)
+        assert self.warm.stdin is not None
+        wanted = Order(asked.spec, asked.code, str(target))
+        self.warm.stdin.write(msgspec.json.encode(wanted) + b"\n")
+        self.warm.stdin.flush()
+        stopped = self._answer(Done).stopped
+        outcome, printed = Outcome(error=stopped), ""
+        if target.stat().st_size:
+            try:
+                unpack(target, files, Limits.of(self.settings))
+                printed = _last(files / order.PRINTED)
+                if not stopped:
+                    outcome = msgspec.json.decode((files / order.RESULT).read_bytes(), type=Outcome)
+            except (Refused, OSError, msgspec.DecodeError) as error:
+                outcome = Outcome(error=f"What it recorded cannot be read: {error}")
+        if not outcome.error and not outcome.graphs:
+            outcome = Outcome(error="Nothing was compiled: f does nothing that torch can compile.")
+        begin = time.perf_counter()
+        run = None if outcome.error else self._read(files / order.RUN, asked.name)
+        self._keep_kernels(files / order.CACHE)
+        seconds = time.perf_counter() - begin
+        return Tried(run, outcome.error or None, outcome.line, printed, outcome.seconds, seconds)
+
+    def _read(self, root: Path, name: str) -> str | None:
+        try:
+            return read_run(
+                root,
+                settings=replace(self.settings, data=self.folder / "reading"),
+                session_factory=self.sessions,
+                origin=TRY,
+                name=name,
+            ).run_id
+        except NothingToRead:
+            return None
+
+    def _keep_kernels(self, compiled: Path) -> None:
+        """Keeps the kernels of a try for later ones, which run in the same confinement."""
+        cache = self.folder / "cache"
+        for file in compiled.glob("*/*.so"):
+            name = str(file.relative_to(compiled))
+            if _KERNEL.fullmatch(name) and not (cache / name).exists():
+                (cache / name).parent.mkdir(exist_ok=True)
+                file.replace(cache / name)
+        kernels = sorted(cache.glob("*/*.so"), key=lambda each: each.stat().st_mtime)
+        for old in kernels[:-MOST_KERNELS]:
+            old.unlink()
+
+    def _answer(self, kind: type[Kind]) -> Kind:
+        assert self.warm.stdout is not None
+        return msgspec.json.decode(self.warm.stdout.readline(), type=kind)
+
+
+def _last(file: Path) -> str:
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    return text[-MOST_PRINTED:]
+
+
+@contextmanager
+def playground(settings: Settings) -> Iterator[Playground]:
+    """Starts the warm process, and ends it."""
+    engine = make_engine(settings)
+    with tempfile.TemporaryDirectory(prefix="isc-play-") as name:
+        folder = Path(name)
+        (folder / "cache").mkdir()
+        own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"))
+        with subprocess.Popen(
+            program(WARM, *own, "--hide", str(settings.data)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=needed_variables(),
+        ) as warm:
+            try:
+                yield Playground(settings, sessions(engine), folder, warm)
+            finally:
+                warm.kill()
+                engine.dispose()
+
+
+def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
+    """Answers until the web process closes the pipe, or nobody asks any more."""
+
+    def say(answer: Answer) -> None:
+        answers.write(msgspec.json.encode(answer) + b"\n")
+        answers.flush()
+
+    with playground(settings) as play:
+        say(play.ready)
+        while select.select([questions], [], [], IDLE_SECONDS)[0]:
+            line = questions.readline()
+            if not line:
+                return
+            say(play.try_out(msgspec.json.decode(line, type=Asked)))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.playing")
+    parser.add_argument("--parent", type=int, required=True, help="end when this process does")
+    die_with(parser.parse_args(arguments).parent)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, answers, load())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

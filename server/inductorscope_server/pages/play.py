@@ -1,0 +1,133 @@
+"""The playground: code typed in the browser, compiled in a confined process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from inductorscope import urls
+from inductorscope.answers.play import Try, try_of
+from inductorscope.capturing.playground.order import CONFIG, MODEL
+from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
+from inductorscope.playing.lessons import LESSONS, Lesson
+from inductorscope.playing.tries import Asked, Tried
+from inductorscope.settings import PREFIX, Settings
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from inductorscope_server.api.bodies import Body
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.ids import Line, RunId
+from inductorscope_server.web.parts import Parts, Reading, Shared
+from inductorscope_server.web.security import is_loopback_name
+
+html = APIRouter()
+api = APIRouter(tags=[openapi.JOBS])
+
+LONGEST_CODE = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlayPage:
+    """The playground `/play` and a try `/play/{run}`."""
+
+    on: bool
+    """Whether code may be compiled here."""
+    shown: Try | None
+    """The try; None for the empty playground."""
+    lessons: list[Lesson]
+    modes: list[str]
+    dtypes: list[str]
+    config: dict[str, list[str]]
+    """Keys of torch._inductor.config, with values to choose from."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayReady:
+    """The process that compiles has started."""
+
+    protections: dict[str, str]
+    """What a try cannot reach; the value says why it can here, and is empty where it cannot."""
+    cuda: bool
+
+
+class TryRequest(Body):
+    """Code to compile: a function or module `f`, and its `inputs`."""
+
+    code: str = Field(max_length=LONGEST_CODE)
+    name: Line | None = None
+    device: Literal["cpu", "cuda"] = "cpu"
+    mode: Literal[MODES] | None = None  # type: ignore[valid-type]  # the words of the tuple
+    dtype: Literal[DTYPES] | None = None  # type: ignore[valid-type]
+    dynamic: bool | None = None
+    config: dict[str, str] = Field(default_factory=dict, max_length=len(CONFIG))
+
+
+def is_on(settings: Settings) -> bool:
+    """Whether the playground runs code: on this machine alone, or where its owner says so."""
+    return settings.playground or (is_loopback_name(settings.host) and not settings.hosts)
+
+
+def load(parts: Shared) -> PlayPage:
+    """Lessons and options. Compile with `POST /api/play/tries`."""
+    return _page(parts, None)
+
+
+def load_try(
+    parts: Shared,
+    session: Reading,
+    run: RunId,
+    graph: Annotated[str, Query(max_length=255)] = "",
+) -> PlayPage:
+    """A try with its code and options."""
+    return _page(parts, try_of(session, run, graph))
+
+
+def _page(parts: Parts, shown: Try | None) -> PlayPage:
+    return PlayPage(
+        on=is_on(parts.settings),
+        shown=shown,
+        lessons=LESSONS,
+        modes=list(MODES),
+        dtypes=list(DTYPES),
+        config={key: list(values) for key, values in CONFIG.items()},
+    )
+
+
+async def _allow(request: Request, parts: Parts) -> None:
+    """Raises Refusal where no code may run. Ends the request's turn, since it may wait long."""
+    if not is_on(parts.settings):
+        raise Refusal(
+            403,
+            "This server does not run code that is typed in a browser.",
+            do="Its owner can switch the playground on with this setting.",
+            limit=f"{PREFIX}PLAYGROUND",
+        )
+    await request.state.turn.aclose()
+
+
+@api.post(urls.PLAY + "/ready", summary="Start the playground", responses=documented(403, 503))
+async def ready(request: Request, parts: Shared) -> PlayReady:
+    """Starts the process that compiles, which takes seconds, and says how tries are confined."""
+    await _allow(request, parts)
+    found = await run_in_threadpool(parts.playground.ready)
+    return PlayReady(found.protections, found.cuda)
+
+
+@api.post(urls.PLAY + "/tries", summary="Compile code", responses=documented(403, 422, 503))
+async def try_out(request: Request, parts: Shared, body: TryRequest) -> Tried:
+    """Compiles the code in a confined process and reads what torch recorded as a run."""
+    await _allow(request, parts)
+    unknown = sorted(body.config.keys() - CONFIG.keys())
+    if unknown:
+        raise Refusal(
+            422, f"The playground does not set {', '.join(unknown)}.",
+            do=f"It sets {', '.join(CONFIG)}.",
+        )  # fmt: skip
+    options = body.model_dump(exclude={"code", "name"})
+    name = body.name or "a try"
+    spec = CaptureSpec(model=MODEL, name=name, **options)
+    return await run_in_threadpool(parts.playground.try_out, Asked(spec, body.code, name))

@@ -1,0 +1,190 @@
+"""The playground's warm process: what a try gives, and what it cannot do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+from inductorscope.capturing import process_group
+from inductorscope.capturing.playground.order import MODEL, PRINTED, RESULT, Done, Order, Outcome
+from inductorscope.capturing.playground.order import Ready as IsReady
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.processes.programs import needed_variables, program
+
+WARM = "inductorscope.capturing.playground.warm"
+SMALL = """
+def f(x):
+    return torch.relu(x) + 1
+
+inputs = torch.ones(8)
+"""
+
+
+@dataclass
+class Result:
+    """What came of a try."""
+
+    done: Done
+    outcome: Outcome | None
+    printed: str
+    files: list[str]
+    seconds: float
+
+
+@dataclass
+class Warm:
+    process: subprocess.Popen[bytes]
+    ready: IsReady
+    folder: Path
+    data: Path
+    """A folder that must stay out of sight, with a file in it."""
+
+    def __call__(self, code: str, seconds: int = 60, **options: object) -> Result:
+        target = self.folder / "try.tar"
+        spec = msgspec.convert({"model": MODEL, **options}, type=CaptureSpec)
+        wanted = Order(spec, f"import os, torch\n{code}", str(target), seconds)
+        begin = time.monotonic()
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(msgspec.json.encode(wanted) + b"\n")
+        self.process.stdin.flush()
+        done = msgspec.json.decode(self.process.stdout.readline(), type=Done)
+        texts = {}
+        files = []
+        if target.stat().st_size:
+            with tarfile.open(target) as archive:
+                files = archive.getnames()
+                for name in {RESULT, PRINTED} & {*files}:
+                    stream = archive.extractfile(name)
+                    assert stream is not None
+                    texts[name] = stream.read()
+        outcome = msgspec.json.decode(texts[RESULT], type=Outcome) if RESULT in texts else None
+        printed = texts.get(PRINTED, b"").decode()
+        return Result(done, outcome, printed, files, time.monotonic() - begin)
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    folder = tmp_path_factory.mktemp("warm")
+    data = folder / "data"
+    for name in ("cache", "data"):
+        (folder / name).mkdir()
+    (data / "inductorscope.db").write_text("secret rows")
+    own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"), "--hide", str(data))
+    with subprocess.Popen(
+        program(WARM, *own), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=needed_variables()
+    ) as process:
+        assert process.stdout is not None
+        ready = msgspec.json.decode(process.stdout.readline(), type=IsReady)
+        yield Warm(process, ready, folder, data)
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def confined(warm: Warm) -> Warm:
+    if any(warm.ready.protections.values()):
+        pytest.skip(f"this kernel does not separate processes: {warm.ready.protections}")
+    return warm
+
+
+def test_a_try_records_its_graph_and_what_it_prints(warm: Warm) -> None:
+    result = warm(SMALL + "\nprint('hello', sorted(os.environ))")
+    assert result.outcome is not None
+    assert result.outcome.error == ""
+    assert result.outcome.graphs == 1
+    assert "hello" in result.printed
+    assert "INDUCTORSCOPE" not in result.printed
+    assert any(name.endswith("output_code.py") for name in result.files)
+    assert "run/line_record.json" in result.files
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "words"),
+    [
+        ("def f(x:\n", 2, "SyntaxError"),
+        ("x = 1\ny = x / 0", 3, "ZeroDivisionError"),
+        ("def f(x):\n  return x @ x\ninputs = torch.ones(2, 3)", 3, "TorchRuntimeError"),
+        ("inputs = torch.ones(2)", None, "no function or module f"),
+        ("def f(x): return x", None, "no inputs"),
+    ],
+)
+def test_errors_have_their_line(warm: Warm, code: str, line: int | None, words: str) -> None:
+    outcome = warm(code).outcome
+    assert outcome is not None
+    assert words in outcome.error
+    assert outcome.line == line
+
+
+def test_options_are_those_of_the_web(warm: Warm) -> None:
+    refused = warm(SMALL, config={"cpp.cxx": "('/bin/false',)"}).outcome
+    assert refused is not None
+    assert "may not be set" in refused.error
+    code = SMALL + "\nimport torch._inductor.config as c\nprint(c.cpp.simdlen)"
+    assert warm(code, config={"cpp.simdlen": "0"}).printed.strip() == "0"
+
+
+def _fails(attempt: str) -> str:
+    return (
+        f"try:\n    {attempt}\n    print('escaped')\nexcept Exception as e:\n    print(repr(e))\n"
+    )
+
+
+ESCAPES: list[tuple[str, Callable[[Warm], str], str]] = [
+    ("database", lambda warm: f"open({str(warm.data / 'inductorscope.db')!r}).read()", "NotFound"),
+    ("other files", lambda _: f"open({__file__!r}).read()", "NotFound"),
+    ("write to the system", lambda _: "open('/usr/lib/x', 'w')", "Read-only|Permission"),
+    ("write to torch", lambda _: "open(torch.__file__, 'a')", "Read-only|Permission"),
+    ("write to kernels", lambda warm: f"open('{warm.folder}/cache/x', 'w')", "Read-only"),
+    ("socket", lambda _: "__import__('socket').create_connection(('127.0.0.1', 80))", "Permission"),
+    ("unix socket", lambda _: "__import__('socket').socket(1, 1)", "Permission"),
+    ("end the warm process", lambda warm: f"os.kill({warm.process.pid}, 9)", "ProcessLookup"),
+    ("end the parent", lambda _: "os.kill(os.getppid() or 2, 9)", "ProcessLookup"),
+    ("user namespace", lambda _: "assert __import__('ctypes').CDLL(None).unshare(1 << 28) == 0",
+     "Assertion"),
+    ("memory", lambda _: "bytearray(1 << 34)", "Memory"),
+]  # fmt: skip
+
+
+def test_escapes_fail(confined: Warm) -> None:
+    result = confined("".join(_fails(make(confined)) for _, make, _ in ESCAPES) + SMALL)
+    assert result.outcome is not None
+    assert result.outcome.error == "", result.printed
+    for (what, _, words), line in zip(ESCAPES, result.printed.splitlines(), strict=True):
+        assert any(word in line for word in words.split("|")), (what, line)
+
+
+def test_it_sees_no_other_process_and_an_empty_home(confined: Warm) -> None:
+    code = "print(os.listdir(os.environ['HOME']), [p for p in os.listdir('/proc') if p.isdigit()])"
+    assert confined(code + SMALL).printed.strip() == "[] ['1']"
+
+
+def test_a_fork_bomb_ends_with_its_try(confined: Warm) -> None:
+    confined("while True: os.fork()", seconds=5)
+    leader = confined.process.pid
+    assert [*process_group.members(leader)] == [leader]
+    outcome = confined(SMALL).outcome
+    assert outcome is not None
+    assert outcome.graphs == 1
+
+
+def test_a_try_that_takes_too_long_is_stopped(warm: Warm) -> None:
+    result = warm("os.setsid() if os.fork() == 0 else 0\nwhile True: pass", seconds=1)
+    assert result.done.stopped == "It took longer than 1 s and was stopped."
+    assert result.seconds < 10
+
+
+@pytest.mark.parametrize(
+    "crash", ["os._exit(7)", "[open(f'/tmp/{i}', 'wb').write(bytes(1 << 27)) for i in range(9)]"]
+)
+def test_a_crash_or_a_full_disk_is_a_result(warm: Warm, crash: str) -> None:
+    assert "ended without a result" in warm(crash).done.stopped
+    outcome = warm(SMALL).outcome
+    assert outcome is not None
+    assert outcome.error == ""
