@@ -95,4 +95,4 @@ def test_the_check_sees_a_circle() -> None:
     one, other = Path("one"), Path("other")
     assert circle({one: [other], other: [one]}) == [one, other]
     assert not circle({one: [other], other: []})
-    assert SRC / "explorer" / "explorer.ts" in set(imports(SRC / "explorer" / "main.ts"))
+    assert SRC / "explorer" / "explorer.ts" in set(imports(SRC / "explorer" / "start.ts"))

@@ -51,6 +51,8 @@ class Settings:
     """Worker processes that `serve` starts and keeps alive."""
     model_folders: str = ""
     """Folders (separated like PATH) whose models the worker may run besides the built-in ones."""
+    playground: bool = False
+    """Whether the playground runs code that people type, also if others can reach the server."""
     max_upload_bytes: int = 4 * GIB
     """Largest upload as sent."""
     max_unpacked_bytes: int = 16 * GIB
@@ -59,8 +61,6 @@ class Settings:
     """Most files in one upload."""
     max_ratio: int = 1000
     """Largest unpacked-to-packed ratio of one archive, once over 64 MiB unpacked."""
-    playground: bool = False
-    """Whether the playground runs code that people type, also if others can reach the server."""
     capture_seconds: int = 1800
     """Time limit of one capture."""
     capture_bytes: int = 16 * GIB

@@ -11,7 +11,7 @@ from dbos import DBOSClient
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.queue import pruning
 from inductorscope.jobs.queue.engine import make_client
-from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, prune
+from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, TRIES_KEPT, prune
 from inductorscope.jobs.queue.transitions import Attempt, add_event, claim, now
 from inductorscope.jobs.work import progress
 from inductorscope.jobs.work.folders import ABANDONED_AFTER, clear, make_scratch_folder
@@ -19,7 +19,7 @@ from inductorscope.jobs.work.progress import Report
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.tables.diagnoses import Diagnosis
-from inductorscope.store.tables.models import Base, Job, JobEvent, Run, Upload, Worker
+from inductorscope.store.tables.models import KEPT, TRY, Base, Job, JobEvent, Run, Upload, Worker
 from sqlalchemy import Engine, func, select, update
 
 DAY = timedelta(days=1)
@@ -40,6 +40,13 @@ def factory(engine: Engine) -> Sessions:
 def count(factory: Sessions, model: type[Base]) -> int:
     with factory() as session:
         return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def a_run(name: str, **values: object) -> Run:
+    return Run(
+        id=name, content_digest=name, name=name, graph_count=0, kernel_count=0, timings={},
+        environment={}, report={}, bytes_in=0, bytes_stored=0, **values,
+    )  # fmt: skip
 
 
 def ended(client: JobsClient, factory: Sessions, at: datetime) -> str:
@@ -86,13 +93,7 @@ def test_jobs_whose_results_a_run_shows_stay(
 ) -> None:
     job = ended(client, factory, now() - 10 * JOBS_KEPT)
     with factory.begin() as session:
-        session.add(
-            Run(
-                id="0" * 16, content_digest="0" * 64, name="x", tags=[], origin="capture",
-                created_at=now(), graph_count=0, kernel_count=0, timings={}, environment={},
-                report={}, bytes_in=0, bytes_stored=0,
-            )
-        )  # fmt: skip
+        session.add(a_run("0" * 16, origin="capture", tags=[], created_at=now()))
         session.flush()
         session.add(
             Diagnosis(
@@ -103,6 +104,19 @@ def test_jobs_whose_results_a_run_shows_stay(
     prune(factory, queue, now())
     assert client.job(job).id == job
     assert count(factory, JobEvent) > 0
+
+
+def test_old_tries_go_unless_they_are_kept(
+    client: JobsClient, queue: DBOSClient, factory: Sessions
+) -> None:
+    old = now() - TRIES_KEPT - DAY
+    rows = [("old", TRY, [], old), ("new", TRY, [], now()), ("kept", TRY, [KEPT], old)]
+    with factory.begin() as session:
+        for name, origin, tags, at in [*rows, ("upload", "upload", [], old)]:
+            session.add(a_run(name, origin=origin, tags=tags, created_at=at))
+    assert prune(factory, queue, now()) == 1
+    with factory() as session:
+        assert {*session.scalars(select(Run.name))} == {"new", "kept", "upload"}
 
 
 def test_uploads_that_nobody_finished_and_silent_workers_go(

@@ -16,7 +16,8 @@ REDIRECTS = {page.path for page in PAGES if page.show is not None}
 OPENED = tuple(
     page.path + QUERIES.get(page.path, "")
     for page in PAGES
-    if page.path not in REDIRECTS and page.path != "/jobs/{job}"  # the fixtures have no job
+    if page.path not in REDIRECTS
+    and page.path not in ("/jobs/{job}", "/play/{run}")  # the fixtures have no job and no try
 )
 """Addresses of pages that a fixture's run has; parts such as `{run}` are to be filled in."""
 

@@ -33,6 +33,10 @@ OptionText = Annotated[
 ]
 
 
+Dtype = Literal["float32", "float64", "bfloat16", "float16"]
+Mode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+
+
 class CaptureRequest(Body):
     """A model to capture, and the options to compile and measure it with."""
 
@@ -47,12 +51,10 @@ class CaptureRequest(Body):
     tags: list[Line] = Field(default_factory=list, max_length=50)
     args: list[OptionText] = Field(default_factory=list, max_length=200)
     device: str = Field("cpu", pattern=r"^(cpu|cuda(:[0-9]{1,2})?)$")
-    dtype: Literal["float32", "float64", "bfloat16", "float16"] | None = None
+    dtype: Dtype | None = None
     train: bool = Field(False, description="Forward and backward instead of inference.")
     dynamic: bool | None = None
-    mode: (
-        Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] | None
-    ) = None
+    mode: Mode | None = None
     backend: str = Field("inductor", pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=200)
     function: str | None = Field(
         None,
@@ -70,6 +72,20 @@ class CaptureRequest(Body):
     profile: bool | None = Field(None, description="Profile eager and compiled.")
     seconds: float = Field(10.0, gt=0, le=600, description="Time to spend on timing.")
     repeats: Whole | None = Field(None, ge=1, le=10_000, description="Number of samples.")
+
+
+class TryRequest(Body):
+    """Code to compile: a function or module `f`, and its `inputs`."""
+
+    code: str = Field(max_length=50_000)
+    name: Line | None = Field(None, description="Name of the run.")
+    device: Literal["cpu", "cuda"] = "cpu"
+    mode: Mode | None = None
+    dtype: Dtype | None = None
+    dynamic: bool | None = None
+    config: dict[str, OptionText] = Field(
+        default_factory=dict, max_length=50, description="Options of torch._inductor.config."
+    )
 
 
 UploadPath = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from inductorscope import urls
@@ -13,21 +13,18 @@ from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
 from inductorscope.playing.lessons import LESSONS, Lesson
 from inductorscope.playing.tries import Asked, Tried
 from inductorscope.settings import PREFIX, Settings
-from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from inductorscope_server.api.bodies import Body
+from inductorscope_server.api.bodies import TryRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import Line, RunId
+from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.parts import Parts, Reading, Shared
 from inductorscope_server.web.security import is_loopback_name
 
 html = APIRouter()
 api = APIRouter(tags=[openapi.JOBS])
-
-LONGEST_CODE = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +49,6 @@ class PlayReady:
     protections: dict[str, str]
     """What a try cannot reach; the value says why it can here, and is empty where it cannot."""
     cuda: bool
-
-
-class TryRequest(Body):
-    """Code to compile: a function or module `f`, and its `inputs`."""
-
-    code: str = Field(max_length=LONGEST_CODE)
-    name: Line | None = None
-    device: Literal["cpu", "cuda"] = "cpu"
-    mode: Literal[MODES] | None = None  # type: ignore[valid-type]  # the words of the tuple
-    dtype: Literal[DTYPES] | None = None  # type: ignore[valid-type]
-    dynamic: bool | None = None
-    config: dict[str, str] = Field(default_factory=dict, max_length=len(CONFIG))
 
 
 def is_on(settings: Settings) -> bool:

@@ -52,11 +52,14 @@ def load_runs(
     order: Direction = "desc",
     device: Device = "",
     cursor: Cursor = None,
+    tries: Annotated[bool, Query(description="Tries of the playground instead.")] = False,
 ) -> RunsPage:
     """Searched, sorted and paged."""
     wrong = Refusal(422, "The cursor does not belong to this list.", do="Start again without it.")
     try:
-        return list_runs(session, q=q, sort=sort, order=order, device=device or None, cursor=cursor)
+        return list_runs(
+            session, q=q, sort=sort, order=order, device=device or None, cursor=cursor, tries=tries
+        )
     except (ValueError, OverflowError) as error:
         raise wrong from error
     except StatementError as error:

@@ -15,7 +15,7 @@ from inductorscope.analyze.verdicts import Busy, Facts, Spread, Verdict, verdict
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.time.profiles import busy_of
 from inductorscope.store.database import storable
-from inductorscope.store.tables.models import READING, Job, Run, RunSearch
+from inductorscope.store.tables.models import READING, TRY, Job, Run, RunSearch
 
 PAGE = 50
 OF_ROWS = (defer(Run.report, raiseload=True), defer(Run.environment, raiseload=True))
@@ -98,7 +98,9 @@ class RunsPage:
     active_jobs: int
     """Number of jobs queued or running."""
     any_runs: bool
-    """False if the database has no run."""
+    """False if the database has no run except tries."""
+    tries: bool
+    """Whether these are tries of the playground, which are not listed otherwise."""
 
 
 def list_runs(
@@ -110,10 +112,14 @@ def list_runs(
     device: str | None = None,
     cursor: str | None = None,
     limit: int = PAGE,
+    tries: bool = False,
 ) -> RunsPage:
-    """Runs that match every word of `q`. Raises ValueError for an invalid cursor."""
+    """Runs that match every word of `q`, without tries of the playground or only these.
+
+    Raises ValueError for an invalid cursor.
+    """
     key = SORTED_BY[sort]
-    matching = _matching(q, device)
+    matching = _matching(q, device, tries)
     query = (
         matching.add_columns(key.label("sort_key"))
         if not cursor
@@ -147,7 +153,8 @@ def list_runs(
         device=device or "",
         devices=_devices(session),
         active_jobs=_active_jobs(session),
-        any_runs=session.scalar(select(Run.id).limit(1)) is not None,
+        any_runs=session.scalar(select(Run.id).where(Run.origin != TRY).limit(1)) is not None,
+        tries=tries,
     )
 
 
@@ -203,8 +210,8 @@ def _spread(timing: object) -> Spread | None:
     return (low, high) if isinstance(low, float) and isinstance(high, float) else None
 
 
-def _matching(q: str, device: str | None) -> Select[Any]:
-    query = select(Run).options(*OF_ROWS)
+def _matching(q: str, device: str | None, tries: bool) -> Select[Any]:
+    query = select(Run).options(*OF_ROWS).where(Run.origin == TRY if tries else Run.origin != TRY)
     if device:
         query = query.where(Run.device_kind == device)
     words = q.lower().split()

@@ -1,0 +1,107 @@
+"""The playground by keyboard: type, compile, see, change, compare, share, open elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from inductorscope.playing.lessons import LESSONS
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.accessible import check
+from tests.support.serving import Served, serve
+
+CODE = """import torch
+
+def f(x, y):
+    total = x + y
+    return torch.relu(total) * 2
+
+inputs = torch.randn(64, 64), torch.randn(64, 64)"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("play") / "data", "--workers", "0") as served:
+        yield served
+
+
+def compiled(page: Page) -> str:
+    """Presses Ctrl-Enter and waits until another try is shown; returns its id."""
+    before = page.locator("main.play").get_attribute("data-run") or ""
+    page.keyboard.press("Control+Enter")
+    pattern = re.compile(rf"^(?!{before or 'none'}$)\w{{16}}$")
+    expect(page.locator("main.play")).to_have_attribute("data-run", pattern, timeout=120_000)
+    return page.locator("main.play").get_attribute("data-run") or ""
+
+
+def type_code(page: Page, code: str) -> None:
+    page.locator(".play-editor .cm-content").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(code)
+
+
+def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> None:
+    page.goto(f"{served.url}/play")
+    expect(page.locator(".play-said")).to_contain_text("Ready", timeout=120_000)
+    type_code(page, CODE)
+    first = compiled(page)
+    lines = page.locator(".play-editor .cm-line")
+    expect(lines.nth(3)).to_have_class(re.compile(r"tint-\d"))
+    kernel = page.locator(".panes .cm-line.tint", has_text="tmp0 + tmp1")
+    expect(kernel.first).to_be_visible()
+
+    # A line of the editor lights what it became.
+    page.keyboard.press("Control+Home")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    expect(kernel.first).to_have_class(re.compile("lit"))
+    check(page, "a try")
+
+    # An error stands at its line, and the last good result stays.
+    type_code(page, CODE.replace("total = x + y", "total = x + z"))
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".play-said")).to_contain_text("Line 4", timeout=60_000)
+    expect(page.locator(".play-editor .compile-error")).to_contain_text("z")
+    expect(kernel.first).to_be_visible()
+
+    # Another option, beside the try before.
+    page.locator(".play-options summary").click()
+    page.get_by_label("cpp.simdlen").select_option("0")
+    type_code(page, CODE)
+    second = compiled(page)
+    assert second != first
+    beside = page.get_by_role("link", name="kernels side by side").get_attribute("href") or ""
+    assert first in beside
+    assert second in beside
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator(".play-said")).to_contain_text("Kept")
+
+    # The link shows it all elsewhere, and the list of runs does not.
+    other = chromium.new_context().new_page()
+    other.goto(page.url)
+    expect(other.locator(".play-editor .cm-line").nth(3)).to_contain_text("total = x + y")
+    expect(other.get_by_label("cpp.simdlen")).to_have_value("0")
+    expect(other.locator(".panes")).to_contain_text("extern")
+    other.goto(served.url + beside)
+    expect(other.locator(".beside-tally")).to_be_visible()
+    other.context.close()
+    listed = httpx.get(f"{served.url}/api/").json()["runs"]
+    tries = httpx.get(f"{served.url}/api/?tries=1").json()["runs"]
+    assert listed == []
+    assert {run["id"] for run in tries} == {first, second}
+
+
+def test_every_example_compiles(served: Served) -> None:
+    failed = {}
+    for lesson in LESSONS:
+        options = dict(lesson.options)
+        body = {"code": lesson.code, **options}
+        if "dynamic" in options:
+            body["dynamic"] = options["dynamic"] == "true"
+        answer = httpx.post(f"{served.url}/api/play/tries", json=body, timeout=120).json()
+        if not answer.get("run"):
+            failed[lesson.id] = answer
+    assert not failed

@@ -1,0 +1,78 @@
+"""Where the playground runs code, and where it does not. No test here starts torch."""
+
+from __future__ import annotations
+
+import pytest
+from inductorscope import urls
+from inductorscope.playing.lessons import LESSONS
+from inductorscope.settings import Settings
+from inductorscope_server.pages.play import is_on
+from starlette.testclient import TestClient
+
+from tests.server.conftest import Opened
+
+READY, TRIES = (urls.api(urls.play(word)) for word in ("ready", "tries"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "on"),
+    [
+        ({}, True),
+        ({"host": "localhost"}, True),
+        ({"host": "0.0.0.0"}, False),
+        ({"hosts": "proxy.example"}, False),
+        ({"host": "0.0.0.0", "playground": True}, True),
+    ],
+)
+def test_it_is_on_where_only_this_machine_reaches_it(
+    own_settings: Settings, opened: Opened, changes: dict[str, object], on: bool
+) -> None:
+    with opened(own_settings, **changes) as client:
+        assert client.get("/api/play").json()["on"] is on
+        assert ('class="chip warn">off' in client.get("/play").text) is not on
+        if not on:
+            for address, body in ((READY, None), (TRIES, {"code": ""})):
+                refused = client.post(address, json=body)
+                assert refused.status_code == 403
+                assert refused.json()["error"]["limit"] == "INDUCTORSCOPE_PLAYGROUND"
+
+
+def test_code_needs_the_token_and_a_page_of_this_server(
+    own_settings: Settings, opened: Opened
+) -> None:
+    assert is_on(own_settings)
+    with opened(own_settings, token="t" * 16) as client:
+        assert client.post(TRIES, json={"code": ""}).status_code == 401
+        assert "Compiling needs the server's token" in client.get("/play").text
+    with opened(own_settings) as client:
+        foreign = client.post(TRIES, json={"code": ""}, headers={"origin": "http://evil.example"})
+        assert foreign.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": "", "config": {"cpp.cxx": "/bin/false"}},
+        {"code": "x" * 50_001},
+        {"code": "", "mode": "fast"},
+        {"code": "", "model": "other.py:f"},
+    ],
+)
+def test_only_what_the_page_offers_can_be_set(client: TestClient, body: dict[str, object]) -> None:
+    assert client.post(TRIES, json=body).status_code == 422
+
+
+def test_a_run_that_is_no_try_has_no_code(filled: TestClient) -> None:
+    run = filled.get("/api/").json()["runs"][0]["id"]
+    missing = filled.get(urls.play(run))
+    assert missing.status_code == 404
+    assert "was not made in the playground" in missing.text
+    assert filled.get("/api/?tries=1").json()["runs"] == []
+
+
+def test_lessons_have_what_a_try_needs() -> None:
+    assert len([lesson for lesson in LESSONS if lesson.lesson]) == 10
+    assert len({lesson.id for lesson in LESSONS}) == len(LESSONS)
+    for lesson in LESSONS:
+        compile(lesson.code, lesson.id, "exec")
+        assert lesson.look.endswith(".")
