@@ -97,10 +97,9 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
 def test_every_example_compiles(served: Served) -> None:
     failed = {}
     for lesson in LESSONS:
-        options = dict(lesson.options)
-        body = {"code": lesson.code, **options}
-        if "dynamic" in options:
-            body["dynamic"] = options["dynamic"] == "true"
+        body: dict[str, object] = {"code": lesson.code, **lesson.options}
+        if "dynamic" in body:
+            body["dynamic"] = body["dynamic"] == "true"
         answer = httpx.post(f"{served.url}/api/play/tries", json=body, timeout=120).json()
         if not answer.get("run"):
             failed[lesson.id] = answer
