@@ -40,7 +40,7 @@ $(VENV)/.torch: $(VENV)/bin/python
 
 $(VENV)/.app: $(VENV)/.torch pyproject.toml hatch_build.py $(FRONT)
 	@echo "Installing Inductorscope and bundling its front end"
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[capture]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.app pyproject.toml

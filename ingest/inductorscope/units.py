@@ -118,6 +118,13 @@ def percent(value: Figure) -> str:
     return f"{value * 100:.1f}{THIN}%"
 
 
+def signed_percent(value: Figure) -> str:
+    """Formats a change as a percentage with its sign."""
+    if value is None or not _is_finite(value):
+        return DASH
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{percent(abs(value))}"
+
+
 def ratio(value: Figure) -> str:
     """Formats a speed-up."""
     return f"{value:.2f}×" if value is not None and _is_finite(value) else DASH

@@ -223,6 +223,11 @@ def history(**query: str | int | None) -> str:
     return with_query("/history", **query)
 
 
+def measure(run_id: str, other: str) -> str:
+    """Starts measuring two runs beside each other."""
+    return f"{compare(run_id, other)}/measure"
+
+
 def permalink(link: str, **query: str | int | None) -> str:
     return with_query(f"/k/{_part(link)}", **query)
 

@@ -40,13 +40,21 @@ class Capture:
     """A running capture."""
 
     def __init__(
-        self, spec: CaptureSpec, loading: Loading, out: Path, report: Reporter, memory: int | None
+        self,
+        spec: CaptureSpec,
+        loading: Loading,
+        out: Path,
+        report: Reporter,
+        memory: int | None,
+        brief: bool = False,
     ) -> None:
+        """`brief`: only times and profiles compiled calls."""
         self.spec = spec
         self.loading = loading
         self.out = out
         self.report = report
         self.memory = memory
+        self.brief = brief
         self.certain_sources: list[str] = [loading.file] if loading.file else []
         self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
 
@@ -95,10 +103,12 @@ class Capture:
         if model.file:
             self.certain_sources.append(model.file)
         synchronize = profiling.synchronizer(spec.device)
-        calls = {EAGER: model.step(model.function)}
-        report.progress("running eagerly once")
-        calls[EAGER]()
-        synchronize()
+        calls: dict[str, Call] = {}
+        if not self.brief:
+            calls[EAGER] = model.step(model.function)
+            report.progress("running eagerly once")
+            calls[EAGER]()
+            synchronize()
         report.progress("compiling")
         calls[COMPILED] = model.step(compiled(spec, model.function))
         start = time.perf_counter()
@@ -117,6 +127,8 @@ class Capture:
             self._profile(calls)
         else:
             self.facts.missing.append("Kernel times: profiling was switched off.")
+        if self.brief:
+            return
         if spec.values:
             self._record_values(calls[COMPILED])
         report.progress("running torch._dynamo.explain")
@@ -142,8 +154,9 @@ class Capture:
             self.facts.profiles[name] = profiling.profile_calls(
                 name, call, steps, spec.device, self.out
             )
-        report.progress("measuring the machine's peaks")
-        self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
+        if not self.brief:
+            report.progress("measuring the machine's peaks")
+            self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
 
     def _keep_sources(self) -> None:
         if not self.spec.source:
@@ -167,6 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="folder to write to")
     parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
     parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
+    parser.add_argument("--brief", action="store_true", help="only time and profile compiled calls")
     parser.add_argument("--reuse", action="store_true", help="reuse kernels of the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
@@ -189,7 +203,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         loading = msgspec.json.decode(options.loading, type=Loading)
     try:
-        state = Capture(spec, loading, out, Reporter(options.report), options.memory).run()
+        report = Reporter(options.report)
+        state = Capture(spec, loading, out, report, options.memory, options.brief).run()
     finally:
         if options.cache is None:
             shutil.rmtree(cache, ignore_errors=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGESIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
 _GRACE_S = 5.0
 
 
@@ -22,6 +23,8 @@ class Member:
     parent: int
     group: int
     resident: int
+    seconds: float
+    """Processor time, with that of children that have ended."""
 
 
 def members(leader: int) -> dict[int, Member]:
@@ -56,7 +59,11 @@ def _running() -> Iterator[tuple[int, Member]]:
             continue
         # "pid (name, perhaps with spaces) state ppid pgrp …": count from the last parenthesis
         fields = stat.rpartition(")")[2].split()
-        yield int(entry.name), Member(int(fields[1]), int(fields[2]), int(fields[21]) * _PAGE)
+        ticks = sum(int(field) for field in fields[11:15])
+        yield (
+            int(entry.name),
+            Member(int(fields[1]), int(fields[2]), int(fields[21]) * _PAGE, ticks / _TICKS),
+        )
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

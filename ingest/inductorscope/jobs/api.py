@@ -281,6 +281,23 @@ class JobsClient:
         ring(self.settings)
         return job_id
 
+    # --- measurements ---
+
+    def enqueue_measurement(self, run_id: str, other: str, *, settings: bool = False) -> str:
+        """Asks a worker to measure two captured runs beside each other; the job's id. `settings`:
+        also each setting that differs, alone.
+
+        Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
+        """
+        names = [self._check_ours(run, diagnosis.UPLOADED) for run in (run_id, other)]
+        job_id = f"measure-{secrets.token_hex(8)}"
+        title = f"Measuring {' beside '.join(names)}"[:LONGEST_NAME]
+        with self._write.begin() as session:
+            spec = {"run": run_id, "other": other, "settings": settings}
+            self._enqueue(session, job_id, "measure", title, spec)
+        ring(self.settings)
+        return job_id
+
     # --- diagnoses ---
 
     def enqueue_diagnosis(self, kind: str, run_id: str, options: dict[str, Any]) -> str:

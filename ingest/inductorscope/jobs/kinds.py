@@ -55,5 +55,8 @@ KINDS: dict[str, Kind] = {
     "benchmark": Kind(
         "inductorscope.jobs.work.benchmark", "benchmark", runs_code=True, limit="CAPTURE_SECONDS"
     ),
+    "measure": Kind(
+        "inductorscope.jobs.work.measure", "measure", runs_code=True, limit="CAPTURE_SECONDS"
+    ),
     **dict.fromkeys(DIAGNOSES, _DIAGNOSIS),
 }

@@ -151,6 +151,12 @@ class RunChange(Body):
     tags: list[Line] | None = Field(None, max_length=50)
 
 
+class MeasureRequest(Body):
+    """How to measure two runs beside each other."""
+
+    settings: bool = Field(False, description="Also run the first with each setting of the second.")
+
+
 class BenchmarkRequest(Body):
     """Options of a benchmark."""
 

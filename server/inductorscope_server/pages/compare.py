@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import APIRouter, Depends, Query
 from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.history import History, history
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.compare.table import RunsCompared, runs_compared
+from inductorscope.answers.parts import run_of
+from inductorscope.jobs.errors import CaptureRefusedError
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.api.bodies import JobStarted, MeasureRequest
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import Line, RunId
-from inductorscope_server.web.parts import Analysing, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
+html = APIRouter()
+api = APIRouter(tags=[openapi.RUNS])
+
+PATH = "/compare/{run}/{other}/measure"
 Ids = Annotated[
     list[Annotated[str, Query(pattern="^[0-9a-f]{16}$")]] | None,
     Query(description="Ids of runs.", max_length=100),
@@ -62,3 +72,33 @@ def show_several(
     if len(page.runs) == 2:
         return RedirectResponse(urls.compare(page.runs[0].id, page.runs[1].id), 302)
     return parts.pages.render(request, "compare_several.html", page)
+
+
+def _start(parts: Parts, run: str, other: str, body: MeasureRequest) -> str:
+    with parts.read() as session:
+        run_of(session, run), run_of(session, other)
+    try:
+        return parts.jobs.enqueue_measurement(run, other, settings=body.settings)
+    except CaptureRefusedError as error:
+        raise Refusal(403, str(error)) from None
+
+
+@api.post(
+    PATH, status_code=202, summary="Measure two runs", responses=documented(403, 404, 422)
+)  # fmt: skip
+def post_measure(
+    parts: Shared, run: RunId, other: RunId, body: MeasureRequest, response: Response
+) -> JobStarted:
+    """A worker runs both in fresh processes, in turns; only for runs captured here."""
+    job = _start(parts, run, other, body)
+    response.headers["Location"] = urls.api_job(job)
+    return JobStarted(job)
+
+
+@html.post(PATH)
+async def measure_by_form(request: Request, parts: Shared, run: RunId, other: RunId) -> Response:
+    """Starts the job and returns to the page, which follows it."""
+    async with request.form(max_files=0, max_fields=10) as form:
+        body = MeasureRequest(settings=bool(form.get("settings")))
+    await run_in_threadpool(_start, parts, run, other, body)
+    return RedirectResponse(f"{urls.compare(run, other)}#measured", 303)

@@ -34,7 +34,8 @@ PAGES = (
     Page("/beside", explorer.load_beside, "beside.html", GRAPHS, "Two texts side by side"),
     Page("/compare", compare.load_several, "compare_several.html", RUNS, "Several runs in a table",
          show=compare.show_several),
-    Page("/compare/{run}/{other}", compare.load, "compare.html", RUNS, "Two runs compared"),
+    Page("/compare/{run}/{other}", compare.load, "compare.html", RUNS, "Two runs compared",
+         fragment="fragments/_measured.html"),
     Page("/history", compare.load_history, "history.html", RUNS, "A figure over time"),
     Page("/watch/{key}", runs.load_watched, "watch.html", RUNS, "A watched folder",
          show=runs.show_watched),
@@ -100,6 +101,6 @@ PAGES = (
          "A kernel and one of its calls"),
 )  # fmt: skip
 
-ACTIONS = (runs, explorer, kernel, failures, jobs, capture, play)
+ACTIONS = (runs, compare, explorer, kernel, failures, jobs, capture, play)
 """Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
 of the API."""

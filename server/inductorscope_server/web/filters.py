@@ -24,6 +24,7 @@ from inductorscope.units import (
     ratio,
     seconds,
     signed_microseconds,
+    signed_percent,
     size_in_bytes,
     step,
 )
@@ -60,6 +61,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "gbps": bandwidth,
     "operations": operations,
     "percent": percent,
+    "more_percent": signed_percent,
     "ratio": ratio,
     "count": count,
     "plural": plural,

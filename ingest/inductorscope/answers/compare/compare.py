@@ -19,6 +19,7 @@ from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.answers.compare.compiling import compiling_rows
 from inductorscope.answers.compare.inputs import input_rows, source_rows
 from inductorscope.answers.compare.markdown import as_markdown
+from inductorscope.answers.compare.measured import MeasuredShown, measured
 from inductorscope.answers.compare.page import (
     ComparedRun,
     ComparePage,
@@ -44,7 +45,13 @@ KEPT = 16
 
 def compare_page(session: Session, run: str, other: str) -> ComparePage:
     """Compares two runs; raises NotHere if one is unknown."""
-    return _compare(session, run_of(session, run), run_of(session, other))
+    before, after = run_of(session, run), run_of(session, other)
+    page = replace(_compare(session, before, after), measured=measured(session, before, after))
+    found = page.measured.found
+    if found is not None and found.judged is not None and page.measured.complete:
+        page = replace(page, verdict=found.judged.answer)
+    page = replace(page, said=said(page))
+    return replace(page, markdown=as_markdown(page))
 
 
 def _stored(session: Session, run: Run) -> Hashable:
@@ -65,7 +72,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
     step = steps(session, before, after)
     rows = _group_rows(groups)
     nodes = _node_rows("a", left.graphs) + _node_rows("b", right.graphs)
-    page = ComparePage(
+    return ComparePage(
         a=_compared(before),
         b=_compared(after),
         same=run == other,
@@ -74,6 +81,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         sources=source_rows(left, right),
         step=step,
         verdict="cannot tell",
+        measured=MeasuredShown("", None, ""),
         bars=waterfall(groups, step.a, step.b),
         groups=[row for row in rows if row.change != "same code" or row.more_us][:MOST],
         group_count=len(rows),
@@ -84,8 +92,6 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         compiling=compiling_rows(session, run, other),
         markdown="",
     )
-    page = replace(page, said=said(page))
-    return replace(page, markdown=as_markdown(page))
 
 
 def _compared(run: Run) -> ComparedRun:

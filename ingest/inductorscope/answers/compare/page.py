@@ -7,14 +7,12 @@ from typing import Literal
 
 from inductorscope.analyze.compare.kernels import Change, Known
 from inductorscope.analyze.compare.waterfall import Bar
+from inductorscope.analyze.measure.judge import Answer
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import CompilingRows
 from inductorscope.answers.compare.inputs import InputRow, SourceRow
+from inductorscope.answers.compare.measured import MeasuredShown
 from inductorscope.answers.compare.step import Step
-
-Verdict = Literal["slower", "faster", "the same", "cannot tell"]
-"""Whether a difference of times is real. Processes of one program differ more than the steps of one
-process, so two uploads cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,10 @@ class ComparePage:
     inputs: list[InputRow]
     sources: list[SourceRow]
     step: Step
-    verdict: Verdict
+    verdict: Answer
+    """Whether the difference of times is real. Processes of one program differ more than the steps
+    of one process, so without a measurement nobody can tell."""
+    measured: MeasuredShown
     bars: list[Bar]
     """From A's step to B's; they sum to the difference."""
     groups: list[GroupRow]

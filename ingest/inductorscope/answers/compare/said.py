@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from inductorscope.analyze.verdicts import Level
+from inductorscope.answers.compare.measured import LEVELS
 from inductorscope.answers.compare.page import ComparePage, Said
 from inductorscope.units import (
     microseconds,
@@ -47,7 +48,9 @@ def _inputs(page: ComparePage) -> Iterator[Said]:
 
 
 def _time(page: ComparePage) -> Iterator[Said]:
-    step = page.step
+    step, found = page.step, page.measured
+    if found.complete:
+        yield Said(LEVELS.get(page.verdict, "note"), page.verdict, found.text, "measured")
     if not step.measured:
         return
     more = step.more_us
@@ -55,12 +58,13 @@ def _time(page: ComparePage) -> Iterator[Said]:
         return
     sign = "longer" if more > 0 else "shorter"
     share = f" ({percent(abs(more) / step.a.step_us)})" if step.a.step_us else ""
-    yield Said(
-        "note", "cannot tell",
-        f"A step of B is {microseconds(abs(more))}{share} {sign}: "
-        f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}. {CANNOT_TELL}",
-        "time",
-    )  # fmt: skip
+    if not found.complete:
+        yield Said(
+            "note", "cannot tell",
+            f"A step of B is {microseconds(abs(more))}{share} {sign}: "
+            f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}. {CANNOT_TELL}",
+            "time",
+        )  # fmt: skip
     bars = sorted(page.bars, key=lambda bar: -abs(bar.more_us))
     shown = [bar for bar in bars if abs(bar.more_us) > SMALL * step.a.step_us][:SHOWN]
     if shown:

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.capturing import process_group
+from inductorscope.capturing.brief import Brief
 from inductorscope.capturing.inside import environment, sources
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.script.gather import add_eager, gather
@@ -72,6 +73,7 @@ class Running:
     """Called with a folder to read when a script that runs to its end is measured."""
     first: int = 0
     """The first step that may be timed."""
+    brief: Brief | None = None
 
     @property
     def full(self) -> bool:
@@ -81,11 +83,12 @@ class Running:
     @property
     def command(self) -> list[str]:
         spec = self.spec
+        python = self.brief.python if self.brief else sys.executable
         if spec.model in LAUNCHERS:
-            return [sys.executable, *LAUNCHERS[spec.model], *spec.args]
+            return [python, *LAUNCHERS[spec.model], *spec.args]
         file = Path(spec.model).expanduser()
         known = self.loading.trusted and file.is_file()
-        return [sys.executable, str(file if known else self.loading.file), *spec.args]
+        return [python, str(file if known else self.loading.file), *spec.args]
 
     @property
     def variables(self) -> dict[str, str]:
@@ -93,6 +96,7 @@ class Running:
             self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first
         )
         own = variables_for(self.loading.trusted)
+        own = self.brief.variables(own) if self.brief else own
         path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
         own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()
         if self.label == COMPILED:
@@ -107,6 +111,7 @@ def capture_script(
     watch: Watch,
     cache: Path | None,
     measured: Callable[[Path], None] | None,
+    brief: Brief | None = None,
 ) -> CaptureFacts:
     """Captures a script into `out`, and writes and returns the facts.
 
@@ -117,7 +122,7 @@ def capture_script(
     with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
         running = Running(
             spec, loading, out, watch, COMPILED, cache or Path(scratch) / "cache",
-            cache is not None, measured,
+            cache is not None, measured, brief=brief,
         )  # fmt: skip
         failure = _run(running, shown=loading.trusted)
         facts = gather(out, spec, COMPILED).facts
@@ -132,7 +137,7 @@ def capture_script(
                 first=_first_steady(facts.script[0]),
             )
             _run_eager(eager, out, facts)
-    if facts.profiles:
+    if facts.profiles and not brief:
         watch.progress("measuring the machine's peaks", 0, None, None)
         facts.peaks = _peaks(facts.device, loading.trusted)
     watch.progress("collecting sources", 0, None, None)

@@ -1,0 +1,1 @@
+"""Whether a difference of times is real, from the times of fresh processes."""

@@ -1,0 +1,156 @@
+"""The result of measuring two runs: an answer for the step, and the share of each kernel in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from inductorscope.analyze.measure.judge import Answer, Judged, Numbers, interval, judge_all
+
+Times = tuple[Sequence[float], Sequence[float]]
+"""Of both sides: of each process, in ms."""
+TURNED: dict[Answer, Answer] = {"slower": "faster", "faster": "slower"}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of the difference of the two steps."""
+
+    share: float
+    low: float
+    high: float
+
+
+NOTHING = Share(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel, by its first call."""
+
+    graph: str
+    kernel: str
+    handle: int
+    kind: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Kernels of both runs that do the same work between them, and what they contribute."""
+
+    name: str
+    """What the profiler calls the first one."""
+    a: list[Kernel]
+    b: list[Kernel]
+    change: str
+    a_ms: float
+    b_ms: float
+    """Of a step, in the whole program: medians of the processes' profiles."""
+    judged: Judged | None
+    """None where only one side has such kernels."""
+    share: Share
+    alone: Judged | None = None
+    """The kernels by themselves, A's and B's in turns on the same inputs."""
+    why_not_alone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flipped:
+    """A with one setting of B."""
+
+    name: str
+    a: str | None
+    b: str | None
+    judged: Judged
+    """Beside A."""
+    share: Share | None
+    """Of the difference; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The processes of one side."""
+
+    ms: list[float]
+    clock_mhz: float | None
+    torch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Two runs measured in fresh processes."""
+
+    sides: list[Side]
+    """A and B."""
+    judged: Judged | None = None
+    """None until each side has run twice."""
+    causes: list[Cause] = field(default_factory=list)
+    """The largest share first."""
+    rest: Share | None = None
+    """What no kernel explains: work outside of kernels, idle time, what changes between times."""
+    flipped: list[Flipped] = field(default_factory=list)
+    disturbed: list[str] = field(default_factory=list)
+    """Why processes may have been disturbed, a sentence each."""
+    disturbed_processes: int = 0
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def share_of(step: Times, parts: Times) -> Share:
+    """The share of a part in the difference of two steps, in the same unit. Its interval resamples
+    processes, each with its step and its part."""
+
+    def share(*values: Numbers, axis: int = -1) -> Numbers:
+        a, b, part_a, part_b = (np.median(each, axis=axis) for each in values)
+        found: Numbers = (part_b - part_a) / (b - a)
+        return found
+
+    values = [np.asarray(each, dtype=np.float64) for each in (*step, *parts)]
+    low, high = interval(share, *values, paired=True)
+    return Share(float(share(*values)), low, high)
+
+
+def causes_of(step: Times, groups: Mapping[str, tuple[Cause, Times]]) -> tuple[list[Cause], Share]:
+    """The causes with their figures, and the rest; all shares sum to 1. A group that one side lacks
+    takes 0 ms there."""
+    judged = judge_all({name: pair for name, (_, pair) in groups.items() if min(*map(min, pair))})
+    causes = [
+        replace(cause, a_ms=float(np.median(pair[0])), b_ms=float(np.median(pair[1])),
+                judged=judged.get(name), share=share_of(step, pair))
+        for name, (cause, pair) in groups.items()
+    ]  # fmt: skip
+    left = 1 - sum(cause.share.share for cause in causes)
+    rest = [np.sum([pair[side] for _, pair in groups.values()], axis=0) for side in (0, 1)]
+    known = share_of(step, (rest[0], rest[1])) if groups else NOTHING
+    around = Share(left, left - known.high + known.share, left + known.share - known.low)
+    return sorted(causes, key=lambda cause: -abs(cause.share.share)), around
+
+
+def turned(measurement: Measurement) -> Measurement:
+    """As B beside A."""
+    return replace(
+        measurement,
+        sides=measurement.sides[::-1],
+        judged=measurement.judged and _turned(measurement.judged),
+        causes=[
+            replace(one, a=one.b, b=one.a, a_ms=one.b_ms, b_ms=one.a_ms,
+                    judged=one.judged and _turned(one.judged),
+                    alone=one.alone and _turned(one.alone))
+            for one in measurement.causes
+        ],
+        flipped=[],
+    )  # fmt: skip
+
+
+def _turned(judged: Judged) -> Judged:
+    shift, high, low = (
+        math.expm1(-math.log1p(value)) for value in (judged.shift, judged.low, judged.high)
+    )
+    return replace(
+        judged, answer=TURNED.get(judged.answer, judged.answer), shift=shift, low=low, high=high,
+        a_ms=judged.b_ms, b_ms=judged.a_ms,
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""What a measurement of two runs says, and whether one can be made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.measure.judge import MARGIN, Judged
+from inductorscope.analyze.measure.result import Cause, Measurement
+from inductorscope.analyze.verdicts import Level
+from inductorscope.answers.explorer.benchmark import is_captured_here
+from inductorscope.store.runs.measurements import KIND, newest_measurement
+from inductorscope.store.tables.models import Job, Run
+from inductorscope.units import milliseconds, percent, plural, signed_percent
+
+ACTIVE = ("queued", "running")
+LEVELS: dict[str, Level] = {"slower": "warn", "faster": "good", "the same": "good"}
+NOT_HERE = (
+    "Measuring runs both programs again, so it needs two runs that this installation captured."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredShown:
+    """The newest measurement of two runs, and the job that makes one."""
+
+    refusal: str
+    """Why none can be made; empty if one can."""
+    job: str | None
+    """The job that measures now."""
+    step: str
+    at: datetime | None = None
+    by: str = ""
+    """The job that made the one shown."""
+    complete: bool = False
+    text: str = ""
+    found: Measurement | None = None
+
+
+def measured(session: Session, before: Run, after: Run) -> MeasuredShown:
+    refusal = "" if is_captured_here(before) and is_captured_here(after) else NOT_HERE
+    query = select(Job).where(Job.kind == KIND, Job.state.in_(ACTIVE)).order_by(Job.created_at)
+    runs = {before.id, after.id}
+    job = next((job for job in session.scalars(query)
+                if {job.spec["run"], job.spec["other"]} == runs), None)  # fmt: skip
+    now = job.id if job else None, job.step if job else ""
+    newest = newest_measurement(session, before.id, after.id)
+    if newest is None:
+        return MeasuredShown(refusal, *now)
+    return MeasuredShown(
+        refusal, *now, newest.created_at, newest.job, newest.complete, in_words(newest.found),
+        newest.found,
+    )  # fmt: skip
+
+
+def in_words(found: Measurement) -> str:
+    """The answer in a sentence, and what causes it in another."""
+    judged = found.judged
+    if judged is None:
+        return f"{plural(len(found.sides[0].ms), 'process', 'processes')} of each run so far."
+    return " ".join([_answer(judged), *_causes(found), *_disturbed(found)])
+
+
+def _answer(judged: Judged) -> str:
+    around = f"{signed_percent(judged.low)} to {signed_percent(judged.high)}"
+    each = f"{plural(judged.processes, 'fresh process', 'fresh processes')} of each, in turns"
+    figures = f"{milliseconds(judged.a_ms)} → {milliseconds(judged.b_ms)}; {each}"
+    if judged.answer == "the same":
+        return f"A step of B takes the same within {percent(MARGIN)}: {around} ({figures})."
+    if judged.answer == "cannot tell":
+        more = f" About {judged.more:,} more of each would tell." if judged.more else ""
+        return f"A step of B takes {around} of A's time more or less ({figures}).{more}"
+    share = percent(abs(judged.shift))
+    return f"A step of B is {share} {judged.answer}, {around} ({figures})."
+
+
+def _causes(found: Measurement) -> list[str]:
+    if found.rest is None or found.judged is None:
+        return []
+    more = milliseconds(abs(found.judged.b_ms - found.judged.a_ms))
+    parts = [f"{percent(one.share.share)}: {named(one)}" for one in found.causes[:3]]
+    return [f"Of the {more}, {'; '.join([*parts, f'{percent(found.rest.share)} unexplained'])}."]
+
+
+def named(cause: Cause) -> str:
+    """The kernels and what became of them."""
+    kernels = cause.a or cause.b
+    more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
+    return f"`{kernels[0].kernel}`{more}, {cause.change}"
+
+
+def _disturbed(found: Measurement) -> list[str]:
+    if not found.disturbed_processes:
+        return []
+    count = plural(found.disturbed_processes, "process was", "processes were")
+    return [f"{count} disturbed: {found.disturbed[0]}"]

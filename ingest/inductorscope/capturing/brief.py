@@ -1,0 +1,31 @@
+"""A capture that only times and profiles compiled steps, to be compared with others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OURS = str(Path(__file__).parents[2])
+
+
+@dataclass(frozen=True)
+class Brief:
+    """How its program is run."""
+
+    python: str = sys.executable
+    """Another one needs torch, msgspec and numpy."""
+    folders: tuple[Path, ...] = ()
+    """Folders, besides those of the settings, whose models may be run."""
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """Variables to set; None removes one."""
+
+    def variables(self, own: Mapping[str, str]) -> dict[str, str]:
+        """What its processes get in place of `own`."""
+        wanted = {**own, **self.environment}
+        if self.python != sys.executable:  # our modules may not be installed there
+            parts = [OURS, wanted.get("PYTHONPATH")]
+            wanted["PYTHONPATH"] = os.pathsep.join(part for part in parts if part)
+        return {name: value for name, value in wanted.items() if value is not None}

@@ -1,0 +1,141 @@
+"""Watches other processes and clocks of the machine while a program runs. Torch-free."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inductorscope.capturing import process_group
+
+EVERY_S = 1.0
+OTHERS = 0.1
+"""Share of all cores from which other processes disturb."""
+CLOCK = 0.03
+"""Share by which a process's clock may differ from that of the others."""
+SLOWED = 0x8 | 0x20 | 0x40 | 0x80
+"""Bits of NVML's reasons for a lower clock: too hot, or too little power."""
+QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
+_TICKS = os.sysconf("SC_CLK_TCK")
+_MHZ = re.compile(r"^cpu MHz\s*:\s*([\d.]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU as `nvidia-smi` sees it."""
+
+    mhz: float
+    used: float
+    """Share of the time in which it computes."""
+    slowed: bool
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the machine did while a process ran."""
+
+    load: float | None = None
+    """Processes that ran or waited to run, of all programs, on average over a minute before."""
+    others: list[float] = field(default_factory=list)
+    """Share of all cores that other processes used, a second each."""
+    mhz: list[float] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def clock(self) -> float | None:
+        return statistics.median(self.mhz) if self.mhz else None
+
+    @property
+    def others_share(self) -> float:
+        return statistics.fmean(self.others) if self.others else 0.0
+
+    def disturbed(self) -> list[str]:
+        """Why its times may be wrong, in sentences."""
+        found = list(dict.fromkeys(self.notes))
+        if self.others_share > OTHERS:
+            found.append(f"Other processes used {self.others_share:.0%} of all cores.")
+        return found
+
+
+class Watching:
+    """A context in which this process runs a program, while the machine is watched."""
+
+    def __init__(self, device: str) -> None:
+        self.seen = Seen()
+        self._gpu = device.partition(":")[2] or "0" if device != "cpu" else None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="machine", daemon=True)
+
+    def __enter__(self) -> Watching:
+        self.seen.load = os.getloadavg()[0]
+        gpu = gpu_now(self._gpu) if self._gpu is not None else None
+        if gpu is not None and gpu.used > OTHERS:
+            self.seen.notes.append(f"The GPU was {gpu.used:.0%} busy before it began.")
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        cores = os.cpu_count() or 1
+        at, busy, ours = time.monotonic(), _busy(), self._ours()
+        while not self._ended.wait(EVERY_S):
+            before = (at, busy, ours)
+            at, busy, ours = time.monotonic(), _busy(), self._ours()
+            others = (busy - before[1]) - max(ours - before[2], 0.0)
+            self.seen.others.append(max(others, 0.0) / (at - before[0]) / cores)
+            self._clock()
+
+    def _ours(self) -> float:
+        """Processor time of this process and of those that it started."""
+        return sum(one.seconds for one in process_group.members(os.getpid()).values())
+
+    def _clock(self) -> None:
+        if self._gpu is None:
+            text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+            mhz = [float(one) for one in _MHZ.findall(text)]
+            self.seen.mhz += [statistics.fmean(mhz)] if mhz else []
+        elif (gpu := gpu_now(self._gpu)) is not None and gpu.used > OTHERS:
+            self.seen.mhz.append(gpu.mhz)  # an idle GPU lowers its clock
+            if gpu.slowed:
+                self.seen.notes.append("The GPU lowered its clock: it was hot or short of power.")
+
+
+def gpu_now(index: str) -> Gpu | None:
+    """None where nvidia-smi is missing or says nothing."""
+    command = ["nvidia-smi", f"--id={index}", f"--query-gpu={QUERY}"]
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done = subprocess.run(
+            [*command, "--format=csv,noheader,nounits"], capture_output=True, text=True, timeout=10,
+            check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return read_gpu(done.stdout)
+
+
+def read_gpu(text: str) -> Gpu | None:
+    """From a line such as `1980, 35, 0x0000000000000004`."""
+    parts = [part.strip() for part in text.strip().split(",")]
+    try:
+        mhz, used, reasons = float(parts[0]), float(parts[1]), int(parts[2], 16)
+    except (ValueError, IndexError):
+        return None
+    return Gpu(mhz, used / 100, bool(reasons & SLOWED))
+
+
+def _busy() -> float:
+    """Processor time of all processes since the machine started."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    user, nice, system, _, _, irq, softirq, steal = (int(one) for one in fields)
+    return (user + nice + system + irq + softirq + steal) / _TICKS

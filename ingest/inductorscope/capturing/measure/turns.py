@@ -1,0 +1,63 @@
+"""Runs arms in turns until an answer or a budget is reached. Torch-free."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from inductorscope.analyze.measure.judge import LOOKS, Judged, judge
+from inductorscope.capturing.measure.processes import Arm, Once
+from inductorscope.progress import Progress
+
+SETTLED = ("slower", "faster", "the same")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long it may take at most; an answer ends it earlier."""
+
+    seconds: float = 600.0
+    processes: int = LOOKS[-1]
+    """Of each arm."""
+
+
+def turns(
+    arms: Sequence[Arm],
+    once: Callable[[Arm], Once],
+    budget: Budget,
+    progress: Progress,
+    keep: Callable[[list[Once]], None],
+    *,
+    untold: Sequence[Arm] | None = None,
+) -> list[Once]:
+    """Processes in the order A B B A A B …, so that what drifts counts for both sides alike. Ends
+    when all arms of `untold`, the last one by default, are judged beside the first one."""
+    done: list[Once] = []
+    began = time.monotonic()
+    compared = [arm.label for arm in untold or arms[-1:]]
+    order = list(arms)
+    for number in range(1, budget.processes + 1):
+        for arm in order:
+            progress(f"Process {number} of {arm.label}", len(done), None, "processes")
+            done.append(once(arm))
+            keep(done)
+        order.reverse()
+        spent = time.monotonic() - began
+        over = spent * (number + 1) / number > budget.seconds or number == budget.processes
+        if number in LOOKS and not over:
+            answers = [beside(done, arms[0].label, label) for label in compared]
+            over = all(each is not None and each.answer in SETTLED for each in answers)
+        if over:
+            break
+    return done
+
+
+def times(done: Sequence[Once], label: str) -> list[float]:
+    return [each.ms for each in done if each.arm == label]
+
+
+def beside(done: Sequence[Once], first: str, label: str) -> Judged | None:
+    """None with fewer than two processes of each."""
+    a, b = times(done, first), times(done, label)
+    return judge(a, b) if min(len(a), len(b)) > 1 else None
