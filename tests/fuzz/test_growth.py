@@ -26,7 +26,8 @@ CHEAP = 250e-9
 """Seconds a character: below, growth is not looked at."""
 NOT_FROM_TEXTS = (
     "inductorscope.analyze.time.", "inductorscope.analyze.timeline.",
-    "inductorscope.analyze.roofline.", "inductorscope.analyze.compile.lateness",
+    "inductorscope.analyze.measure.", "inductorscope.analyze.roofline.",
+    "inductorscope.analyze.compile.lateness",
     "inductorscope.analyze.verdicts", "inductorscope.analyze.values.printing",
     "inductorscope.analyze.failures.report", "inductorscope.analyze.failures.export",
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",

@@ -5,14 +5,26 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inductorscope import urls
+from inductorscope.analyze.measure.judge import Judged
+from inductorscope.analyze.measure.result import (
+    Cause,
+    Flipped,
+    Kernel,
+    Measurement,
+    Share,
+    Side,
+)
 from inductorscope.cli.app import app
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.measurements import write_measurement
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -82,6 +94,43 @@ def test_what_differs_is_named_inputs_first(
     assert sum(bar["more_us"] for bar in page["bars"]) == pytest.approx(page["step"]["more_us"])
     text = client.get(urls.compare(one, two)).text
     assert "functorch.debug_partitioner" in text
+
+
+def test_a_measurement_is_the_verdict_in_either_order(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    client, settings, (one, two, three) = compared
+    judged = Judged("slower", 0.25, 0.2, 0.3, 0.001, 8.0, 10.0, 6)
+    share = Share(0.8, 0.7, 0.9)
+    kernel = Kernel("graph", "triton_poi_fused_0", 0, "triton", 1)
+    cause = Cause("x", [kernel], [], "gone", 1.0, 2.0, None, share, judged)
+    sides = [Side([8.0] * 6, None, "2.13"), Side([10.0] * 6, None, "2.13")]
+    flipped = [Flipped("mode", None, "max-autotune", judged, share)]
+    found = Measurement(sides, judged, [cause], Share(0.2, 0.1, 0.3), flipped, ["Busy."], 2)
+    write = sessions(make_engine(settings))
+    for number, complete in enumerate((True, False)):  # the newer one was stopped
+        with write.begin() as session:
+            now = datetime(2026, 1, 1 + number, tzinfo=UTC)
+            write_measurement(session, one, three, f"m{number}", now, found, complete=complete)
+    page = _json(client, urls.compare(one, three))
+    assert page["verdict"] == "slower"
+    (said,) = [line for line in page["said"] if line["to"] == "measured"]
+    assert "25.0\u202f% slower, +20.0\u202f% to +30.0\u202f%" in said["text"]
+    assert "80.0\u202f%: `triton_poi_fused_0`, gone; 20.0\u202f% unexplained" in said["text"]
+    assert "2 processes were disturbed: Busy." in said["text"]
+    assert said["text"] in page["markdown"]
+    back = _json(client, urls.compare(three, one))
+    assert back["verdict"] == "faster"
+    assert back["measured"]["found"]["judged"]["shift"] == pytest.approx(-0.2)
+    text = client.get(urls.compare(one, three)).text
+    assert "What caused it" in text
+    assert "One setting at a time" in text
+    # Code of uploads never runs.
+    assert back["measured"]["refusal"]
+    assert "/measure" not in text
+    assert client.post(urls.api(urls.measure(one, three)), json={}).status_code == 403
+    assert client.post(urls.api(urls.measure(one, "0" * 16)), json={}).status_code == 404
+    assert _json(client, urls.compare(one, two))["verdict"] == "cannot tell"
 
 
 def test_a_run_beside_itself_is_one_line(compared: tuple[TestClient, Settings, Runs]) -> None:

@@ -19,7 +19,7 @@ from inductorscope.units import (
 
 CANNOT_TELL = (
     "Each run is one process, and processes of one program differ too, so this cannot tell whether "
-    "the difference is real."
+    "the difference is real; measuring can."
 )
 SMALL = 0.02
 """A part of the difference that is a smaller share of A's step is not mentioned."""

@@ -122,7 +122,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
         ),
         refusal(run_story),
         {kind: panel(session, run_id, kind) for kind in KINDS},
-        diagnoses_of(session, run_id),
+        [line for line in diagnoses_of(session, run_id) if line.kind in KINDS],
         notes,
     )
 

@@ -22,7 +22,7 @@ class Diagnosis(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     kind: Mapped[str]
-    """`components`, `numbers` or `minify` (see `capture.diagnosis`)."""
+    """`components`, `numbers` or `minify` (see `capturing.diagnosis`), or `measure`."""
     job_id: Mapped[str] = mapped_column(String(40), unique=True)
     created_at: Mapped[datetime]
     complete: Mapped[bool]
