@@ -15,10 +15,10 @@ from pathlib import Path
 from inductorscope.capturing import process_group
 
 EVERY_S = 1.0
+LAST = 3
+"""So many seconds at the end of a process count: it is compiled before it is timed."""
 OTHERS = 0.1
 """Share of all cores from which other processes disturb."""
-CLOCK = 0.03
-"""Share by which a process's clock may differ from that of the others."""
 SLOWED = 0x8 | 0x20 | 0x40 | 0x80
 """Bits of NVML's reasons for a lower clock: too hot, or too little power."""
 QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
@@ -53,7 +53,8 @@ class Seen:
 
     @property
     def others_share(self) -> float:
-        return statistics.fmean(self.others) if self.others else 0.0
+        """While it was measured, which is last."""
+        return statistics.fmean(self.others[-LAST:]) if self.others else 0.0
 
     def disturbed(self) -> list[str]:
         """Why its times may be wrong, in sentences."""
