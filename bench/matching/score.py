@@ -17,7 +17,7 @@ import contextlib
 import json
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ def score(runs: Runs, one: Path, other: Path, counts: Counter[str], *, wrong: bo
     seen = [truth["seen"] for truth in truths]
     same = {name for name in seen[0] if seen[0][name] == seen[1].get(name)}
     sides = runs.sides(*(folder / "torch_compile_debug" for folder in (one, other)))
-    match_calls(sides[0].calls, sides[1].calls)
+    groups = match_calls(sides[0].calls, sides[1].calls)
     counts["programs"] += 1
     nodes, kernels = (
         [marked(truth, side, kind, same) for truth, side in zip(truths, sides, strict=True)]
@@ -140,19 +140,49 @@ def score(runs: Runs, one: Path, other: Path, counts: Counter[str], *, wrong: bo
                         a.how,
                     )
     _score_kernels(sides, kernels, counts, f"{one.name} {other.parent.name}" if wrong else "")
+    for group in groups:
+        kinds = [f"change {group.change}"] + ["change moved"] * group.moved
+        _score_links(group.left, kernels, counts, kinds)
+    for call in (*sides[0].calls, *sides[1].calls):
+        call.nodes, call.others = [], []
+    match_calls(sides[0].calls, sides[1].calls)
+    _score_links(sides[0].calls, kernels, counts)
+
+
+def _score_links(
+    calls: Sequence[Call],
+    kernels: list[Marked],
+    counts: Counter[str],
+    kinds: Sequence[str] = (),
+) -> None:
+    """Counts pairs of marked kernels, and those that share a marker, by kind: those given, else
+    what a call without nodes is known by."""
+    held = _markers(kernels)
+    for a, b, kind in {
+        (_place(call), _place(other), kind)
+        for call in calls
+        for other in call.others
+        for kind in kinds or [f"without nodes {call.known}"]
+    }:
+        if a in held[0] and b in held[1]:
+            counts[kind] += 1
+            counts[f"{kind} right"] += bool(held[0][a] & held[1][b])
+
+
+def _markers(kernels: list[Marked]) -> list[dict[tuple[str, str], set[tuple[bool, str]]]]:
+    """The markers of each kernel."""
+    held: list[dict[tuple[str, str], set[tuple[bool, str]]]] = [defaultdict(set), defaultdict(set)]
+    for side, found in zip(held, kernels, strict=True):
+        for marker, places in found.items():
+            for place in places:
+                side[place].add(marker)
+    return held
 
 
 def _score_kernels(
     sides: tuple[Side, Side], kernels: list[Marked], counts: Counter[str], wrong: str
 ) -> None:
-    of_kernel: list[dict[tuple[str, str], set[tuple[bool, str]]]] = [
-        defaultdict(set),
-        defaultdict(set),
-    ]
-    for held, found in zip(of_kernel, kernels, strict=True):
-        for marker, places in found.items():
-            for place in places:
-                held[place].add(marker)
+    of_kernel = _markers(kernels)
     links: set[tuple[tuple[str, str], tuple[str, str]]] = set()
     for call in sides[0].calls:
         for other in call.others:
@@ -218,7 +248,9 @@ def print_counts(title: str, counts: Counter[str]) -> None:
           f"{share('links by name right', 'links by name')}")  # fmt: skip
     print(f"  kernels: markers found {share('markers right', 'markers')}, by name "
           f"{share('markers by name', 'markers')}")  # fmt: skip
-    for kind in sorted(key for key in counts if key.startswith(("node ", "link "))):
+    for kind in sorted(
+        key for key in counts if key.startswith(("node ", "link ", "change ", "without "))
+    ):
         if not kind.endswith("right"):
             print(f"    {kind}: right {share(f'{kind} right', kind)}")
 

@@ -87,6 +87,18 @@ def test_another_operator_for_the_same_line_is_its_counterpart() -> None:
     assert partners(left)["e"] == "e"
 
 
+def test_what_a_graph_saves_for_its_backward_says_nothing_of_its_nodes() -> None:
+    rows = [
+        ("x", "placeholder", ""), ("p", "view", "x"), ("q", "view", "x"), ("r", "view", "x"),
+        ("a", "mul", "x p"), ("b", "mul", "a q"), ("c", "mul", "b r"),
+    ]  # fmt: skip
+    sides = [graph(*rows, ("output", "output", saved)) for saved in ("c p q", "c q r")]
+    for node in (*sides[0].nodes, *sides[1].nodes):
+        node.place = ("model.py", 1)
+    match_graphs(sides[:1], sides[1:])
+    assert all(name == partner for name, partner in partners(sides[0]).items())
+
+
 def test_graphs_pair_by_direction_and_content_and_a_break_splits_one() -> None:
     whole, backward = graph(*LAYERS), graph(*LAYERS, backward=True)
     first, second = graph(*LAYERS[:4]), graph(("c", "placeholder", ""), *LAYERS[4:7])

@@ -20,6 +20,9 @@ Known = Literal["nodes", "most nodes", "part", "code", "name", ""]
 """How a group is known, the surest first; empty for what has no counterpart."""
 KNOWN: tuple[Known, ...] = ("nodes", "most nodes", "part", "code", "name", "")
 
+INFERRED: tuple[Known, ...] = ("part", "name")
+"""Of the others no pair was wrong in the truth (decision 29)."""
+
 HALF = 0.5
 """Share of common work from which two calls are a pair."""
 PART = 0.25
@@ -70,6 +73,12 @@ def match_calls(left: Sequence[Call], right: Sequence[Call]) -> list[Group]:
     _by_key(left, right, "code", lambda call: call.digest)
     _by_key(left, right, "name", lambda call: call.kernel.rstrip("_0123456789"))
     return _groups([*left, *right], set(left))
+
+
+def certainty(known: Known) -> str:
+    """How sure a group is, in the explorer's words: an id of `CERTAINTIES`; empty without a
+    counterpart."""
+    return known and ("inferred" if known in INFERRED else "exact")
 
 
 def _join(one: Call, other: Call, known: Known) -> None:

@@ -20,7 +20,8 @@ How = Literal["same computation", "same inputs", "same use", "neighbours", "orde
 """How a pair is known, the surest first."""
 PLACEHOLDER = "placeholder"
 """The target of a graph's inputs, whose names mean nothing."""
-EDGES = (PLACEHOLDER, "output")
+OUTPUT = "output"
+EDGES = (PLACEHOLDER, OUTPUT)
 """Targets of nodes that compute nothing."""
 
 
@@ -48,7 +49,7 @@ LABELS: tuple[Label, ...] = (
     lambda node: (node.target, node.place),
     lambda node: (node.target, node.type),
     lambda node: node.target,
-    lambda node: node.place or node,
+    lambda node: (node.target not in EDGES and node.place) or node,
 )
 """The surest first. The last finds another operator for the same line, between known neighbours."""
 Labels = dict[Node, Hashable]
@@ -66,9 +67,9 @@ def match_nodes(left: Sequence[Node], right: Sequence[Node]) -> None:
         if label in LABELS[:3]:
             _match_cones(left, right, labels)
         _follow_edges(left, labels)
-        if label is LABELS[1]:
-            _match_counts(left, right, labels)
-            _follow_edges(left, labels)
+    labels = {node: LABELS[1](node) for nodes in (left, right) for node in nodes}
+    _match_counts(left, right, labels)
+    _follow_edges(left, labels)
     for label in LABELS[1:3]:
         _match_in_order(left, right, {node: label(node) for node in labels})
 
@@ -86,14 +87,19 @@ def _join(one: Node, other: Node, how: How) -> bool:
 
 
 def _match_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) -> None:
-    """Pairs nodes with equal cones: of both inputs and users, of inputs alone, of users alone."""
+    """Pairs nodes with equal cones: of both inputs and users, or of one of them if the next nodes
+    in the other direction are alike too."""
     down, up = _input_cones(left, right, labels), _user_cones(left, right, labels)
-    both: Labels = {node: (down[node], up[node]) for node in labels}
-    ways: tuple[tuple[How, Labels], ...] = (
-        ("same computation", both), ("same inputs", down), ("same use", up),
+    users: Labels = {
+        node: tuple(sorted(hash(labels.get(user)) for user in node.users if user.target != OUTPUT))
+        for node in labels
+    }
+    inputs: Labels = {node: tuple(labels.get(source) for source in node.inputs) for node in labels}
+    ways: tuple[tuple[How, Labels, Labels], ...] = (
+        ("same computation", down, up), ("same inputs", down, users), ("same use", inputs, up),
     )  # fmt: skip
-    for how, keys in ways:
-        _match_counts(left, right, keys, how)
+    for how, below, above in ways:
+        _match_counts(left, right, {node: (below[node], above[node]) for node in labels}, how)
 
 
 def _match_counts(
@@ -154,7 +160,8 @@ def _follow_edges(left: Sequence[Node], labels: Labels) -> None:
         other = one.partner
         assert other is not None
         pairs = []
-        if len(one.inputs) == len(other.inputs):
+        # What a graph saves for its backward differs: places in its output mean nothing.
+        if len(one.inputs) == len(other.inputs) and one.target != OUTPUT:
             pairs = list(zip(one.inputs, other.inputs, strict=True))
         users = free(one.users), free(other.users)
         if all(users):

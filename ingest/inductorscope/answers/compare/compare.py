@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
-from inductorscope.analyze.compare.kernels import Call, Group, match_calls
+from inductorscope.analyze.compare.kernels import Call, Group, certainty, match_calls
 from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.answers.compare.compiling import compiling_rows
@@ -124,7 +124,8 @@ def _group_row(groups: list[Group]) -> GroupRow:
             parts[part].append(us)
     sums = {part: fsum(values) for part, values in parts.items()}
     return GroupRow(
-        a=_kernels(left), b=_kernels(right), change=one.change, known=one.known, moved=one.moved,
+        a=_kernels(left), b=_kernels(right), change=one.change, known=one.known,
+        certainty=certainty(one.known), moved=one.moved,
         nodes=len({node for call in left or right for node in call.nodes}), a_us=_time(left),
         b_us=_time(right), more_us=fsum(sums.values()) if sums else None, parts=sums,
     )  # fmt: skip

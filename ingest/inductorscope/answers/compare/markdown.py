@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from inductorscope.answers.compare.page import ComparePage, KernelCalls
+from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls
 from inductorscope.units import dash, microseconds, signed_microseconds
 
 MOST_KERNELS = 20
@@ -27,8 +27,8 @@ def _lines(page: ComparePage) -> Iterator[str]:
         yield from _table(("from A's step to B's", "difference"), [*bars, step])
     if page.groups:
         kernels = (
-            (_names(row.a), _names(row.b), row.change, row.known or "—", microseconds(row.a_us),
-             microseconds(row.b_us), signed_microseconds(row.more_us))
+            (_names(row.a), _names(row.b), row.change, _known(row),
+             microseconds(row.a_us), microseconds(row.b_us), signed_microseconds(row.more_us))
             for row in page.groups[:MOST_KERNELS]
         )  # fmt: skip
         yield from _table(
@@ -44,3 +44,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 def _names(kernels: list[KernelCalls]) -> str:
     return "<br>".join(f"`{one.kernel}` ×{one.calls}" for one in kernels) or "—"
+
+
+def _known(row: GroupRow) -> str:
+    return f"{row.known}, {row.certainty}" if row.known else "—"

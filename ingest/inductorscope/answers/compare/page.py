@@ -60,6 +60,8 @@ class GroupRow:
     b: list[KernelCalls]
     change: Change
     known: Known
+    certainty: str
+    """How sure, in the explorer's words: `exact` or `inferred`; empty without a counterpart."""
     moved: bool
     nodes: int
     """Number of FX nodes of A that it computes."""

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compare.graphs import Graph
 from inductorscope.analyze.compare.kernels import Call
 from inductorscope.analyze.compare.lines import Place, moved_lines, same_files
-from inductorscope.analyze.compare.nodes import PLACEHOLDER, Node
+from inductorscope.analyze.compare.nodes import OUTPUT, PLACEHOLDER, Node
 from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
@@ -134,7 +134,8 @@ def _nodes(
         at: tuple[Place | None, bool] = (None, False)
         if stored.stack_file and stored.stack_line:
             at = placed(stored.stack_file, stored.stack_line)
-        target = PLACEHOLDER if stored.target == stored.name else stored.target
+        is_input = stored.target == stored.name != OUTPUT
+        target = PLACEHOLDER if is_input else stored.target
         node = Node(stored.name, target, typed(stored.annotation or ""), *at)
         node.inputs = [values[name] for name in stored.inputs if name in values]
         for source in set(node.inputs):
