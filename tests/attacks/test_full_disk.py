@@ -54,15 +54,14 @@ def send_unfinished(client: httpx.Client, size: int, data: bytes) -> httpx.Respo
     return client.patch(where, content=data, headers={"Upload-Offset": "0"})
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk(tmp_path / "disk", DISK_MIB) as mounted:
-        yield mounted
-
-
-@pytest.fixture
-def served(disk: Path, tmp_path: Path) -> Iterator[Served]:
-    with serve(disk / "data", log=tmp_path / "log") as running:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server whose data folder is all that a small disk holds."""
+    folder = tmp_path_factory.mktemp("full")
+    with (
+        small_disk(folder / "disk", DISK_MIB) as disk,
+        serve(disk / "data", log=folder / "log") as running,
+    ):
         yield running
 
 
@@ -78,9 +77,27 @@ def health(served: Served) -> dict[str, Any]:
     return found
 
 
+def test_a_job_that_fills_the_disk_ends_once(served: Served, tmp_path: Path) -> None:
+    disk = served.data.parent
+    archive = tmp_path / "large.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("large.log", bytes(62 * MIB))
+    before = free(disk)
+    pushed = Client(served.url).push([archive], "large", [], lambda *_: None)
+    assert pushed.state == "failed"
+    assert f"This filled the disk of {served.data} (64 MiB)" in (pushed.message or "")
+    job = httpx.get(f"{served.url}/api/jobs/{pushed.job}", timeout=10).json()["job"]
+    assert job["attempts"] == 1
+    assert not list((served.data / "reading").iterdir())
+    assert not list((served.data / "uploads").iterdir())
+    assert free(disk) > before - 6 * MIB  # the reserve and the database's own growth
+    assert a_run(served.url, tmp_path, 10)
+
+
 def test_uploads_leave_room_and_runs_can_be_deleted_on_a_full_disk(
-    served: Served, disk: Path, tmp_path: Path
+    served: Served, tmp_path: Path
 ) -> None:
+    disk = served.data.parent
     first, second, third = (a_run(served.url, tmp_path, number) for number in range(3))
     data = str(served.data)
     with httpx.Client(base_url=served.url, timeout=60) as client:
@@ -129,6 +146,12 @@ def test_uploads_leave_room_and_runs_can_be_deleted_on_a_full_disk(
     assert a_run(served.url, tmp_path, 9)
 
 
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", DISK_MIB) as mounted:
+        yield mounted
+
+
 def test_a_server_starts_on_a_full_disk_and_can_be_mended(disk: Path, tmp_path: Path) -> None:
     with serve(disk / "data", log=tmp_path / "log") as served:
         run = a_run(served.url, tmp_path, 0)
@@ -141,22 +164,6 @@ def test_a_server_starts_on_a_full_disk_and_can_be_mended(disk: Path, tmp_path: 
         assert served.said().count("starting it again") == 0, served.said()
         unfill(disk)
         assert a_run(served.url, tmp_path, 1)
-
-
-def test_a_job_that_fills_the_disk_ends_once(served: Served, disk: Path, tmp_path: Path) -> None:
-    archive = tmp_path / "large.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("large.log", bytes(62 * MIB))
-    before = free(disk)
-    pushed = Client(served.url).push([archive], "large", [], lambda *_: None)
-    assert pushed.state == "failed"
-    assert f"This filled the disk of {served.data} (64 MiB)" in (pushed.message or "")
-    job = httpx.get(f"{served.url}/api/jobs/{pushed.job}", timeout=10).json()["job"]
-    assert job["attempts"] == 1
-    assert not list((served.data / "reading").iterdir())
-    assert not list((served.data / "uploads").iterdir())
-    assert free(disk) > before - 6 * MIB  # the reserve and the database's own growth
-    assert a_run(served.url, tmp_path, 1)
 
 
 def command(*arguments: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.support.accessible import check, opened, paints
 from tests.support.half_read import HalfRead
@@ -61,13 +61,21 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def looking(chromium: Browser) -> Iterator[BrowserContext]:
+    """Keeps scripts and styles from page to page."""
+    context = chromium.new_context(color_scheme="light")
+    yield context
+    context.close()
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_accessible_and_fits(
-    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str,
+    looking: BrowserContext, filled: tuple[Served, dict[str, str]], name: str,
     record_property: Callable[[str, object], None],
 ) -> None:  # fmt: skip
     served, where = filled
-    page = opened(chromium, served.url + PAGES[name].format(**where))
+    page = opened(looking, served.url + PAGES[name].format(**where))
     for measure, value in paints(page).items():
         record_property(measure, value)
     height = page.evaluate("() => document.documentElement.scrollHeight")
@@ -75,17 +83,17 @@ def test_page_is_accessible_and_fits(
     if name == "/runs/{run}/graphs/{slug}":
         page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
     check(page, name)
-    page.context.close()
+    page.close()
 
 
 @pytest.mark.parametrize("name", EMPTY_PAGES)
 def test_page_of_an_empty_database_says_what_to_do(
-    chromium: Browser, empty: Served, name: str
+    looking: BrowserContext, empty: Served, name: str
 ) -> None:
-    page = opened(chromium, empty.url + PAGES[name])
+    page = opened(looking, empty.url + PAGES[name])
     check(page, f"empty {name}")
     assert page.locator("main a, main button, main input").count() > 0, "nothing to do there"
-    page.context.close()
+    page.close()
 
 
 def test_an_overview_leads_with_what_to_change(
@@ -142,18 +150,18 @@ def half(filled: tuple[Served, dict[str, str]]) -> Iterator[HalfRead]:
 
 
 def test_pages_of_a_run_that_is_being_read_are_accessible_and_fit(
-    chromium: Browser, filled: tuple[Served, dict[str, str]], half: HalfRead
+    looking: BrowserContext, filled: tuple[Served, dict[str, str]], half: HalfRead
 ) -> None:
     half.read_log()
     half.lay_out()
     half.link_one()
     for name in ("", "/read", "/log", "/time"):
-        page = opened(chromium, f"{filled[0].url}/runs/{half.id}{name}")
+        page = opened(looking, f"{filled[0].url}/runs/{half.id}{name}")
         check(page, f"half read {name}")
-        page.context.close()
-    page = opened(chromium, f"{filled[0].url}/")
+        page.close()
+    page = opened(looking, f"{filled[0].url}/")
     check(page, "runs, one half read")
-    page.context.close()
+    page.close()
 
 
 def test_a_run_is_followed_while_it_is_read(

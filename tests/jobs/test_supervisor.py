@@ -22,7 +22,7 @@ from inductorscope.jobs.queue.supervisor import Kept
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 
-from tests.support.serving import START_SECONDS, free_port, serve
+from tests.support.serving import START_SECONDS, Served, free_port, serve
 
 pytestmark = pytest.mark.slow
 
@@ -151,21 +151,20 @@ def test_the_first_capture_is_asked_for_once(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="needs torch")
-def test_cancelling_a_capture_ends_its_compilers(tmp_path: Path) -> None:
-    with serve(tmp_path / "data") as served:
-        body = {"model": "gpt-small", "seconds": 5}
-        job = httpx.post(f"{served.url}/api/captures", json=body).raise_for_status().json()["job"]
+def test_cancelling_a_capture_ends_its_compilers(server: Served) -> None:
+    body = {"model": "gpt-small", "seconds": 5}
+    job = httpx.post(f"{server.url}/api/captures", json=body).raise_for_status().json()["job"]
 
-        def is_compiling() -> bool:
-            row = httpx.get(f"{served.url}/api/jobs/{job}").json()["job"]
-            return "compil" in row["step"]
+    def is_compiling() -> bool:
+        row = httpx.get(f"{server.url}/api/jobs/{job}").json()["job"]
+        return "compil" in row["step"]
 
-        assert until(is_compiling, 60)
-        assert len(processes_of(job)) >= 2
-        asked = httpx.post(f"{served.url}/api/jobs/{job}/cancel")
-        assert asked.json()["cancelled"]
-        assert until(lambda: not processes_of(job), 20)
-        row = httpx.get(f"{served.url}/api/jobs/{job}").json()["job"]
-        assert row["state"] == "cancelled"
-        captures = tmp_path / "data" / "captures"
-        assert until(lambda: not list(captures.iterdir()))
+    assert until(is_compiling, 60)
+    assert len(processes_of(job)) >= 2
+    asked = httpx.post(f"{server.url}/api/jobs/{job}/cancel")
+    assert asked.json()["cancelled"]
+    assert until(lambda: not processes_of(job), 20)
+    row = httpx.get(f"{server.url}/api/jobs/{job}").json()["job"]
+    assert row["state"] == "cancelled"
+    captures = server.data / "captures"
+    assert until(lambda: not list(captures.iterdir()))
