@@ -38,6 +38,7 @@ from inductorscope.analyze.failures.text import explain
 from inductorscope.analyze.fusing.chosen import chosen_kernels
 from inductorscope.analyze.fusing.rules import apart
 from inductorscope.analyze.fusing.vectors import nests_in_code
+from inductorscope.analyze.guards.forecast import forecast
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
 from inductorscope.correlate.explain import Explainer
@@ -47,6 +48,7 @@ from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.log.cache_records import read_cache_answer
+from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
@@ -266,6 +268,17 @@ def _difference(text: str, other: str) -> None:
     difference(text.split("\n"), other.split("\n"))
 
 
+GUARDS = """+- RootGuardManager
+| +- TENSOR_MATCH: check_tensor(L['x'], Tensor, torch.float32, size=[4, None], stride=[8, 1])
++- LAMBDA_GUARD: Eq(Mod(8*L['x'].size()[0], 16), 0) and 2 <= L['x'].size()[1]  # m.py:3 in f
+"""
+
+
+def _guards(text: str) -> None:
+    """Guards evaluated for shapes."""
+    forecast([("0/0", read_guard_tree(text))], [{"x": (4, 8)}, {"x": (6, 8)}])
+
+
 def _read(path: str) -> str:
     return (FIXTURES / path).read_text()
 
@@ -323,6 +336,7 @@ def on_graphs() -> list[Subject]:
         ),
         Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),
+        Subject("guards evaluated", _guards, (GUARDS,)),
         Subject("story of a log", _story, (_log(),)),
         Subject("failures of an error", lambda text: _failures(text, code), (message, *errors)),
         Subject("failures of a code", lambda text: _failures(message, text), (code,)),

@@ -104,21 +104,27 @@ class Capture:
             self.certain_sources.append(model.file)
         synchronize = profiling.synchronizer(spec.device)
         calls: dict[str, Call] = {}
-        if not self.brief:
+        if spec.measure and not self.brief:
             calls[EAGER] = model.step(model.function)
             report.progress("running eagerly once")
             calls[EAGER]()
             synchronize()
         report.progress("compiling")
-        calls[COMPILED] = model.step(compiled(spec, model.function))
+        function = compiled(spec, model.function)
+        calls[COMPILED] = model.step(function)
         start = time.perf_counter()
         try:
             calls[COMPILED]()
             synchronize()
+            self.facts.first_call_s = time.perf_counter() - start
+            for other in loading.with_shapes(model, spec.shapes):
+                other.step(function)()
         except Exception as error:
             raise CompileFailed from error
-        self.facts.first_call_s = time.perf_counter() - start
         self.facts.compile_times = explaining.times_so_far()
+        if not spec.measure:
+            self.facts.missing.append("Times: the model was only compiled, as asked.")
+            return
         report.progress("timing eager and compiled", 0, spec.repeats, "samples")
         self.facts.timings = timing.interleave(
             calls, synchronize, spec.seconds, spec.repeats, report

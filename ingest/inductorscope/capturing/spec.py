@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from inductorscope.capturing.builtin import BY_NAME, NAMES
+from inductorscope.formats.call_shapes import read_shapes
 
 ModelKind = Literal["built-in", "factory", "script"]
 
@@ -84,6 +85,11 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Steps that a script may run when everything is measured; then it is ended."""
     full: bool = False
     """Let a script run to its end."""
+    measure: bool = True
+    """Run and time the model in eager and compiled, profile and explain it. Without it, it is only
+    compiled."""
+    shapes: str = ""
+    """Further arguments to call the compiled model with, as `formats.call_shapes` reads them."""
 
     def __post_init__(self) -> None:
         _check_text("model", self.model)
@@ -232,12 +238,16 @@ def _check_compiling(spec: CaptureSpec) -> None:
     for key in spec.config:
         if not _CONFIG_KEY.fullmatch(key):
             raise SpecError(f"{key!r} is not the name of an Inductor option.")
+    if problem := read_shapes(spec.shapes).problem:
+        raise SpecError(problem)
 
 
 def _check_script(spec: CaptureSpec) -> None:
     """Refuses options that a script, which calls torch.compile itself, would not see."""
     plain = CaptureSpec(model=NAMES[0])
-    for option in ("device", "dtype", "train", "dynamic", "mode", "backend", "repeats", "values"):
+    for option in (
+        "device", "dtype", "train", "dynamic", "mode", "backend", "repeats", "values", "shapes",
+    ):  # fmt: skip
         if getattr(spec, option) != getattr(plain, option):
             raise SpecError(
                 f"A script controls {option} itself. Leave the option out, or use a factory "

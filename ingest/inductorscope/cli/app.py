@@ -88,10 +88,14 @@ def print_json(value: object) -> None:
 
 def load_commands(wanted: str | None = None) -> None:
     """Imports the module of one command or of all; importing a module adds its command."""
-    names = sorted(file.stem for file in Path(__file__).with_name("commands").glob("[a-z]*.py"))
-    module = (wanted or "").replace("-", "_")
-    for name in [module] if module in names else names:
-        import_module(f"inductorscope.cli.commands.{name}")
+    folder = Path(__file__).with_name("commands")
+    modules = {
+        file.stem: ".".join(file.relative_to(folder).with_suffix("").parts)
+        for file in sorted(folder.rglob("[a-z]*.py"))
+    }
+    name = (wanted or "").replace("-", "_")
+    for module in [modules[name]] if name in modules else modules.values():
+        import_module(f"inductorscope.cli.commands.{module}")
 
 
 def main() -> None:

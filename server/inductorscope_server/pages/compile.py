@@ -23,6 +23,7 @@ Node = Annotated[
     Line, Query(description="A kernel, its call, or a node of the post-grad graph or the schedule.")
 ]
 Rule = Annotated[Line, Query(description="Only pairs that this rule keeps apart.")]
+Shapes = Annotated[Line, Query(description="Calls, such as x=(8,128),(9,128).")]
 Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]
 PageNumber = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
 Number = Annotated[
@@ -32,9 +33,10 @@ Artifact = Annotated[int, Query(description="Number of a stored file.", ge=1, le
 Plain = Annotated[int, Query(description="1: ignore addresses and temporary names.", ge=0, le=1)]
 
 
-async def load_story(analysis: Analysing, run: RunId) -> CompilePage:
-    """Findings, graph breaks, recompiles, failures and caches."""
-    return await analysis(compile_page, run)
+async def load_story(analysis: Analysing, run: RunId, shapes: Shapes = "") -> CompilePage:
+    """Findings, graph breaks, recompiles, failures and caches. `shapes` asks which compile would
+    serve further calls."""
+    return await analysis(compile_page, run, shapes)
 
 
 async def load_stacks(analysis: Analysing, run: RunId) -> StacksPage:

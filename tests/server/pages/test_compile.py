@@ -100,6 +100,16 @@ def test_pages_hold_no_style_and_lead_somewhere(known: TestClient, run: str, par
         assert known.get(link).status_code in (200, 302), link
 
 
+def test_other_shapes_are_forecast(known: TestClient, run: str) -> None:
+    address = urls.compile_story(run)
+    page = known.get(address, params={"shapes": "x=(5,8),(1,8);flag=2"}).text
+    assert "x=(5,8) flag=2: 0/1\n" in unescape(page)
+    assert "2 &lt;= x.size(0), and x is (1, 8)" in page
+    refused = known.get(f"/api{address}", params={"shapes": "x=f()"}).json()
+    assert refused["shapes_problem"].startswith("'x=f()' cannot be read")
+    assert refused["forecasts"] == []
+
+
 def test_compiles_are_filtered_sorted_and_counted(known: TestClient, run: str) -> None:
     everything = api(known, urls.compile_list(run))
     assert [row["ref"]["id"] for row in everything["compiles"]] == [

@@ -15,7 +15,7 @@ LAST_OF_LIBRARY = 3
 _LIBRARY = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python3(?:\.\d+)?)[/\\]|^<|"
     r"[/\\]torch(?:dynamo|inductor)?[/\\](?:_|fx|nn|utils|torch)|torchinductor_\w{1,200}[/\\]|"
-    r"[/\\]inductorscope[/\\](?!capture[/\\]models[/\\])|[/\\]cache[/\\]\w\w[/\\]c\w{20,}\.py$"
+    r"[/\\]inductorscope[/\\](?!captur(?:e|ing)[/\\]models[/\\])|[/\\]cache[/\\]\w\w[/\\]c\w{20,}\.py$"
 )
 
 

@@ -35,10 +35,12 @@ from inductorscope.answers.compile.rows import (
     sentence_row,
     work_rows,
 )
+from inductorscope.answers.compile.shapes import forecast_text, shape_forecasts
 from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
+from inductorscope.formats.call_shapes import read_shapes
 
 STORY = "story of compiling"
 """Its name among the texts that are analysed."""
@@ -89,6 +91,11 @@ class CompilePage:
     """Why it is missing; empty if it is not."""
     dropped: int
     """Parts of the run's files that could not be read."""
+    shapes: str
+    """Calls that were asked about."""
+    shapes_problem: str
+    forecasts: list[list[str]]
+    """For each function, in lines, which compile would serve these calls."""
 
 
 def story_in_words(run_story: RunStory) -> list[SentenceRow]:
@@ -102,7 +109,9 @@ def story_in_words(run_story: RunStory) -> list[SentenceRow]:
     return [sentence_row(run_story, sentence) for sentence in overview(run_story.story)]
 
 
-def compile_page(session: Session, run_id: str) -> CompilePage:
+def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage:
+    """`shapes`: calls to forecast, as `formats.call_shapes` reads them."""
+    calls = read_shapes(shapes)
     run_story = read_run_story(session, run_id)
     story = run_story.story or Story()
     says = torch_report(session, run_id)
@@ -144,4 +153,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage:
         explained=explained(run_story, says),
         explained_missing=says.missing.get("explain", ""),
         dropped=run_story.run.dropped_count,
+        shapes=shapes,
+        shapes_problem=calls.problem,
+        forecasts=[list(forecast_text(row)) for row in shape_forecasts(run_story, calls.calls)],
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import math
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from inductorscope.capturing.builtin import BY_NAME
 from inductorscope.capturing.inside.untyped import Call, Untyped
 from inductorscope.capturing.permission import Loading, NotAllowed
 from inductorscope.capturing.spec import CaptureSpec, SpecError
+from inductorscope.formats.call_shapes import Value, read_shapes
 
 SEED = 20230920
 
@@ -72,6 +74,40 @@ def load(spec: CaptureSpec, loading: Loading) -> Model:
         spec.train,
         inspect.getsourcefile(inspect.unwrap(factory)),
     )
+
+
+def with_shapes(model: Model, shapes: str) -> Iterator[Model]:
+    """The model with each of the given arguments. Raises SpecError for an unknown name."""
+    for values in read_shapes(shapes).calls:
+        args, kwargs = reshaped(model.function, model.args, model.kwargs, values)
+        yield replace(model, args=args, kwargs=kwargs)
+
+
+def reshaped(
+    function: Untyped, args: tuple[Any, ...], kwargs: dict[str, Any], values: dict[str, Value]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, those named with other shapes or values. A tensor repeats its own
+    elements, so that indices stay valid. Raises SpecError for an unknown name."""
+    called = function.forward if isinstance(function, torch.nn.Module) else function
+    bound = inspect.signature(called).bind(*args, **kwargs)
+    for name, value in values.items():
+        if name not in bound.arguments:
+            raise SpecError(f"The model is not called with an argument {name}.")
+        known = bound.arguments[name]
+        if not isinstance(known, torch.Tensor):
+            bound.arguments[name] = value
+            continue
+        if not isinstance(value, tuple):
+            raise SpecError(f"{name} is a tensor; give its shape, such as (8, 128).")
+        count = math.prod(value)
+        if known.numel() == 0 and count:
+            raise SpecError(f"{name} is empty, so it cannot fill the shape {value}.")
+        flat = known.detach().reshape(-1)
+        filled = flat[torch.arange(count, device=flat.device) % max(len(flat), 1)]
+        # A copy, because Dynamo guards on the tensor that a view shows.
+        filled = filled.reshape(value).clone()
+        bound.arguments[name] = filled.requires_grad_(known.requires_grad)
+    return bound.args, bound.kwargs
 
 
 def find_factory(spec: CaptureSpec, loading: Loading) -> Callable[..., Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec, SpecError
+from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.cli.app import (
     FAILED,
     USAGE,
@@ -21,10 +20,7 @@ from inductorscope.cli.app import (
     fail,
     load_settings,
 )
-
-# The names come from capture.spec; mypy expects the members of an enum written out.
-Dtype = Enum("Dtype", {name: name for name in DTYPES}, type=str)  # type: ignore[misc]
-Mode = Enum("Mode", {name: name for name in MODES}, type=str)  # type: ignore[misc]
+from inductorscope.cli.model_options import Config, Device, Dtype, Dynamic, Mode, Train, pairs
 
 
 @app.command(context_settings={"allow_interspersed_args": True})
@@ -48,24 +44,11 @@ def capture(
     ] = "",
     name: Name = None,
     tag: Tags = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
-    dtype: Annotated[
-        Dtype | None,
-        typer.Option(help="Convert parameters and floating-point inputs to this type."),
-    ] = None,
-    train: Annotated[
-        bool,
-        typer.Option(
-            "--train/--infer", help="Record training (forward and backward) or inference."
-        ),
-    ] = False,
-    dynamic: Annotated[
-        bool | None,
-        typer.Option(
-            "--dynamic/--static", help="Dynamic or static shapes. Default: torch.compile decides."
-        ),
-    ] = None,
-    mode: Annotated[Mode | None, typer.Option(help="Mode of torch.compile.")] = None,
+    device: Device = "cpu",
+    dtype: Dtype = None,
+    train: Train = False,
+    dynamic: Dynamic = None,
+    mode: Mode = None,
     backend: Annotated[str, typer.Option(help="Back end of torch.compile.")] = "inductor",
     function: Annotated[
         str | None, typer.Option(help="Compile only functions of this name.")
@@ -77,15 +60,7 @@ def capture(
         bool,
         typer.Option("--replay-record", help="Record frames for replay; needs the package dill."),
     ] = False,
-    config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--config",
-            metavar="KEY=VALUE",
-            help="Any torch._inductor.config key, such as max_fusion_size=8 or cpp.simdlen=256; "
-            "may be repeated.",
-        ),
-    ] = None,
+    config: Config = None,
     source: Annotated[
         bool,
         typer.Option("--source/--no-source", help="Keep the source files that stack frames name."),
@@ -128,7 +103,7 @@ def capture(
             function=function,
             replay_record=replay_record,
             values=values,
-            config=_pairs(config or []),
+            config=pairs(config),
             source=source,
             seconds=seconds,
             repeats=repeats,
@@ -179,13 +154,3 @@ def capture(
             what = explain(failed.message, failed.trace, failed.kind).title.rstrip(".")
             typer.echo(f"The model {facts.state}: {what}. {url}/failures", err=True)
         raise typer.Exit(FAILED)
-
-
-def _pairs(texts: list[str]) -> dict[str, str]:
-    pairs = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals:
-            fail(f"--config takes KEY=VALUE, but {text!r} has no '='.", USAGE)
-        pairs[key.strip()] = value.strip()
-    return pairs

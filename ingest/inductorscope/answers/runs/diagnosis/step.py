@@ -63,12 +63,12 @@ _WAITS = {
 }
 _IDLE = {"guards": "checking guards", "synchronising": "the host waits for it"}
 _MORE_WORK = "Larger batches give the device more work for each launch."
-_VIEWS = frozenset((
+VIEWS = frozenset((
     "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
     "select", "as_strided",
 ))  # fmt: skip
-_CASTS = frozenset(("_to_copy", "convert_element_type"))
-_COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
+CASTS = frozenset(("_to_copy", "convert_element_type"))
+COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
 
 
 def waiting(evidence: Evidence) -> Cause | Cleared | None:
@@ -296,7 +296,7 @@ def _tuning(row: KernelWork) -> str:
 def casts(evidence: Evidence) -> Cause | Cleared | None:
     """Kernels that only convert dtypes."""
     return _only(
-        evidence, "casts", "Conversions between dtypes", _CASTS, _VIEWS | _COPIES,
+        evidence, "casts", "Conversions between dtypes", CASTS, VIEWS | COPIES,
         "Convert once, before the step: keep weights and inputs in the dtype that the step "
         "computes in, `model.to(torch.bfloat16)` for instance.",
     )  # fmt: skip
@@ -305,7 +305,7 @@ def casts(evidence: Evidence) -> Cause | Cleared | None:
 def copies(evidence: Evidence) -> Cause | Cleared | None:
     """Kernels that only rearrange memory."""
     return _only(
-        evidence, "copies", "Copies into another layout", _COPIES, _VIEWS,
+        evidence, "copies", "Copies into another layout", COPIES, VIEWS,
         "Create the tensor in the layout that its reader needs (`channels_last`, a transposed "
         "weight), or drop the `.contiguous()` or `.clone()` on this line.",
     )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Recorded guards, evaluated for arguments that people name."""

@@ -1,0 +1,261 @@
+"""Evaluates recorded guards for arguments that people name, without running anything.
+
+The text of a guard is parsed and a small grammar of it interpreted; what is outside of the grammar
+is reported as unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from inductorscope.formats.call_shapes import Value
+from inductorscope.formats.log.guard_failures import source_as_written
+from inductorscope.formats.log.guard_tree import GuardNode, GuardTree
+
+LARGEST = 2**256
+"""Numbers beyond it are not computed with."""
+
+_LOCAL = re.compile(r"L\['([^']{1,200})'\]")
+_TENSOR = re.compile(r"check_tensor\(L\['([^']{1,200})'\], ")
+_EXPRESSIONS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "EQUALS_MATCH", "CONSTANT_MATCH")
+_KEPT = ("NO_HASATTR", "HASATTR", "NO_TENSOR_ALIASING", "DIMENSION_DYNAMIC_MARKING_GUARD")
+"""Kinds that hold for arguments which differ from the recorded ones in shape and value alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The first guard that does not hold."""
+
+    kind: str
+    text: str
+    """`x.size(0) == 8, and it is 9`."""
+    code: str | None
+    place: str | None
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Whether a compile serves a call. It is unknown if no guard fails and some are unknown."""
+
+    failed: Failed | None = None
+    unknown: list[str] = field(default_factory=list)
+    """Guards on the named arguments that cannot be evaluated."""
+    assumed: int = 0
+    """Number of guards on anything else, which are taken to hold."""
+    named: set[str] = field(default_factory=set)
+    """Arguments that some guard names."""
+
+    @property
+    def serves(self) -> bool | None:
+        return False if self.failed else None if self.unknown else True
+
+
+class _UnknownError(Exception):
+    pass
+
+
+def examine(tree: GuardTree, values: dict[str, Value]) -> Verdict:
+    """Evaluates the guards in the order in which Dynamo checks them at first."""
+    verdict = Verdict()
+    for node in tree.nodes:
+        if node.kind == "manager":
+            continue
+        names = set(_LOCAL.findall(node.text)) & values.keys()
+        verdict.named |= names
+        if not names:
+            verdict.assumed += 1
+            continue
+        try:
+            why = _why_not(node, values)
+        except _UnknownError:
+            verdict.unknown.append(f"{node.kind}: {node.text[:200]}")
+            continue
+        if why:
+            verdict.failed = Failed(node.kind, why, node.code, node.place)
+            return verdict
+    if tree.cut:
+        verdict.unknown.append("guards beyond the limit")
+    return verdict
+
+
+def tensor_sizes(node: GuardNode) -> tuple[str, list[int | None], list[int | None]] | None:
+    """The argument, sizes and strides that a guard on a tensor asks for; None for any."""
+    match = _TENSOR.match(node.text) if node.kind == "TENSOR_MATCH" else None
+    sizes, separator, strides = node.text.rpartition("size=[")[2].partition("], stride=[")
+    if match is None or not separator:
+        return None
+    try:
+        asked, steps = _numbers(sizes), _numbers(strides.partition("]")[0])
+    except ValueError:
+        return None
+    return (match.group(1), asked, steps) if len(asked) == len(steps) else None
+
+
+def _numbers(text: str) -> list[int | None]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return [None if part == "None" else int(part) for part in parts]
+
+
+def _why_not(node: GuardNode, values: dict[str, Value]) -> str:
+    """Why a guard does not hold; empty if it does."""
+    if node.kind in _KEPT:
+        return ""
+    if node.kind == "TENSOR_MATCH":
+        return _tensor(node, values)
+    if node.kind == "TYPE_MATCH":
+        return _type(node, values)
+    if node.kind not in _EXPRESSIONS:
+        raise _UnknownError
+    if bool(evaluate(node.text, values)):
+        return ""
+    name = next(name for name in _LOCAL.findall(node.text) if name in values)
+    return f"{written(node.text)}, and {name} is {values[name]}"
+
+
+def written(text: str) -> str:
+    """A condition as the program would write it: `8*x.size(0) <= 64`."""
+    text = re.sub(r"\.(size|stride)\(\)\[(\d{1,6})\]", r".\1(\2)", text)
+    return _LOCAL.sub(lambda match: match.group(1), text)
+
+
+def _tensor(node: GuardNode, values: dict[str, Value]) -> str:
+    asked = tensor_sizes(node)
+    if asked is None:  # of an attribute of the argument, such as its gradient
+        raise _UnknownError
+    name, sizes, strides = asked
+    given = values[name]
+    if not isinstance(given, tuple):
+        return f"{name} is a tensor, and here a number"
+    if len(given) != len(sizes):
+        return f"{name} has {len(sizes)} dimensions, and here {len(given)}"
+    for what, wanted, have in (("size", sizes, given), ("stride", strides, contiguous(given))):
+        for at, (one, other) in enumerate(zip(wanted, have, strict=True)):
+            if one is not None and one != other:
+                return f"{name}.{what}({at}) == {one}, and it is {other}"
+    return ""
+
+
+def contiguous(shape: tuple[int, ...]) -> list[int]:
+    """Strides of a new tensor."""
+    strides = [math.prod(max(size, 1) for size in shape[at + 1 :]) for at in range(len(shape))]
+    return strides
+
+
+def _type(node: GuardNode, values: dict[str, Value]) -> str:
+    match = _LOCAL.match(node.text.removeprefix("___check_type_id("))
+    if match is None or not node.text.startswith(f"___check_type_id({match.group()},"):
+        raise _UnknownError
+    given = values[match.group(1)]
+    # The guard on a tensor that follows asks for its type too.
+    is_tensor = "Tensor" in node.type or "Parameter" in node.type
+    if is_tensor or isinstance(given, tuple):
+        same = is_tensor == isinstance(given, tuple)
+    else:
+        same = node.type == type(given).__name__
+    return "" if same else f"{source_as_written(match.group())} is of type {node.type}"
+
+
+def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401
+    """The value of a condition. Raises _UnknownError for what is not in the grammar."""
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body, values)
+    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+        raise _UnknownError from None
+
+
+def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() | None):
+            return node.value
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand, values)
+        case ast.UnaryOp(op=ast.Not()):
+            return not _value(node.operand, values)
+        case ast.BoolOp():
+            return _both(node.values, values, isinstance(node.op, ast.And))
+        case ast.BinOp() if type(node.op) in _BINARY:
+            return _limited(
+                _BINARY[type(node.op)](_value(node.left, values), _value(node.right, values))
+            )
+        case ast.Compare() if all(type(op) in _COMPARED for op in node.ops):
+            parts = [_value(part, values) for part in (node.left, *node.comparators)]
+            return all(
+                _COMPARED[type(op)](parts[at], parts[at + 1]) for at, op in enumerate(node.ops)
+            )
+        case ast.Subscript(value=ast.Name(id="L"), slice=ast.Constant(value=str(name))):
+            if name in values:
+                return values[name]
+        case ast.Subscript(slice=ast.Constant(value=int(at))):
+            sized = _value(node.value, values)
+            if isinstance(sized, tuple) and -len(sized) <= at < len(sized):
+                return sized[at]
+        case ast.Call(func=ast.Attribute(attr=method), keywords=[]) if method in _METHODS:
+            shape = _value(node.func.value, values)  # type: ignore[attr-defined]
+            if isinstance(shape, tuple):
+                answer = _METHODS[method](shape)
+                return answer[_value(node.args[0], values)] if node.args else answer
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), keywords=[]):
+            if name in ("And", "Or"):
+                return _both(node.args, values, name == "And")
+            if name in _FUNCTIONS:
+                return _limited(_FUNCTIONS[name](*(_value(each, values) for each in node.args)))
+    raise _UnknownError
+
+
+def _both(parts: list[ast.expr], values: dict[str, Value], every: bool) -> bool:
+    """`and` or `or`, which a known part may decide although another is unknown."""
+    unknown = False
+    for part in parts:
+        try:
+            if bool(_value(part, values)) != every:
+                return not every
+        except _UnknownError:
+            unknown = True
+    if unknown:
+        raise _UnknownError
+    return every
+
+
+def _limited(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, int | float) and abs(value) > LARGEST:
+        raise _UnknownError
+    return value
+
+
+def _power(base: float, exponent: float) -> Any:  # noqa: ANN401
+    if abs(exponent) > 64 or abs(base) > 2**64:
+        raise _UnknownError
+    return base**exponent
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Pow: _power,
+}  # fmt: skip
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Is: lambda one, other: one is other, ast.IsNot: lambda one, other: one is not other,
+}  # fmt: skip
+_METHODS: dict[str, Callable[[tuple[int, ...]], Any]] = {
+    "size": lambda shape: shape, "stride": lambda shape: tuple(contiguous(shape)),
+    "storage_offset": lambda shape: 0, "dim": len, "numel": math.prod,
+}  # fmt: skip
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "Eq": operator.eq, "Ne": operator.ne, "Lt": operator.lt, "Le": operator.le,
+    "Gt": operator.gt, "Ge": operator.ge, "Not": operator.not_, "Mod": operator.mod,
+    "PythonMod": operator.mod, "FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv,
+    "CeilDiv": lambda one, other: -(-one // other), "IntTrueDiv": operator.truediv,
+    "FloatTrueDiv": operator.truediv, "ToFloat": float, "TruncToInt": math.trunc,
+    "Max": max, "Min": min, "max": max, "min": min, "abs": abs, "Abs": abs, "int": int,
+    "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "Identity": lambda one: one,
+    "sym_float": float, "FloorToInt": math.floor, "CeilToInt": math.ceil, "PowByNatural": _power,
+    "len": len,
+}  # fmt: skip

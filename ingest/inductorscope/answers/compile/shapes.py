@@ -1,0 +1,125 @@
+"""Which compile of a run serves which shapes, from its recorded guards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from inductorscope.analyze.compile.model import Compile
+from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.guards.forecast import Forecast, forecast
+from inductorscope.answers.compile.parts import RunStory
+from inductorscope.formats.call_shapes import Value, shape_text
+from inductorscope.formats.log.guard_tree import GuardTree, read_guard_tree
+from inductorscope.formats.log.kinds import GUARD_TREE
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact, LogEntry
+from inductorscope.units import plural
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Longest record of guards that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionForecast:
+    """A function of the run, and what the calls cost it."""
+
+    function: str
+    file: str | None
+    line: int | None
+    compiles: list[str]
+    """Ids of its recorded compiles."""
+    missing: str
+    """Why there is no forecast; empty if there is one."""
+    forecast: Forecast | None
+
+
+def guard_trees(run_story: RunStory) -> Iterator[tuple[Compile, GuardTree]]:
+    """The compiles with their guards, in order; those without a record are left out."""
+    story = run_story.story
+    query = (
+        select(LogEntry.log, LogEntry.compile_id, LogEntry.line, Artifact.digest)
+        .join(Artifact, Artifact.id == LogEntry.artifact_id)
+        .where(
+            LogEntry.run_id == run_story.run.id,
+            LogEntry.kind == GUARD_TREE,
+            Artifact.size <= MOST_BYTES,
+        )
+        .order_by(LogEntry.line)
+    )
+    texts: dict[tuple[str, str | None], list[tuple[int, str]]] = {}
+    for log, compile_id, line, digest in run_story.session.execute(query):
+        texts.setdefault((log, compile_id), []).append((line, digest))
+    for compile_ in story.compiles if story else ():
+        own = texts.get((story.logs[compile_.log].path, compile_.id), []) if story else []
+        of_compile = [digest for line, digest in own if compile_.line <= line <= compile_.last_line]
+        text = read_blob(run_story.session, of_compile[-1]) if of_compile else None
+        if text is not None:
+            yield compile_, read_guard_tree(text.decode("utf-8", "replace"))
+
+
+def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[FunctionForecast]:
+    """One for each function of the run, in the order of their first compile."""
+    if run_story.story is None or not calls:
+        return []
+    trees = {compile_.number: tree for compile_, tree in guard_trees(run_story)}
+    options = run_story.run.environment.get("options")
+    automatic = not (isinstance(options, dict) and options.get("dynamic") is False)
+    rows = []
+    for history in histories(run_story.story, only_recompiled=False):
+        steps = [step.compile for step in history.steps]
+        known = [(each.id or "", trees[each.number]) for each in steps if each.number in trees]
+        cost, missing = None, ""
+        if len(known) < len(steps):
+            missing = "the log has no guards of some of its compiles"
+        elif history.resumed_at:
+            missing = (
+                "it is the rest of a function after a graph break, and its arguments are computed "
+                "before the break"
+            )
+        else:
+            cost = forecast(known, calls, automatic=automatic)
+        rows.append(
+            (
+                steps[0].number,
+                FunctionForecast(
+                    history.function, history.file, history.line, [each.id or "" for each in steps],
+                    missing, cost,
+                ),
+            )
+        )  # fmt: skip
+    return [row for _, row in sorted(rows, key=lambda each: each[0])]
+
+
+def forecast_text(row: FunctionForecast) -> Iterator[str]:
+    """The forecast of a function in lines."""
+    at = f" ({row.file.rpartition('/')[2]}:{row.line})" if row.file and row.line else ""
+    cost = row.forecast
+    if cost is None:
+        yield f"{row.function}{at}: {row.missing}."
+        return
+    yield (
+        f"{row.function}{at}: {plural(len(cost.calls), 'call')}, "
+        f"{plural(cost.compiles, 'new compile')}"
+        + (f", {cost.unknown} cannot be told" if cost.unknown else "")
+    )
+    for call in cost.calls:
+        yield f"  {shape_text(call.values)}: {call.by or 'cannot be told'}"
+        if call.failed and (call.compiles or not call.by):
+            place = (call.failed.place or "").partition(" (")[0]
+            why = [call.failed.text, call.failed.code, place]
+            yield f"    {'  # '.join(filter(None, why))}"
+        yield from (f"    not evaluated: {text}" for text in call.unknown)
+    warm = [shape_text(call.values) for call in cost.calls if call.compiles]
+    if warm:
+        yield f"  To warm up: {'; '.join(warm)}"
+    if cost.dynamic and cost.compiles:
+        yield f"  They change: {', '.join(cost.dynamic)}. Mark them: torch._dynamo.mark_dynamic."
+    if cost.unguarded:
+        yield f"  No guard names {', '.join(cost.unguarded)}."
+    yield (
+        f"  {plural(cost.assumed, 'guard')} on other things, dtypes and devices are taken to hold; "
+        "shapes are taken to be contiguous."
+    )

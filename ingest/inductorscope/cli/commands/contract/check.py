@@ -1,0 +1,92 @@
+"""`inductorscope check`: compiles again and says what differs from a lock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, USAGE, AsJson, Data, app, fail, load_settings, print_json
+
+
+@app.command()
+def check(
+    lock: Annotated[Path, typer.Argument(help="The lock.")] = Path("inductor.lock"),
+    update: Annotated[
+        bool, typer.Option("--update", help="Accept what differs: write it to the lock.")
+    ] = False,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare a stored run instead: with the program of its name, or the only one."
+        ),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Append Markdown to this file: $GITHUB_STEP_SUMMARY.")
+    ] = None,
+    as_json: AsJson = False,
+    data: Data = None,
+) -> None:
+    """Compile the lock's programs again and print what got worse, what got better.
+
+    Exits with 1 if anything is worse, different or over a budget. The runs of such programs are
+    kept. --json prints the counts as github-action-benchmark takes them.
+    """
+    settings = load_settings(data=data)
+    from inductorscope.cli.contract import compile_program, lock_in, stored_program
+    from inductorscope.cli.progress import Progress
+    from inductorscope.contract.compare import compare
+    from inductorscope.contract.lock import LockError, write_lock
+    from inductorscope.contract.report import as_benchmark, as_junit, as_markdown, as_text
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.runs.runs import delete_run
+
+    known = lock_in(lock).program
+    programs = {one.model: one for one in known}
+    with Progress(quiet=as_json) as progress:
+        if run:
+            program, of = stored_program(settings, run)
+            if len(known) == 1:
+                program.model = known[0].model
+            if program.model not in programs:
+                progress.stop()
+                fail(f"{lock} has no program {program.model}.", USAGE)
+            made = [(program, of)]
+        else:
+            made = [compile_program(settings, one.model, one.options, progress) for one in known]
+    try:
+        results = [compare(programs[program.model], program) for program, _ in made]
+    except LockError as error:
+        fail(f"{lock}: {error}", USAGE)
+    failed = [of for (_, of), result in zip(made, results, strict=True) if not result.passes]
+    if not run:
+        engine = make_engine(settings)
+        with sessions(engine)() as session:
+            for _, of in made:
+                if of not in failed:
+                    delete_run(session, of)
+            session.commit()
+        engine.dispose()
+    if update:
+        for program, _ in made:
+            program.options = programs[program.model].options
+            program.budgets = programs[program.model].budgets
+            programs[program.model] = program
+        lock.write_text(write_lock(programs.values()), encoding="utf-8")
+    if junit:
+        junit.write_text(as_junit(results), encoding="utf-8")
+    if markdown:
+        with markdown.open("a", encoding="utf-8") as file:
+            file.write(as_markdown(results))
+    if as_json:
+        print_json(as_benchmark([program for program, _ in made]))
+    else:
+        typer.echo(as_text(results), nl=False)
+        for of in () if run else failed:
+            typer.echo(f"Run {of} is kept: inductorscope serve shows it.")
+        if update:
+            typer.echo(f"Updated {lock}.")
+    if failed and not update:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,90 @@
+"""`inductorscope lock`: writes what a compile is to a file that `check` compares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, USAGE, Data, app, fail, load_settings
+from inductorscope.cli.model_options import Config, Device, Dtype, Dynamic, Mode, Train, pairs
+
+Shapes = Annotated[
+    str,
+    typer.Option(
+        "--shapes",
+        help="Shapes of further calls, such as 'x=(8,128),(8,129)'; ';' separates arguments.",
+    ),
+]
+
+
+@app.command()
+def lock(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(help="Built-in models, package.module:factory, file.py:factory, scripts."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The lock.")] = Path(
+        "inductor.lock"
+    ),
+    shapes: Shapes = "",
+    device: Device = "cpu",
+    dtype: Dtype = None,
+    train: Train = False,
+    dynamic: Dynamic = None,
+    mode: Mode = None,
+    config: Config = None,
+    run: Annotated[
+        str | None, typer.Option(help="Lock a stored run instead of compiling a model.")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Compile models and write what their compiles are: breaks, kernels, bytes, guards, …
+
+    Programs that the lock has already and that are not named here are kept, and budgets too.
+    """
+    settings = load_settings(data=data)
+    if bool(models) == bool(run):
+        fail("Name models to compile, or a stored run with --run.", USAGE)
+    from inductorscope.capturing.spec import SpecError, from_builtins
+    from inductorscope.cli.contract import (
+        changed_options,
+        compile_program,
+        lock_in,
+        stored_program,
+    )
+    from inductorscope.cli.progress import Progress
+    from inductorscope.contract.lock import write_lock
+    from inductorscope.units import plural
+
+    known = {one.model: one for one in lock_in(output).program} if output.exists() else {}
+    options = {
+        "device": device, "dtype": dtype and dtype.value, "train": train, "dynamic": dynamic,
+        "mode": mode and mode.value, "shapes": shapes, "config": pairs(config),
+    }  # fmt: skip
+    try:
+        specs = [from_builtins({"model": model, **options}) for model in models or []]
+    except SpecError as error:
+        fail(str(error), USAGE)
+    with Progress(quiet=False) as progress:
+        made = [
+            compile_program(settings, spec.model, changed_options(spec), progress) for spec in specs
+        ]
+    if run:
+        made.append(stored_program(settings, run))
+    for program, _ in made:
+        program.budgets = known[program.model].budgets if program.model in known else {}
+        known[program.model] = program
+    try:
+        output.write_text(write_lock(known.values()), encoding="utf-8")
+    except OSError as error:
+        fail(f"{output} cannot be written: {error.strerror}.", FAILED)
+    for program, of in made:
+        counts = program.counts
+        typer.echo(
+            f"{program.model}: {plural(counts['graphs'], 'graph')}, "
+            f"{plural(counts['breaks'], 'break')}, {plural(counts['recompiles'], 'recompile')}, "
+            f"{plural(counts['kernels'], 'kernel')} (run {of})"
+        )
+    typer.echo(f"Wrote {output}.")

@@ -1,0 +1,152 @@
+"""Two programs of locks compared: what got worse, what got better, and what is only different."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inductorscope.analyze.compare.lines import moved_lines
+from inductorscope.contract.lock import BY_ID, COUNTS, Count, LockError, Program
+from inductorscope.contract.project import PLACES
+from inductorscope.units import size_in_bytes
+
+Verdict = Literal["worse", "better", "changed", "allowed"]
+
+_BUDGET = re.compile(r"\s*(<=|>=|==|=|<|>)?\s*(\d[\d_]*(?:\.\d+)?)\s*(x|%)?\s*")
+_TIMES = re.compile(r" ×(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One count, and what was counted."""
+
+    verdict: Verdict
+    text: str
+    """`graph breaks: 0 → 1`."""
+    gone: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A program as locked and as it is now."""
+
+    model: str
+    differences: list[Difference]
+    """Worse ones first."""
+    notes: list[str]
+    """What it was compiled with, if that differs."""
+
+    @property
+    def passes(self) -> bool:
+        return all(one.verdict in ("better", "allowed") for one in self.differences)
+
+
+def compare(locked: Program, now: Program) -> Compared:
+    """Raises LockError for a budget that cannot be read."""
+    unknown = locked.budgets.keys() - BY_ID.keys()
+    if unknown:
+        raise LockError(f"There is no count {min(unknown)!r}; {', '.join(BY_ID)} may have budgets.")
+    moved = _moved(locked, now)
+    notes = [
+        f"{name}: {was} → {now.made[name]}"
+        for name, was in locked.made.items()
+        if now.made.get(name, was) != was
+    ]
+    vectors = [one.made.get("instructions", "") for one in (locked, now)]
+    # The widths of loops are those of the processor; without loops, it is not named.
+    skipped = ("vector_loops", "scalar_loops") if all(vectors) and len({*vectors}) > 1 else ()
+    found = [
+        one
+        for count in COUNTS
+        if count.id in locked.counts and count.id not in skipped
+        for one in _compared(count, locked, now, moved)
+    ]
+    order = ("worse", "changed", "better", "allowed")
+    found.sort(key=lambda one: order.index(one.verdict))
+    return Compared(locked.model, found, notes)
+
+
+def _compared(
+    count: Count, locked: Program, now: Program, moved: dict[tuple[str, int], int]
+) -> Iterator[Difference]:
+    was, value = locked.counts[count.id], now.counts.get(count.id, 0)
+    before = _counted(_follow(text, moved) for text in locked.details.get(count.id, ()))
+    after = _counted(now.details.get(count.id, ()))
+    gone, new = (_listed(one - other) for one, other in ((before, after), (after, before)))
+    budget = locked.budgets.get(count.id)
+    text = f"{count.title}: {_figure(count, was)} → {_figure(count, value)}"
+    if count.unit and was:
+        text += f" ({(value - was) / was:+.1%})"
+    if budget is not None:
+        if not within(budget, was, value):
+            yield Difference("worse", f"{text}, and the budget is {budget}", gone, new, count.mend)
+        elif value != was or gone or new:
+            yield Difference("allowed", f"{text}, within the budget {budget}", gone, new)
+    elif value != was:
+        verdict: Verdict = "changed"
+        if count.more == "worse":
+            verdict = "worse" if value > was else "better"
+        yield Difference(verdict, text, gone, new, count.mend if verdict == "worse" else "")
+    elif gone or new:
+        yield Difference("changed", f"{count.title}: {_figure(count, was)}, but others", gone, new)
+
+
+def within(budget: str, was: int, value: int) -> bool:
+    """Whether a value keeps a budget: `<= 14`, `<= 1.02x` of what was locked, `1`. Raises
+    LockError."""
+    match = _BUDGET.fullmatch(budget)
+    if match is None:
+        raise LockError(f"The budget {budget!r} cannot be read; write <= 14 or <= 1.02x.")
+    sign, number, unit = match.groups()
+    limit = float(number.replace("_", ""))
+    limit *= {"x": was, "%": was / 100, None: 1}[unit]
+    return {
+        "<=": value <= limit, ">=": value >= limit, "<": value < limit, ">": value > limit,
+    }.get(sign, value == limit)  # fmt: skip
+
+
+def _figure(count: Count, value: int) -> str:
+    return size_in_bytes(value) if count.unit == "bytes" else f"{value:,}"
+
+
+def _moved(locked: Program, now: Program) -> dict[tuple[str, int], int]:
+    """File and line as locked → the line now."""
+    return {
+        (file, was): is_
+        for file, lines in locked.source.items()
+        for is_, was in moved_lines(_text(lines), _text(now.source.get(file, []))).items()
+    }
+
+
+def _text(lines: list[str]) -> list[str]:
+    """A file with blank lines where it is not known."""
+    known = {int(number): code for number, _, code in (line.partition(": ") for line in lines)}
+    return [known.get(number, "") for number in range(1, max(known, default=0) + 1)]
+
+
+def _follow(text: str, moved: dict[tuple[str, int], int]) -> str:
+    """A detail with the lines where they are now."""
+
+    def place(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match.group(1).split(", ")]
+        now = sorted(moved.get((match.group(2), number), number) for number in numbers)
+        return f"line{'s' if len(now) > 1 else ''} {', '.join(map(str, now))} of {match.group(2)}"
+
+    return PLACES.sub(place, text)
+
+
+def _counted(texts: Iterator[str] | list[str] | tuple[()]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for text in texts:
+        times = _TIMES.search(text)
+        counted[text[: times.start()] if times else text] += int(times.group(1)) if times else 1
+    return counted
+
+
+def _listed(counted: Counter[str]) -> list[str]:
+    return sorted(f"{text} ×{times}" if times > 1 else text for text, times in counted.items())

@@ -1,0 +1,130 @@
+"""The lock: facts of a compile that are the same in every healthy one, and its TOML file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+FORMAT = 1
+
+
+class LockError(ValueError):
+    """The file is not a lock; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A fact that is counted."""
+
+    id: str
+    title: str
+    mend: str = ""
+    """What to do if there is more of it."""
+    unit: str = ""
+    more: str = "worse"
+    """What more of it means: worse, better or changed."""
+
+
+COUNTS = (
+    Count("breaks", "graph breaks", "Keep what breaks out of the compiled function."),
+    Count("recompiles", "recompiles", "Mark the size as dynamic: torch._dynamo.mark_dynamic."),
+    Count("graphs", "graphs"),
+    Count("guards", "guards that can fail", "Keep what they check out of the compiled function."),
+    Count("kernels", "launches of generated kernels",
+          "The page Fusing of the run says why kernels are not fused."),
+    Count("bytes", "bytes moved", "See which kernel reads or writes more.", unit="bytes"),
+    Count("peak", "bytes at the wrapper's peak", "See the page Memory of the run.", unit="bytes"),
+    Count("copies", "kernels that only copy into another layout",
+          "Create the tensor in the layout that its reader needs."),
+    Count("casts", "conversions between dtypes", "Convert once, before the step."),
+    Count("fallbacks", "calls of operators that Inductor does not compile",
+          "Express them by operators that Inductor compiles."),
+    Count("library_calls", "calls of libraries", more="changed"),
+    Count("collectives", "collectives", "Communicate once for several tensors."),
+    Count("scalar_loops", "C++ loops that are not vectorised",
+          "The page Fusing of the run says why."),
+    Count("vector_loops", "vectorised C++ loops", more="changed"),
+    Count("cuda_graphs_skipped", "compiles without a CUDA graph", "Remove what the reason names."),
+    Count("cache_bypasses", "compiles that a cache bypasses", "Remove what the reason names."),
+    Count("unfinished", "compiles that failed or did not finish"),
+    Count("passes", "phases of compiling"),
+)  # fmt: skip
+BY_ID = {count.id: count for count in COUNTS}
+
+
+class Program(msgspec.Struct, forbid_unknown_fields=True):
+    """One compiled program."""
+
+    model: str
+    options: dict[str, Any] = {}
+    """Options of `inductorscope capture` that differ from its defaults, to compile it again."""
+    made: dict[str, str] = {}
+    """With what it was compiled: explains differences, and is not compared."""
+    budgets: dict[str, str] = {}
+    """Count → what it may be, instead of exactly what it was."""
+    counts: dict[str, int] = {}
+    details: dict[str, list[str]] = {}
+    """Count → what was counted, with its lines."""
+    source: dict[str, list[str]] = {}
+    """File → the lines that the details name, so that edits elsewhere in it change nothing."""
+
+
+class Lock(msgspec.Struct, forbid_unknown_fields=True):
+    """The file."""
+
+    format: int
+    program: list[Program]
+
+
+def read_lock(text: str) -> Lock:
+    """Raises LockError."""
+    try:
+        lock = msgspec.convert(tomllib.loads(text), Lock)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise LockError(f"This is not a lock: {error}.") from None
+    if lock.format != FORMAT:
+        raise LockError(f"The lock's format is {lock.format}; this version reads {FORMAT}.")
+    return lock
+
+
+HEAD = """\
+# Written by `inductorscope lock` and compared by `inductorscope check`, which also updates it.
+# Budgets are yours to edit, such as kernels = "<= 14" or bytes = "<= 1.02x".
+"""
+
+
+def write_lock(programs: Iterable[Program]) -> str:
+    """The lock as TOML: one fact a line, sorted."""
+    lines = [HEAD, f"format = {FORMAT}"]
+    for program in programs:
+        lines += ["", "[[program]]", f"model = {_value(program.model)}"]
+        for name in ("options", "made", "budgets", "counts", "details", "source"):
+            table = getattr(program, name)
+            if table:
+                lines += ["", f"[program.{name}]", *_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: dict[str, Any]) -> Iterator[str]:
+    for key, value in sorted(table.items()):
+        name = key if key.isidentifier() and key.isascii() else _value(key)
+        if isinstance(value, list):
+            yield f"{name} = ["
+            yield from (f"  {_value(item)}," for item in value)
+            yield "]"
+        else:
+            yield f"{name} = {_value(value)}"
+
+
+def _value(value: Any) -> str:  # noqa: ANN401
+    """JSON's strings, numbers and truth values are TOML's; a table is written on one line."""
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items()) + "}"
+        )
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

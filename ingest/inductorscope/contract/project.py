@@ -1,0 +1,282 @@
+"""A stored run as a program of a lock: a projection of what its pages show."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.analyze.compile.words import change_in_words
+from inductorscope.analyze.failures.fold import is_library
+from inductorscope.analyze.time.eager_compiled import code_group
+from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.answers.compile.parts import RunStory, read_run_story
+from inductorscope.answers.compile.shapes import guard_trees
+from inductorscope.answers.compile.torch_says import loops, torch_report
+from inductorscope.answers.memory.memory import graph_plan
+from inductorscope.answers.runs.diagnosis.step import CASTS, COPIES, VIEWS
+from inductorscope.answers.time.roofline import graph_works
+from inductorscope.contract.lock import BY_ID, Program
+from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
+from inductorscope.formats.vocabulary import (
+    AOT,
+    BACKWARD,
+    CODEGEN,
+    COMMUNICATION,
+    DYNAMO,
+    EXTERN,
+    LOWERING,
+    OTHER,
+    PASSES,
+)
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.runs.draft import FxNodeDraft
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall
+from inductorscope.units import plural
+
+WORK = (DYNAMO, AOT, PASSES, LOWERING, CODEGEN)
+"""Kinds of phases that a compile always has as often; caches and compilers have others."""
+AMBIENT = (
+    "GLOBAL_STATE", "DEFAULT_DEVICE", "TORCH_FUNCTION_MODE_STACK", "DETERMINISTIC_ALGORITHMS",
+    "GRAD_MODE", "AUTOGRAD_SAVED_TENSORS_HOOKS", "DIMENSION_DYNAMIC_MARKING_GUARD", "NO_HASATTR",
+)  # fmt: skip
+"""Guards on torch's settings and on marks, which every compile has."""
+PLACES = re.compile(r"\blines? (\d+(?:, \d+)*) of (\S+?\.py)\b")
+"""Lines as details name them."""
+_ROOT = re.compile(r"\b[LG]\['([^'\]]{1,200})'\]")
+_ADDRESS = re.compile(r"(___check_(?:obj|type)_id\([^,]{1,300}, |\b0x)[0-9a-f]+")
+"""Objects lie elsewhere in each process."""
+_INSTALLED = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
+
+Place = tuple[str, int]
+
+
+def project(
+    session: Session, run: str, model: str, options: dict[str, Any] | None = None
+) -> Program:
+    """The run as a program of a lock; by default its model is the run's name. Raises NotHere if
+    there is no such run."""
+    run_story = read_run_story(session, run)
+    made = _Made(session, run_story)
+    for graph in session.scalars(select(Graph).where(Graph.run_id == run).order_by(Graph.position)):
+        made.add_graph(graph)
+    made.add_loops()
+    if run_story.story is not None:
+        made.add_story(run_story.story)
+    program = Program(
+        model or run_story.run.name, options or {}, _made_with(run_story, made.instructions)
+    )
+    program.counts = {name: made.counts[name] for name in BY_ID}
+    program.details = {
+        name: sorted(_times(found, one) for one, found in made.details[name].items())
+        for name in BY_ID
+        if made.details[name]
+    }
+    program.source = made.source()
+    return program
+
+
+def _made_with(run_story: RunStory, instructions: str) -> dict[str, str]:
+    run = run_story.run
+    known = {
+        "torch": run.torch_version, "device": run.device_kind, "instructions": instructions,
+        "gpu": run.device_name if run.device_kind not in (None, "cpu") else None,
+    }  # fmt: skip
+    return {name: value for name, value in known.items() if value}
+
+
+def _times(found: int, text: str) -> str:
+    """`→ 1 kernel` counts itself; other facts are followed by how often they are."""
+    if text.endswith("→ kernel"):
+        return text.removesuffix("kernel") + plural(found, "kernel")
+    return f"{text} ×{found}" if found > 1 else text
+
+
+@dataclass
+class _Made:
+    """What is known so far."""
+
+    session: Session
+    run_story: RunStory
+    counts: Counter[str] = field(default_factory=Counter)
+    details: dict[str, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in BY_ID}
+    )
+    instructions: str = ""
+    named: set[Place] = field(default_factory=set)
+    calls: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Graph and kernel → the lines of its first call."""
+
+    def add(self, name: str, text: str, times: int = 1) -> None:
+        text = _ADDRESS.sub(r"\1…", text)
+        self.counts[name] += times
+        self.details[name][text] += times
+
+    def lines(self, places: Iterable[Place], none: str = "no line of the program") -> str:
+        """`lines 12, 13 of model.py`; a library's lines only where there are no others."""
+        known = set(places)
+        own = {place for place in known if not is_library(place[0])} or known
+        self.named |= own
+        files: dict[str, list[int]] = {}
+        for path, line in sorted(own):
+            files.setdefault(self.name(path), []).append(line)
+        return " and ".join(
+            f"line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} of {name}"
+            for name, numbers in files.items()
+        ) or none  # fmt: skip
+
+    def name(self, path: str) -> str:
+        """The shortest end of a path that no other file of the program has, the same on every
+        machine."""
+        short = _INSTALLED.sub("", path)
+        if short != path:
+            return short
+        parts = path.rsplit("/")
+        others = [other.rsplit("/") for other in self.run_story.sources if other != path]
+        for keep in range(1, len(parts)):
+            if all(other[-keep:] != parts[-keep:] for other in others):
+                return "/".join(parts[-keep:])
+        return path
+
+    def add_graph(self, graph: Graph) -> None:
+        nodes = {node.name: node for node in fx_nodes(self.session, graph.id)}
+        texts = call_texts(self.session, graph.id)
+        query = (
+            select(Kernel, KernelCall.number)
+            .join(KernelCall, KernelCall.kernel_id == Kernel.id)
+            .where(Kernel.graph_id == graph.id)
+            .order_by(KernelCall.line, KernelCall.id)
+        )
+        calls = [
+            (kernel, [nodes[name] for name in texts[number][1] if name in nodes])
+            for kernel, number in self.session.execute(query)
+        ]
+        library = {operation(kernel.name) for kernel, _ in calls if kernel.category == EXTERN}
+        of = "backward of " if graph.direction == BACKWARD else ""
+        for kernel, computed in calls:
+            self._add_call(kernel, computed, library, of)
+            self.calls.setdefault((graph.slug, kernel.name), of + self.lines(_places(computed)))
+        for node in nodes.values():
+            if short_name(node.target) in CASTS and node.inputs and node.inputs[0] in nodes:
+                kinds = [parse_annotation(one.annotation or "")[0] or "another dtype"
+                         for one in (nodes[node.inputs[0]], node)]  # fmt: skip
+                self.add("casts", f"{of}{self.lines(_places([node]))}: {' → '.join(kinds)}")
+        self.add("graphs", f"{self._function(graph)}{graph.direction}")
+        plan = graph_plan(self.session, graph)
+        self.counts["peak"] = max(self.counts["peak"], plan.peak if plan else 0)
+        for work in graph_works(self.session, graph):
+            self.counts["bytes"] += work.bytes.total or 0
+
+    def _function(self, graph: Graph) -> str:
+        """`block`, line 12 of model.py,"""
+        own = (graph.compile_id or "").partition("_")[0]
+        compiles = self.run_story.story.compiles if self.run_story.story else []
+        known = next((each for each in compiles if each.id == own and each.function), None)
+        if known is None:
+            return ""
+        return f"`{resumed(known.function or '')[0]}`, {self._line(known.file, known.first_line)}, "
+
+    def _line(self, file: str | None, line: int | None) -> str:
+        return self.lines([(file, line)] if file and line else [])
+
+    def _add_call(
+        self, kernel: Kernel, computed: list[FxNodeDraft], library: set[str], of: str
+    ) -> None:
+        if kernel.category == EXTERN or code_group(kernel.name, kernel.category) == COMMUNICATION:
+            own = operation(kernel.name)
+            if own == "wait_tensor":  # the end of a collective
+                return
+            exactly = [node for node in computed if operation(node.target) == own]
+            group = code_group(kernel.name, kernel.category)
+            name = {OTHER: "fallbacks", COMMUNICATION: "collectives"}.get(group, "library_calls")
+            said = short_name(kernel.name) if kernel.name.startswith("torch.ops.") else own
+            self.add(name, f"{of}{self.lines(_places(exactly or computed))}: {said}")
+            return
+        lines = of + self.lines(_places(computed))
+        self.add("kernels", f"{lines} → kernel")
+        ops = {short_name(node.target) for node in computed if node.target != node.name}
+        if ops and not ops - COPIES - VIEWS - library and (ops & COPIES or ops & library):
+            self.add("copies", lines)
+
+    def add_loops(self) -> None:
+        """Of C++ kernels."""
+        says = torch_report(self.session, self.run_story.run.id)
+        self.instructions = says.instructions or ""
+        table = loops(self.session, self.run_story.run.id, says)
+        for row in table.rows if table else ():
+            lines = self.calls.get((row.graph or "", row.kernel), "no line of the program")
+            if row.vectorised:
+                widths = ", ".join(re.findall(r"(\d+) at a time", row.how))
+                self.add("vector_loops", f"{lines}: {widths} at a time")
+            else:
+                self.add("scalar_loops", f"{lines}: {row.how}")
+
+    def add_story(self, story: Story) -> None:
+        for place in break_places(story):
+            where = self._line(place.file, place.line)
+            where += f" in `{place.function}`" if place.function else ""
+            self.add("breaks", f"{where}, {place.short}: {place.title}", place.count)
+        for history in histories(story):
+            why = "; ".join(map(change_in_words, history.changes)) or "for reasons not in the log"
+            line = self._line(history.file, history.line)
+            self.add("recompiles", f"`{history.function}`, {line}: {why}", history.recompiles)
+        for _, tree in guard_trees(self.run_story):
+            for node in tree.nodes:
+                root = _ROOT.search(node.text)
+                if root and node.kind not in ("manager", *AMBIENT) and not _of_torch(node.text):
+                    self.add("guards", f"{node.kind} of {root.group(1)}")
+        for compile_ in story.compiles:
+            if compile_.cudagraph_skip:
+                why = compile_.cudagraph_skip.partition("\n")[0]  # a stack follows
+                self.add("cuda_graphs_skipped", why[:200])
+            if compile_.outcome in ("failed", "unfinished"):
+                self.add("unfinished", f"`{compile_.function}`: {compile_.outcome}")
+        for event in story.caches:
+            if event.outcome == "bypass":
+                self.add("cache_bypasses", f"{event.cache}: {(event.reason or '')[:200]}")
+        for phase in story.phases:
+            if phase.kind in WORK and phase.name != "gc":
+                self.counts["passes"] += phase.count
+
+    def source(self) -> dict[str, list[str]]:
+        """The named lines with their numbers: `12: y = x.sin()`."""
+        files: dict[str, list[str]] = {}
+        for path, line in sorted(self.named):
+            digest = self.run_story.sources.get(path, (0, ""))[1]
+            text = self._text(digest) if digest and not is_library(path) else []
+            if line <= len(text) and text[line - 1].strip():
+                files.setdefault(self.name(path), []).append(f"{line}: {text[line - 1].strip()}")
+        return files
+
+    def _text(self, digest: str) -> list[str]:
+        return (read_blob(self.session, digest) or b"").decode("utf-8", "replace").split("\n")
+
+
+def places_in(text: str) -> set[Place]:
+    """The lines that a detail names."""
+    return {
+        (file, int(number))
+        for numbers, file in PLACES.findall(text)
+        for number in numbers.split(", ")
+    }
+
+
+def _places(nodes: Sequence[FxNodeDraft]) -> list[Place]:
+    return [
+        (node.stack_file, node.stack_line) for node in nodes if node.stack_file and node.stack_line
+    ]
+
+
+def _of_torch(guard: str) -> bool:
+    """Whether it is on a global module or function, or on a name that Dynamo made."""
+    return guard.startswith("___check_obj_id(G[") or "G['__" in guard

@@ -1,0 +1,89 @@
+"""What a check found, as text, Markdown, JUnit XML and the JSON of github-action-benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from inductorscope.contract.compare import Compared, Difference
+from inductorscope.contract.lock import COUNTS, Program
+from inductorscope.units import plural
+
+SHOWN = 12
+"""Lines of each side of a difference."""
+
+
+def as_text(results: Sequence[Compared]) -> str:
+    return "".join(f"{line}\n" for result in results for line in _lines(result))
+
+
+def _lines(result: Compared) -> Iterator[str]:
+    if not result.differences:
+        yield f"{result.model}: as locked"
+    else:
+        yield f"{result.model}: {summary(result)}"
+    for note in result.notes:
+        yield f"  made with {note}"
+    for one in result.differences:
+        yield f"  {one.verdict}: {one.text}"
+        yield from (f"    {line}" for line in _changed(one))
+        if one.mend:
+            yield f"    → {one.mend}"
+
+
+def _changed(one: Difference) -> Iterator[str]:
+    for sign, lines in (("-", one.gone), ("+", one.new)):
+        yield from (f"{sign} {line}" for line in lines[:SHOWN])
+        if len(lines) > SHOWN:
+            yield f"{sign} … and {len(lines) - SHOWN} more"
+
+
+def summary(result: Compared) -> str:
+    """`1 worse, 2 better`."""
+    verdicts = [one.verdict for one in result.differences]
+    kinds = [f"{verdicts.count(kind)} {kind}" for kind in dict.fromkeys(verdicts)]
+    return ", ".join(kinds) or "as locked"
+
+
+def as_markdown(results: Sequence[Compared]) -> str:
+    """For a pull request."""
+    lines = [f"### Compile contract: {plural(len(results), 'program')}", ""]
+    for result in results:
+        lines.append(f"- {'✅' if result.passes else '❌'} **{result.model}**: {summary(result)}")
+        lines += [f"  - made with {note}" for note in result.notes]
+        for one in result.differences:
+            lines.append(f"  - {one.verdict}: {one.text}{f'. {one.mend}' if one.mend else ''}")
+            changed = [f"    {line}" for line in _changed(one)]
+            lines += ["    ```diff", *changed, "    ```"] if changed else []
+    return "\n".join(lines) + "\n"
+
+
+def as_junit(results: Sequence[Compared]) -> str:
+    """One test case a program."""
+    failed = [result for result in results if not result.passes]
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f'<testsuite name="inductorscope check" tests="{len(results)}" failures="{len(failed)}">',
+    ]
+    for result in results:
+        text = "\n".join(_lines(result))
+        inside = (
+            f"<system-out>{escape(text)}</system-out>"
+            if result.passes
+            else f"<failure message={quoteattr(summary(result))}>{escape(text)}</failure>"
+        )
+        name = quoteattr(result.model)
+        lines.append(f'<testcase classname="inductorscope" name={name}>{inside}</testcase>')
+    return "\n".join([*lines, "</testsuite>"]) + "\n"
+
+
+def as_benchmark(programs: Sequence[Program]) -> list[dict[str, Any]]:
+    """For github-action-benchmark's `customSmallerIsBetter`."""
+    return [
+        {"name": f"{program.model}: {count.title}", "unit": count.unit or "count",
+         "value": program.counts[count.id]}
+        for program in programs
+        for count in COUNTS
+        if count.more == "worse"
+    ]  # fmt: skip

@@ -1,0 +1,58 @@
+"""The pytest plugin in a project of real torch, by its users' commands."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import FIXTURES
+
+# A checkout that was installed before the plugin came does not know its entry point.
+INSTALLED = any(point.name == "inductorscope" for point in entry_points(group="pytest11"))
+PLUGIN = () if INSTALLED else ("-p", "inductorscope.testing.plugin")
+
+
+def run_pytest(folder: Path, cache: Path, *words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--tb=short", *PLUGIN, *words],
+        cwd=folder, capture_output=True, text=True, timeout=200,
+        env=os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(cache)},
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.torch
+def test_a_project_locks_its_compiles(tmp_path: Path, cache: Path) -> None:
+    tests = tmp_path / "test_small.py"
+    shutil.copyfile(FIXTURES / "plugin-project" / "small.py", tests)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    code, output = run_pytest(tmp_path, cache, "--inductor-update", "-n", "1")
+    assert code == 1, output
+    assert "2 failed, 1 passed" in output
+    assert "line 13 of test_small.py in `breaking`" in output
+    assert "`x.size(0)` changed 4 → 5" in output
+    assert "inductorscope serve --data" in output
+    lock = tmp_path / "test_small.inductor.lock"
+    assert '"lines 7, 8 of test_small.py → 1 kernel"' in lock.read_text()
+    lock.write_text(lock.read_text().replace("kernels = 1", "kernels = 0"))
+    code, output = run_pytest(tmp_path, cache, "-k", "test_block")
+    assert code == 1, output
+    assert "worse: launches of generated kernels: 0 → 1" in output
+
+
+def test_it_costs_nothing_when_it_is_not_used(tmp_path: Path) -> None:
+    test = tmp_path / "test_nothing.py"
+    test.write_text(
+        "import sys\n\n\ndef test_nothing():\n"
+        "    ours = [name for name in sys.modules if name.startswith('inductorscope')]\n"
+        "    assert sorted(ours) == [\n"
+        "        'inductorscope', 'inductorscope.testing', 'inductorscope.testing.plugin'\n    ]\n"
+        "    assert 'torch' not in sys.modules\n"
+    )
+    assert run_pytest(tmp_path, tmp_path, str(test))[0] == 0
