@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.bytes.cpp import read_cpp
-from inductorscope.analyze.bytes.graph import CallWork, graph_work
+from inductorscope.analyze.bytes.graph import CallWork, read_graph, work_of
 from inductorscope.analyze.bytes.index import Space, distinct, reach
 from inductorscope.analyze.bytes.library_flops import library_flops, operation
 from inductorscope.analyze.bytes.triton import read_triton
@@ -221,9 +221,8 @@ def test_names_of_operations() -> None:
 
 def works(shared: Path, name: str, direction: str) -> list[CallWork]:
     folder = next((shared / "traces" / name).glob(f"**/model__0_{direction}*"))
-    return graph_work(
-        (folder / "output_code.py").read_text(), (folder / "ir_post_fusion.txt").read_text()
-    )
+    code, ir = (folder / name for name in ("output_code.py", "ir_post_fusion.txt"))
+    return work_of(read_graph(code.read_text(), ir.read_text(), None))
 
 
 def test_bytes_are_those_that_inductor_estimates(shared: Path) -> None:
@@ -255,6 +254,6 @@ def test_templates_and_library_calls_do_the_same_products(shared: Path, directio
 
 def test_bytes_of_the_tutorials_kernel(fixtures: Path) -> None:
     folder = next((fixtures / "cuda-foo1").glob("**/model__0_inference_0.0"))
-    (work,) = graph_work((folder / "output_code.py").read_text())
+    (work,) = work_of(read_graph((folder / "output_code.py").read_text(), None, None))
     # 8,390 × 8 bytes read and written, and 8 of the row that is negated
     assert (work.bytes.total, work.bytes.how) == (2 * 8390 * 8 + 8, "counted")

@@ -25,7 +25,7 @@ import inductorscope.analyze
 import inductorscope.correlate
 import inductorscope.formats
 from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
-from inductorscope.analyze.bytes.graph import graph_work, read_graph, work_of
+from inductorscope.analyze.bytes.graph import read_graph, work_of
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, match_calls
 from inductorscope.analyze.compare.lines import moved_lines, same_files
@@ -176,13 +176,8 @@ def _reasons(texts: GraphTexts) -> None:
         explainer.reasons(stage, 10)
 
 
-def _roofline(texts: GraphTexts) -> None:
-    """`/roofline`, and a kernel's page."""
-    graph_work(texts.code or "", texts.ir_post, texts.post_grad)
-
-
 def _fusing(texts: GraphTexts) -> None:
-    """`/compile/fusing`."""
+    """`/compile/fusing`, `/roofline` and a kernel's page."""
     read = read_graph(texts.code or "", texts.ir_post, texts.post_grad)
     works = work_of(read)
     apart(read, works)
@@ -286,7 +281,7 @@ def _read(path: str) -> str:
 def _code_alone(code: str) -> None:
     """Everything that reads output code, without the other texts of its graph."""
     texts = GraphTexts(code=code)
-    for work in (_wrapper, _memory, _roofline):
+    for work in (_wrapper, _memory, _fusing):
         work(texts)
 
 
@@ -309,7 +304,6 @@ def on_graphs() -> list[Subject]:
         _links_without_ir: ("code", "post_grad"),
         _reasons_without_ir: ("code", "post_grad"),
         _reasons: ("code", "ir_post", "post_grad"),
-        _roofline: ("code", "ir_post", "post_grad"),
         _fusing: ("code", "ir_post", "post_grad"),
         _memory: ("code", "ir_post", "post_grad"),
         _wrapper: ("code",),

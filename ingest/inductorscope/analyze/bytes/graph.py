@@ -76,7 +76,7 @@ def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> Grap
     code = parse_output_code(code_text)
     lines = plain_lines(code_text)
     wrapper = parse_wrapper(code_text, code)
-    ir = parse_ir(ir_text) if ir_text is not None else None
+    ir = parse_ir(ir_text, bodies=False) if ir_text is not None else None
     fx = parse_fx(fx_text) if fx_text is not None else None
     layouts = layouts_of(wrapper, code, lines, ir, fx)
     hints = symbol_values(code, lines, wrapper)
@@ -108,14 +108,8 @@ def _spell_out(calls: list[CodeCall], body: list[str]) -> None:
         ]
 
 
-def graph_work(
-    code_text: str, ir_text: str | None = None, fx_text: str | None = None
-) -> list[CallWork]:
-    """The work of every call, in the order of the wrapper."""
-    return work_of(read_graph(code_text, ir_text, fx_text))
-
-
 def work_of(read: GraphTextsRead) -> list[CallWork]:
+    """The work of every call, in the order of the wrapper."""
     kernels = read.code.by_name()
     sources: dict[tuple[str, tuple[tuple[str, int], ...]], SourceWork | None] = {}
     room = MOST_LINES

@@ -104,6 +104,7 @@ class _Rules:
                 self.after[value.writer].update(value.readers)
                 self.made[value.writer].append(value.buffer)
         self.calls = {(call.kernel, call.handle): call for call in read.code.calls}
+        self.numels: dict[tuple[str, int], tuple[int, int] | None] = {}
 
     def judge(self, pair: Pair) -> Apart:
         one, other = self.works[pair.one], self.works[pair.other]
@@ -148,7 +149,7 @@ class _Rules:
                 node
                 for name in self.made[number]
                 if (node := self.writers.get(name)) is not None
-                and (not node.reads or shared.intersection(node.reads))
+                and (not node.reads or not shared.isdisjoint(node.reads))
             ]
             for number in (pair.one, pair.other)
         ]
@@ -214,12 +215,10 @@ class _Rules:
             if nodes[0] is None or nodes[1] is None:
                 return []
             return _loops_in_cpp(*(self._iteration(node) for node in nodes if node is not None))
-        sizes = [
-            self._numel(kernel, work) for kernel, work in zip(kernels, (one, other), strict=True)
-        ]
-        if None in sizes:
+        size, other_size = self._numel(one), self._numel(other)
+        if size is None or other_size is None:
             return []
-        (rows, reduced), (other_rows, other_reduced) = (size for size in sizes if size is not None)
+        (rows, reduced), (other_rows, other_reduced) = size, other_size
         if (reduced == 1) == (other_reduced == 1):
             fits = (rows, reduced) == (other_rows, other_reduced)
         elif reduced == 1:
@@ -250,9 +249,15 @@ class _Rules:
         inside = (member.iteration for member in members if member is not None)
         return node.iteration or next(inside, "")
 
-    def _numel(self, kernel: CodeKernel, work: CallWork) -> tuple[int, int] | None:
-        """Elements that a Triton kernel computes, and how many each of them reduces."""
-        call = self.calls.get((work.kernel, work.handle))
+    def _numel(self, work: CallWork) -> tuple[int, int] | None:
+        """Elements that a call of a Triton kernel computes, and how many each of them reduces."""
+        key = work.kernel, work.handle
+        if key not in self.numels:
+            self.numels[key] = self._read_numel(self.kernels[work.kernel], key)
+        return self.numels[key]
+
+    def _read_numel(self, kernel: CodeKernel, key: tuple[str, int]) -> tuple[int, int] | None:
+        call = self.calls.get(key)
         if call is None:
             return None
         numbers = {

@@ -8,7 +8,7 @@ from inductorscope.analyze.memory.layouts import constants_of, layouts_of
 from inductorscope.analyze.memory.plan import Walk, steps_of
 from inductorscope.analyze.memory.records import MemoryPlan, Storage
 from inductorscope.analyze.memory.sizes import hints_of
-from inductorscope.formats.code.layouts import Layout, input_layouts
+from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
 from inductorscope.formats.graph.fx import FxText, parse_fx
@@ -21,7 +21,7 @@ def memory_plan(
 ) -> MemoryPlan:
     """Reads output code, Python or C++; the IR and the FX graph add what the code lacks."""
     code = parse_output_code(code_text)
-    ir = parse_ir(ir_text) if ir_text is not None else None
+    ir = parse_ir(ir_text, bodies=False) if ir_text is not None else None
     fx = parse_fx(fx_text) if fx_text is not None else None
     return plan_of(code, plain_lines(code_text), parse_wrapper(code_text, code), ir, fx)
 
@@ -55,9 +55,8 @@ def symbol_values(code: OutputCode, lines: list[str], wrapper: list[WrapperLine]
         for made in wrapper
         if made.kind == "assert" and made.uses and made.layout is not None
     }
-    after = lines[code.wrapper_last :]
     body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]
-    return hints_of(body, after, asserted, input_layouts(after))
+    return hints_of(body, lines[code.wrapper_last :], asserted, code.inputs)
 
 
 def _choose_device(plan: MemoryPlan) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from inductorscope.formats.code.layouts import Layout, input_layouts
+from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
 from inductorscope.formats.code.wrapper_lines import WrapperLine
 from inductorscope.formats.graph.fx import FxText
@@ -126,7 +126,7 @@ def layouts_of(
                 learn(name, statement.layout)
         elif statement.kind == "assert" and statement.uses and statement.layout is not None:
             learn(statement.uses[0], statement.layout)
-    for name, layout in input_layouts(lines[code.wrapper_last :]).items():
+    for name, layout in code.inputs.items():
         learn(name, layout)
     for name, layout in constants_of(lines).items():
         learn(name, layout)

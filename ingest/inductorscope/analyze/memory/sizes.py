@@ -68,6 +68,8 @@ def launch_numbers(wrapper: list[str], hints: Mapping[str, int]) -> dict[str, in
 
 def evaluated(expression: str, hints: Mapping[str, int]) -> int | None:
     """The value of an expression of sizes; None if unknown."""
+    if expression.isdecimal():  # most are
+        return int(expression) if len(expression) < 19 else None
     text = _CPP_NUMBER.sub("", expression.strip())
     if text.isdecimal():
         return int(text) if len(text) < 19 else None

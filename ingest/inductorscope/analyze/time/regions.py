@@ -19,7 +19,7 @@ from inductorscope.formats.trace.regions import Region, innermost
 from inductorscope.units import microseconds, percent, plural
 
 BOUND = 0.6
-"""A call that keeps the device busy for less than this share of its time is host bound."""
+"""If the device is busy for less than this share of a call, the call is host bound."""
 HELPS_US = 5.0
 """Smaller savings per call are within the cost of recording."""
 REPLAY_US = 8.0
@@ -45,11 +45,14 @@ class RegionTime:
     """Time in driver calls."""
     device_us: float
     """Time that the device worked for it."""
+    busy_us: float
+    """Time during the call that the device worked, for it or for earlier work."""
     call_us: float
     """From the start of its code to the end of its last kernel."""
     replayed: bool
     verdict: str
-    """'host bound', 'device bound', 'replayed', 'processor' (no device work)."""
+    """'host bound', 'device bound', 'queued' (behind earlier work), 'replayed', 'processor' (no
+    device work)."""
     text: str
     graphs_save_us: float
     """Estimated saving per call by recording."""
@@ -81,8 +84,9 @@ def region_times(trace: ChromeTrace) -> list[RegionTime]:
         return []
     shares = _guards(events)
     work, driver = _work(events), events.columns.calls.us
+    busy = cover(events.columns.device.ts, events.columns.device.us)
     times = [
-        _of(number, region, work.of(number), driver, shares)
+        _of(number, region, work.of(number), busy, driver, shares)
         for number, region in enumerate(trace.regions)
     ]
     for time in times:
@@ -108,7 +112,12 @@ def _work(events: TraceEvents) -> _Work:
 
 
 def _of(
-    number: int, region: Region, own: _Work, driver_us: Floats, shares: dict[str, list[float]]
+    number: int,
+    region: Region,
+    own: _Work,
+    busy: Cover,
+    driver_us: Floats,
+    shares: dict[str, list[float]],
 ) -> RegionTime:
     calls = max(region.calls, 1)
     starts = np.array([span.ts for span in region.spans])
@@ -138,6 +147,7 @@ def _of(
         launches=len(driver) / calls,
         launching_us=float(driver_us[driver].sum()) / calls,
         device_us=worked / calls,
+        busy_us=max(worked, float(busy.within(begins, reach).sum())) / calls,
         call_us=float((reach - begins).sum()) / calls,
         replayed=bool(own.replayed.any()),
         verdict="",
@@ -214,7 +224,15 @@ def _judge(time: RegionTime, *, has_device: bool) -> None:
             f"The device is busy for {percent(busy)} of the call; faster kernels make it faster."
         )
         return
-    floor = max(time.device_us, REPLAY_US)
+    busy = time.busy_us / time.call_us if time.call_us else 0.0
+    if busy >= BOUND:
+        time.verdict = "queued"
+        time.text = (
+            f"The device is busy for {percent(busy)} of the call, part of it with earlier work: "
+            "this call waits in the queue."
+        )
+        return
+    floor = max(time.busy_us, REPLAY_US)
     time.graphs_save_us = max(0.0, time.call_us - floor)
     time.verdict = "host bound"
     time.text = (

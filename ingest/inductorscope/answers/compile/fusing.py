@@ -16,12 +16,11 @@ from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_rep
 from inductorscope.answers.compile.tunings import MOST_TUNINGS, TunedRow, tuned_rows
 from inductorscope.answers.compile.unfused import (
     UnfusedRow,
-    fusing_facts,
     unfused_rows,
     with_lines,
 )
 from inductorscope.answers.parts import RunName
-from inductorscope.answers.time.roofline import slowest_graphs, works_of_graphs
+from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.store.tables.models import Graph
 
 PAGE = 300
@@ -140,7 +139,7 @@ def fusing_page(
     a, b = a.strip(), b.strip()
     notes: list[str] = []
     graphs = slowest_graphs(session, run_id)
-    facts = dict(works_of_graphs(session, graphs, notes, fusing_facts))
+    facts = dict(facts_of_graphs(session, graphs, notes))
     unfused = [
         row
         for graph, known in facts.items()

@@ -10,17 +10,11 @@ from functools import cache
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.bytes.graph import read_graph, work_of
 from inductorscope.analyze.compile.fusing import in_words
 from inductorscope.analyze.compile.model import Fusion
-from inductorscope.analyze.compile.torch_says import LoopNest
-from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
-from inductorscope.analyze.fusing.rules import RULES, Apart, Call, apart
-from inductorscope.analyze.fusing.vectors import nests_in_code
+from inductorscope.analyze.fusing.rules import RULES, Apart, Call
 from inductorscope.answers.compile.parts import RunStory
-from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
-from inductorscope.answers.time.roofline import KEPT_TEXT
-from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
+from inductorscope.answers.time.graph_facts import GraphFacts
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime
@@ -66,38 +60,8 @@ class UnfusedRow:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class FusingFacts:
-    """What a graph's texts say about fusing, vectors and tuning."""
-
-    apart: list[Apart]
-    nests: list[LoopNest]
-    chosen: list[Chosen]
-    ir: bool
-
-
-def _facts(texts: dict[str, str]) -> FusingFacts:
-    read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
-    works = work_of(read)
-    return FusingFacts(
-        apart(read, works),
-        nests_in_code(read.code, read.lines),
-        chosen_kernels(read.code, read.lines, works),
-        IR_POST in texts,
-    )
-
-
-_facts_of = remembered(_facts, KEPT_TEXT)
-
-
-def fusing_facts(session: Session, graph: Graph) -> FusingFacts:
-    """Empty for a graph without code. Raises NotAnalysed."""
-    stored = graph_texts(session, graph.id)
-    return _facts_of(session, stored) if CODE in stored.digests else FusingFacts([], [], [], False)
-
-
 def unfused_rows(
-    run_story: RunStory, graph: Graph, facts: FusingFacts, a: str = "", b: str = ""
+    run_story: RunStory, graph: Graph, facts: GraphFacts, a: str = "", b: str = ""
 ) -> list[UnfusedRow]:
     """Pairs of kernels of a graph, without the text of their lines. `a` and `b`: only pairs of one
     that has the first name with one that has the second."""

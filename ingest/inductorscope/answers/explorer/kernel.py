@@ -35,8 +35,9 @@ from inductorscope.answers.parts import (
     run_of,
     share,
 )
+from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
-from inductorscope.answers.time.roofline import graph_works, run_peaks, step_time
+from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
@@ -304,7 +305,7 @@ def _call_work(work: CallWork) -> KernelCallWork:
 
 def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:
     try:
-        works = [work for work in graph_works(session, graph) if work.kernel == kernel]
+        works = [work for work in graph_facts(session, graph).works if work.kernel == kernel]
     except NotAnalysed as error:
         return [], str(error)
     return works, "" if works else "The graph's code does not show the calls of this kernel."

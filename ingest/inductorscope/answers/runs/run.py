@@ -44,6 +44,8 @@ from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
 TOP_KERNELS = 100
+PARTS = {"failure": "failures", "graph breaks": "breaks"}
+"""Kind of cause → what a sentence on the same calls it, where the names differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,13 @@ class RunPage(RunRow):
     aligning: RunState | None
     """Progress of aligning kernel lines of a complete run; None once it is done."""
     verdicts: list[Verdict]
+    """Beside the main one."""
+    missing: dict[str, str]
+    """What a capture could not record, and why; `Kernel times`, for instance."""
     diagnosis: Diagnosis | None
     """What to change first; None while the run is being read."""
     said: list[SentenceRow]
-    """What compiling did, in words; empty without a log."""
+    """What compiling did, in words, except what the diagnosis says; empty without a log."""
     graphs: list[GraphRow]
     kernels: list[KernelRow]
     """The slowest first; without times, in order of the code."""
@@ -118,7 +123,10 @@ def run_page(session: Session, run_id: str) -> RunPage:
     facts = replace(facts_of(run, busy), kernel_us=kernels_us)
     state = run_state(session, run_id)
     evidence = None if facts.reading else gather(session, run, graphs)
+    diagnosis = None if evidence is None else diagnose(evidence)
     story = [] if evidence is None else story_in_words(evidence.story)
+    if story:
+        facts = replace(facts, graph_breaks=None, recompiles=None)
     return RunPage(
         **{field.name: getattr(row, field.name) for field in fields(row)},
         previous=session.scalar(
@@ -135,11 +143,10 @@ def run_page(session: Session, run_id: str) -> RunPage:
         bytes_stored=run.bytes_stored,
         reading=state if facts.reading else None,
         aligning=state if state.lines is not None else None,
-        verdicts=verdicts(
-            facts if not story else replace(facts, graph_breaks=None, recompiles=None)
-        ),
-        diagnosis=None if evidence is None else diagnose(evidence),
-        said=story,
+        verdicts=[each for each in verdicts(facts) if each.label != row.verdict.label],
+        missing=_missing(run),
+        diagnosis=diagnosis,
+        said=[] if diagnosis is None else _further(story, diagnosis),
         graphs=graphs,
         kernels=kernel_rows(session, run_id, TOP_KERNELS),
         categories=categories(session, run_id) if profile is None else _kinds(profile),
@@ -154,6 +161,19 @@ def run_page(session: Session, run_id: str) -> RunPage:
         log_count=_log_count(session, run),
         dropped_count=facts.dropped,
     )
+
+
+def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow]:
+    """The sentences on what is no cause."""
+    known = {PARTS.get(cause.kind, cause.kind) for cause in (*diagnosis.causes, *diagnosis.more)}
+    return [each for each in story if known.isdisjoint(part.to for part in each.parts)]
+
+
+def _missing(run: Run) -> dict[str, str]:
+    """`Kernel times: profiling was switched off.` → what, and why."""
+    sentences = run.environment.get("missing") or []
+    pairs = (str(each).partition("\n")[0].partition(": ") for each in sentences)
+    return {what: why or "not recorded" for what, _, why in pairs}
 
 
 def _kinds(profile: ProfileShown) -> list[CategoryTime]:

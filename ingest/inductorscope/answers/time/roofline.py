@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.bytes.graph import CallWork, graph_work
+from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
-from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.parts import GraphName, RunName, graph_name, kernel_time, run_of
+from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork, kernel_work, works_by_shape
 from inductorscope.answers.time.profiles import (
     ProfileShown,
@@ -22,29 +21,17 @@ from inductorscope.answers.time.profiles import (
     profile_tables,
     shown_profile,
 )
-from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 from inductorscope.store.tables.times import CallTime, TraceKernel
 
 SHOWN = 100
 DRAWN = 400
 """Number of kernels in the chart: the slowest."""
-MOST_TEXT = 64 * 1024 * 1024
-"""Bytes of texts that one page reads; the slowest graphs come first."""
-KEPT_TEXT = MOST_TEXT
-"""Bytes of texts whose results are kept; a result takes less than half of that."""
 
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over", "small"]
 Source = Literal["", "triton", "cpp", "library", "other"]
 """Who wrote a kernel's code."""
-
-Work = TypeVar("Work")
-
-_work_of = remembered(
-    lambda texts: graph_work(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD)),
-    kept=KEPT_TEXT,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +81,6 @@ class RooflinePage:
     shown: int
 
 
-def graph_works(session: Session, graph: Graph) -> list[CallWork]:
-    """The work of every call of a graph; empty if it has no code. Raises NotAnalysed."""
-    stored = graph_texts(session, graph.id)
-    return _work_of(session, stored) if CODE in stored.digests else []
-
-
 def run_peaks(run: Run) -> Peaks | None:
     """Peaks of the machine that the run was captured on."""
     return peaks_of(run.environment.get("peaks"), run.device_name)
@@ -134,8 +115,8 @@ def roofline_page(
     notes: list[str] = []
     everything = [
         row
-        for each_graph, works in works_of_graphs(session, graphs, notes, graph_works, most_text)
-        for row in _of_graph(session, each_graph, works, peaks, step_us)
+        for each_graph, facts in facts_of_graphs(session, graphs, notes, most_text)
+        for row in _of_graph(session, each_graph, facts.works, peaks, step_us)
     ]
     shown: ProfileShown | None = None
     profiles: list[ProfileTable] = []
@@ -230,41 +211,6 @@ _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
     "rate": lambda row: (-(row.standing.bytes_per_s or 0.0), row.name),
     "name": lambda row: (row.name, row.graph),
 }
-
-
-def slowest_graphs(session: Session, run_id: str) -> Sequence[Graph]:
-    """The graphs of a run, the slowest first."""
-    query = select(Graph).where(Graph.run_id == run_id)
-    return session.scalars(
-        query.order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
-    ).all()
-
-
-def works_of_graphs(
-    session: Session,
-    graphs: Sequence[Graph],
-    notes: list[str],
-    work: Callable[[Session, Graph], Work],
-    room: int = MOST_TEXT,
-) -> Iterator[tuple[Graph, Work]]:
-    """What `work` computes from the texts of each graph, for as many graphs as one page reads;
-    notes say which are left out."""
-    left_out = 0
-    for graph in graphs:
-        room -= graph_texts(session, graph.id).size
-        if room < 0:
-            left_out += 1
-            continue
-        try:
-            yield graph, work(session, graph)
-        except NotAnalysed as error:
-            notes.append(f"{graph.slug}: {error}")
-    if left_out:
-        notes.append(
-            f"{left_out:,} of {len(graphs):,} graphs are left out: their texts together are longer "
-            f"than the {MOST_TEXT / 2**20:.0f} MiB that one page reads. The slowest graphs "
-            "are here; choose another to see it."
-        )
 
 
 def _of_graph(

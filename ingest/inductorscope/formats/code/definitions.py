@@ -59,7 +59,8 @@ class Definitions:
         """C++ kernels that are only declared; AOTInductor may keep their code in another file."""
         self._compiled()
         self._functions()
-        self.declared.update(_LOADED.findall(text))
+        if " = loadKernel(" in text:  # the expression is slow on long texts
+            self.declared.update(_LOADED.findall(text))
         if not self.all:
             self._jitted()
         self.all.sort(key=lambda definition: definition.first)

@@ -20,6 +20,7 @@ import re
 from inductorscope.formats.code import kernel_facts
 from inductorscope.formats.code.call_sites import SOURCE_NODES, CallSites, source_nodes
 from inductorscope.formats.code.definitions import Definition, Definitions
+from inductorscope.formats.code.layouts import input_layouts
 from inductorscope.formats.code.records import CodeCall, CodeKernel, OutputCode
 from inductorscope.formats.text import plain_text
 
@@ -46,6 +47,7 @@ def parse_output_code(text: str) -> OutputCode:
         floor = definition.last + 1
     gaps.append((floor, len(lines)))
     CallSites(lines, gaps, code, definitions.declared).read()
+    code.inputs = input_layouts(lines[code.wrapper_last :])
     _name_calls(code)
     return code
 

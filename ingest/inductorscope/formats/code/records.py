@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from inductorscope.formats.code.kernel_facts import Fragment
+from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.text import Problem
 
 
@@ -65,6 +66,8 @@ class OutputCode:
     wrapper_first: int = 0
     wrapper_last: int = 0
     stream: str = ""
+    inputs: dict[str, Layout] = field(default_factory=dict)
+    """Layouts of the wrapper's arguments, as the code's benchmark makes them."""
     problems: list[Problem] = field(default_factory=list)
 
     def by_name(self) -> dict[str, CodeKernel]:

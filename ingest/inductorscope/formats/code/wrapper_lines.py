@@ -12,7 +12,6 @@ C++ wrappers say the same with `aoti_torch_empty_strided`, `std::move` and `.res
 
 from __future__ import annotations
 
-from inductorscope.formats.code.layouts import input_layouts
 from inductorscope.formats.code.records import OutputCode
 from inductorscope.formats.code.wrapper_cpp import CppWrapper
 from inductorscope.formats.code.wrapper_python import LineKind, PythonWrapper, WrapperLine
@@ -26,8 +25,7 @@ def parse_wrapper(text: str, code: OutputCode) -> list[WrapperLine]:
     lines = plain_lines(text)
     calls = {call.line: call for call in code.calls}
     after = min(code.wrapper_last, len(lines))
-    inputs = input_layouts(lines[after:])
-    reader = CppWrapper(calls, inputs) if code.cpp else PythonWrapper(calls, inputs)
+    reader = (CppWrapper if code.cpp else PythonWrapper)(calls, code.inputs)
     start = max(code.wrapper_first - 1, 0) if code.wrapper_first else after
     for kernel in [*sorted(code.kernels, key=lambda kernel: kernel.first_line), None]:
         stop = after if kernel is None else min(kernel.comment_line - 1, after)

@@ -65,13 +65,17 @@ _QUOTED = re.compile(r"'([^']*)'")
 _MAIN_NAME = re.compile(r"(?:op|buf)\d+")
 
 
-def parse_ir(text: str) -> IrText:
-    return _Reader(text).read()
+def parse_ir(text: str, *, bodies: bool = True) -> IrText:
+    """`bodies=False` leaves out what loop bodies compute."""
+    return _Reader(text, bodies).read()
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
-        self.lines = outdented(plain_lines(text)) if "snodes[" in text else plain_lines(text)
+    def __init__(self, text: str, bodies: bool) -> None:
+        self.lines = plain_lines(text)
+        if any(line[:1] == " " and "snodes[" in line for line in self.lines):
+            self.lines = outdented(self.lines)
+        self.bodies = bodies
         self.result = IrText()
         self.node: IrTextNode | None = None
         self.layout_texts: dict[str, IrLayout] = {}
@@ -86,7 +90,7 @@ class _Reader:
             if not line or line[0] in " \t]":
                 number += 1
                 continue
-            if line.startswith("class ") and _BODY_CLASS.match(line):
+            if self.bodies and line.startswith("class ") and _BODY_CLASS.match(line):
                 number = self._loop_body(number)
                 continue
             head = _HEAD.match(line)

@@ -14,11 +14,11 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.timeline import LAUNCHING, OUTSIDE, QUEUED, UNKNOWN
 from inductorscope.answers.compile.fusing import HOPELESS
 from inductorscope.answers.compile.torch_says import loops, torch_report
-from inductorscope.answers.compile.unfused import fusing_facts, unfused_rows
+from inductorscope.answers.compile.unfused import unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import MOST_TEXT, Evidence
+from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork
-from inductorscope.answers.time.roofline import slowest_graphs, works_of_graphs
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -351,7 +351,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
         return None
     notes: list[str] = []
     graphs = slowest_graphs(evidence.session, evidence.id)
-    facts = works_of_graphs(evidence.session, graphs, notes, fusing_facts, MOST_TEXT)
+    facts = facts_of_graphs(evidence.session, graphs, notes, MOST_TEXT)
     rows = [
         row
         for graph, known in facts
