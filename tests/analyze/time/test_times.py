@@ -236,6 +236,21 @@ def test_a_replayed_graph_is_compiled_code() -> None:
     assert "kernels ran in recorded graphs" in {one.what for one in found.findings}
 
 
+@pytest.mark.parametrize(("earlier", "verdict"), [(90, "queued"), (5, "host bound")])
+def test_a_call_that_waits_for_earlier_work_is_not_host_bound(earlier: int, verdict: str) -> None:
+    """Its only kernel is launched at 12 and runs from 95 on."""
+    found = broken_down(
+        event("earlier", "kernel", 0, earlier, correlation=1),
+        event("Torch-Compiled Region: 0/0", "cpu_op", 10, 5),
+        event("## Call CompiledFxGraph abc ##", "cpu_op", 11, 3),
+        event("triton_poi_fused_add_0", "cpu_op", 12, 2, **{"External id": 7}),
+        event("cuLaunchKernel", "cuda_runtime", 12, 1, correlation=2, **{"External id": 7}),
+        event("triton_poi_fused_add_0", "kernel", 95, 5, correlation=2, **{"External id": 7}),
+    )  # fmt: skip
+    (region,) = found.regions
+    assert (region.verdict, region.graphs_save_us > 0) == (verdict, verdict == "host bound")
+
+
 def test_the_doctor() -> None:
     found = broken_down(
         event("a", "kernel", 10, 10, correlation=1), event("b", "kernel", 15, 10),

@@ -11,6 +11,7 @@ from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
+from inductorscope.answers.runs.run import run_page
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -84,6 +85,19 @@ def test_recompiles_and_breaks_name_their_line_and_what_to_do(
     assert breaks.share is None
     assert breaks.lines[0].code.startswith("print(")
     assert any(not each.judged for each in found.cleared)
+
+
+def test_the_overview_says_once_what_happened_and_what_is_missing(
+    session: Session, runs: dict[str, str]
+) -> None:
+    run = run_of(session, runs["dynamic"])
+    with session.no_autoflush:
+        run.environment = {"missing": ["Kernel times: profiling was switched off."]}
+        page = run_page(session, runs["dynamic"])
+    assert page.missing == {"Kernel times": "profiling was switched off."}
+    said = {part.to for row in page.said for part in row.parts}
+    assert "graphs" in said
+    assert not {"breaks", "recompiles"} & said
 
 
 def test_a_failure_comes_first_with_its_cause(session: Session, runs: dict[str, str]) -> None:
