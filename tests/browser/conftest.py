@@ -11,6 +11,7 @@ from inductorscope.settings import Settings
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.conftest import VECTORS
+from tests.formats.log.test_autotune_tables import SAID, TABLE
 from tests.support.chromium import arguments, executable
 from tests.support.pages import parts_of
 from tests.support.run_kinds import KINDS
@@ -72,12 +73,15 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
-    """A C++ run of many kernels, and the newest: a Triton one that the tutorial's function made,
-    profiled. For tests that only look."""
+    """What autotuning printed, a C++ run of many kernels, and the newest: a Triton one that the
+    tutorial's function made, profiled. For tests that only look."""
     data = tmp_path_factory.mktemp("zoo") / "data"
-    for name in ("cpu-ops-zoo", "cuda-foo1"):
+    autotuned = tmp_path_factory.mktemp("log") / "autotuned"
+    autotuned.write_text(f"{SAID}
+{TABLE}")
+    for path in (autotuned, fixtures / "cpu-ops-zoo", fixtures / "cuda-foo1"):
         read_paths(
-            Settings(data=data, database_url=""), [fixtures / name], name=name, tags=[],
+            Settings(data=data, database_url=""), [path], name=path.name, tags=[],
             origin="ingest", progress=lambda *_: None,
         )  # fmt: skip
     with serve(data, "--workers", "0") as served:

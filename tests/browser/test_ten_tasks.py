@@ -76,6 +76,18 @@ def test_why_two_kernels_are_not_one(watch: Watch) -> None:
     expect(page.get_by_test_id("loops")).to_contain_text("loop nests are vectorised")
 
 
+def test_what_autotuning_chose_and_by_which_margin(watch: Watch) -> None:
+    page = watch.page
+    follow(page.get_by_test_id("runs-table").get_by_role("link", name="autotuned").first)
+    watch.click(tab(page, "Compiling"))
+    watch.click(page.get_by_role("link", name="Fusing"))
+    row = page.get_by_test_id("tunings").locator("tbody tr").first
+    expect(row).to_contain_text("mm")
+    expect(row.locator(".block", has=page.locator(".chip.good"))).to_contain_text("µs")
+    expect(row).to_contain_text("+15.4")
+    watch.done(at_most=2)
+
+
 def test_a_kernel_far_from_its_roof_and_its_test_case(watch: Watch) -> None:
     page = watch.page
     follow(run_link(page))

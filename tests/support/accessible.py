@@ -69,3 +69,38 @@ def axe(page: Page) -> list[str]:
         f"{item['id']}: {item['help']}: {[node['html'][:120] for node in item['nodes'][:3]]}"
         for item in found["violations"]
     ]
+
+
+def assert_keyboard_reaches_all(page: Page) -> None:
+    """Tab goes to every control, each shows that it has the focus, and the last leads out."""
+    controls = page.evaluate(
+        """() => [
+             ...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]"),
+           ].filter((each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility())
+             .map((each, at) => {
+               each.dataset.control = at;
+               return each.outerHTML.slice(0, 120);
+             })"""
+    )
+    reached: set[int] = set()
+    for _ in range(len(controls) + 20):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(
+            """() => {
+                 const has = document.activeElement;
+                 const pane = has.closest(".pane:focus-within > .pane-body");
+                 const shown = pane ? pane.previousElementSibling : has;
+                 const { outlineStyle, boxShadow } = getComputedStyle(shown);
+                 return has === document.body ? null : {
+                   at: Number(has.dataset.control ?? -1), what: has.outerHTML.slice(0, 120),
+                   shows: outlineStyle !== "none" || boxShadow !== "none",
+                 };
+               }"""
+        )
+        if focus is None:
+            break
+        assert focus["shows"], focus["what"]
+        reached.add(focus["at"])
+    else:
+        raise AssertionError("Tab never leaves the page")
+    assert not [each for at, each in enumerate(controls) if at not in reached]

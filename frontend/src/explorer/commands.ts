@@ -138,10 +138,15 @@ export class Commands {
       key(["e"], "e", "explain: how are the links of the selection known?", () =>
         this.explorer.reasons.open(),
       ),
-      key(["b"], "b", "why is the kernel not fused with its neighbours, what runs between?", () => {
-        const { kernel } = this.explorer.state;
-        if (kernel) void this.explorer.neighbours.open(kernel);
-      }),
+      key(
+        ["b"],
+        "b",
+        "why is the kernel not fused with its neighbours, a loop of it not vectorised?",
+        () => {
+          const { kernel } = this.explorer.state;
+          if (kernel) void this.explorer.neighbours.open(kernel);
+        },
+      ),
       key(["c"], "c", "to the chain of the selection; again closes it", () => this.chain()),
       key(["l"], "l", "colour the lines by the source line that they come from, or not", () =>
         this.explorer.showColours(!colours.read()),

@@ -52,7 +52,7 @@ export class KernelMenu {
     this.button.setAttribute("aria-label", `${part}${SIGN} ${TITLE}`);
   }
 
-  private entries(): (HTMLElement | null)[] {
+  private entries(): HTMLElement[] {
     const { state, figures } = this.host;
     const { kernel, handle, picture } = state;
     if (!kernel) return [make("p", { class: "soft" }, "No kernel is shown.")];
@@ -62,8 +62,10 @@ export class KernelMenu {
     void figures.of(kernel, handle).then((found) => {
       if (found) line.textContent = `${found.words}.`;
     });
-    const loops = kernel.kind.startsWith("cpp");
-    const why = button("Why is it not fused with its neighbours?", { class: "menu-entry" }, () => {
+    const asks = kernel.kind.startsWith("cpp")
+      ? "Why is it not fused, or a loop not vectorised?"
+      : "Why is it not fused with its neighbours?";
+    const why = button(asks, { class: "menu-entry" }, () => {
       this.menu.hidePopover();
       void this.host.neighbours.open(kernel);
     });
@@ -74,12 +76,6 @@ export class KernelMenu {
       link(`${page}#alone`, "Benchmark it"),
       link(`/runs/${id}/roofline`, "All kernels against the roofline"),
       why,
-      loops
-        ? link(
-            `/runs/${id}/compile/fusing?q=${encodeURIComponent(kernel.name)}#loops`,
-            "Why is a loop of it not vectorised?",
-          )
-        : null,
     ];
   }
 }

@@ -39,7 +39,10 @@ export class PaneRow {
     for (const pane of gone) pane.close();
     if (!gone.length && this.panes.length === addresses.length) return;
     this.panes = addresses.map((address) => this.at(address) ?? new Pane(address, this.host));
-    if (!this.active || gone.includes(this.active)) this.active = this.panes[0] ?? null;
+    if (!this.active || gone.includes(this.active)) {
+      const chosen = this.panes.find(({ address }) => this.host.state.originIn(address));
+      this.active = chosen ?? this.panes[0] ?? null;
+    }
     layOut(this.host.part(".panes"), this.panes);
     this.showTabs();
   }

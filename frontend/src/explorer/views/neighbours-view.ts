@@ -1,6 +1,9 @@
-// "Why is it not fused?": a kernel's neighbours, what runs between them, and where Inductor says why.
+// "Why is it not fused?": a kernel's neighbours, what runs between them, and what keeps them apart; of
+// a C++ kernel also why a loop is not vectorised.
+import type { FusingPage } from "../../shared/api";
 import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
+import { ask } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { Graph } from "../picture/graph";
 import { giversOf, type Neighbour, takersOf, whyApart } from "../picture/neighbours";
@@ -44,6 +47,7 @@ export class NeighboursView {
     this.body.replaceChildren(make("p", {}, "Fetching the graph …"));
     this.dialog.showModal();
     const call = callOf(index, selected, kernel, handle) ?? kernel.calls[0];
+    const asked = ask<FusingPage>(`/api${this.fusing({ q: kernel.name })}`).catch(() => null);
     const graph = await this.host.pictures.graphOf(POST_GRAD).catch(() => null);
     const at = graph?.groups.findIndex(
       (group) => group.kernel === kernel.name && group.handle === call?.handle,
@@ -53,17 +57,49 @@ export class NeighboursView {
       return;
     }
     const title = graph.groups[at]?.title ?? kernel.name;
-    this.body.replaceChildren(
-      make("p", {}, `${title}, called in wrapper line ${call?.line}.`),
-      this.part(graph, at, "Takes its results", takersOf(graph, at)),
-      this.part(graph, at, "Gives what it takes", giversOf(graph, at)),
-    );
+    const heading = make("p", {}, `${title}, called in wrapper line ${call?.line}.`);
+    const show = (fusing: FusingPage | null) =>
+      this.body.replaceChildren(
+        heading,
+        this.part(graph, at, "Takes its results", takersOf(graph, at), fusing),
+        this.part(graph, at, "Gives what it takes", giversOf(graph, at), fusing),
+        this.loops(kernel, fusing),
+      );
+    show(null);
+    const fusing = await asked;
+    if (heading.isConnected) show(fusing); // not another kernel's by now
   }
 
-  private part(graph: Graph, at: number, title: string, all: readonly Neighbour[]): HTMLElement {
+  private fusing(asked: Record<string, string>): string {
+    return `/runs/${this.host.picture.run.id}/compile/fusing?${new URLSearchParams(asked)}`;
+  }
+
+  private loops(kernel: Kernel, fusing: FusingPage | null): HTMLElement | string {
+    const rows = fusing?.loops?.rows.filter(
+      ({ graph, kernel: name }) => graph === this.host.picture.graph.slug && name === kernel.name,
+    );
+    if (!rows?.length) return "";
+    const list = rows.map(({ loops, vectorised, how }) =>
+      make(
+        "li",
+        {},
+        `${loops.join(" × ")}: ${vectorised ? "" : "not vectorised, "}${how.replaceAll("`", "")}.`,
+      ),
+    );
+    return make("section", {}, make("h3", {}, "Its loops"), make("ul", {}, ...list));
+  }
+
+  private part(
+    graph: Graph,
+    at: number,
+    title: string,
+    all: readonly Neighbour[],
+    fusing: FusingPage | null,
+  ): HTMLElement {
     const part = make("section", {}, make("h3", {}, title));
     if (!all.length) part.append(make("p", { class: "soft" }, "No other call does."));
-    const list = make("ul", {}, ...all.slice(0, LISTED).map((one) => this.row(graph, at, one)));
+    const shown = all.slice(0, LISTED);
+    const list = make("ul", {}, ...shown.map((one) => this.row(graph, at, one, fusing)));
     if (all.length > LISTED) {
       list.append(make("li", { class: "soft" }, `and ${all.length - LISTED} more`));
     }
@@ -71,20 +107,23 @@ export class NeighboursView {
     return part;
   }
 
-  private row(graph: Graph, at: number, one: Neighbour): HTMLElement {
+  private row(graph: Graph, at: number, one: Neighbour, fusing: FusingPage | null): HTMLElement {
     const { group, given, values, between } = one;
     const node = graph.nodes[given]?.name ?? "";
     const passes = `${node}${values > 1 ? ` and ${count(values - 1, "more value")}` : ""}`;
     const row = make("li", {}, this.link(graph, group), ` by ${passes}. `);
-    const why = whyApart(graph, at, group);
+    const two = [at, group].map((each) => graph.groups[each]);
+    const names = two.map((each) => each?.kernel).sort();
+    const pair = fusing?.unfused.find(
+      (each) =>
+        each.graph === this.host.picture.graph.slug &&
+        [each.one.kernel, each.other.kernel].sort().join() === names.join(),
+    );
+    const why = whyApart(graph, at, group) ?? pair?.reasons.join(" ").replaceAll("`", "");
     if (why) row.append(why, " ");
     else {
-      const { id } = this.host.picture.run;
-      const [a = "", b = ""] = [at, group].map((each) => {
-        const { kernel, handle } = graph.groups[each] ?? {};
-        return `${kernel}:${handle}`;
-      });
-      const href = `/runs/${id}/compile/fusing?${new URLSearchParams({ a, b })}#unfused`;
+      const [a = "", b = ""] = two.map((each) => `${each?.kernel}:${each?.handle}`);
+      const href = `${this.fusing({ a, b })}#unfused`;
       row.append(make("a", { href }, "What keeps them apart"), ". ");
     }
     if (!between.length) row.append("Nothing runs between them.");

@@ -140,6 +140,10 @@ export class Palette {
 
   private pressed(event: KeyboardEvent): void {
     const count = this.hits.length;
+    if (event.key === "Tab") {
+      this.hide(); // else the focus would go to the list, which then vanishes
+      return;
+    }
     if (event.key === "Escape") {
       this.hide();
       this.host.row.active?.focus();
