@@ -77,8 +77,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Se
     tutorial's function made, profiled. For tests that only look."""
     data = tmp_path_factory.mktemp("zoo") / "data"
     autotuned = tmp_path_factory.mktemp("log") / "autotuned"
-    autotuned.write_text(f"{SAID}
-{TABLE}")
+    autotuned.write_text(f"{SAID}\n{TABLE}")
     for path in (autotuned, fixtures / "cpu-ops-zoo", fixtures / "cuda-foo1"):
         read_paths(
             Settings(data=data, database_url=""), [path], name=path.name, tags=[],

@@ -108,7 +108,7 @@ export class Commands {
       key(["Shift+Enter"], "Shift-Enter", "keep all lines from the kept one to the caret", () =>
         this.pinCaret(true),
       ),
-      key(["Escape"], "Esc", "let the selection go", () => this.explorer.select(null)),
+      key(["Escape"], "Esc", "clear the selection", () => this.explorer.select(null)),
       key(["n"], "n", "next match", () => this.step(1)),
       key(["p"], "p", "previous match", () => this.step(-1)),
       key(["]"], "]", "next kernel of the selection, else of the list", () => this.stepKernel(1)),
@@ -132,7 +132,7 @@ export class Commands {
           this.explorer.compared(this.explorer.row.active);
         },
       ),
-      key(["o"], "o", "only the lines that light and a few around, or all", () =>
+      key(["o"], "o", "show only highlighted lines and those around them, or all", () =>
         this.adjust({ only: !this.explorer.options.only }),
       ),
       key(["e"], "e", "explain: how are the links of the selection known?", () =>

@@ -115,7 +115,7 @@ function dynamoStep(index: LinkIndex, picture: GraphPicture, selected: Selected)
     const how = HOW_DYNAMO[known] ?? "";
     links.push({ label, place: place(stage, stage, own), known, how, note: null });
   });
-  const missing = there(stage) ? "no node of its is linked" : "in a TORCH_TRACE log only";
+  const missing = there(stage) ? "none of its nodes is linked" : "needs a TORCH_TRACE log";
   return step("Dynamo", links, missing);
 }
 

@@ -61,8 +61,8 @@ export class NeighboursView {
     const show = (fusing: FusingPage | null) =>
       this.body.replaceChildren(
         heading,
-        this.part(graph, at, "Takes its results", takersOf(graph, at), fusing),
-        this.part(graph, at, "Gives what it takes", giversOf(graph, at), fusing),
+        this.part(graph, at, "Kernels that read its results", takersOf(graph, at), fusing),
+        this.part(graph, at, "Kernels that compute its inputs", giversOf(graph, at), fusing),
         this.loops(kernel, fusing),
       );
     show(null);
@@ -97,7 +97,7 @@ export class NeighboursView {
     fusing: FusingPage | null,
   ): HTMLElement {
     const part = make("section", {}, make("h3", {}, title));
-    if (!all.length) part.append(make("p", { class: "soft" }, "No other call does."));
+    if (!all.length) part.append(make("p", { class: "soft" }, "None."));
     const shown = all.slice(0, LISTED);
     const list = make("ul", {}, ...shown.map((one) => this.row(graph, at, one, fusing)));
     if (all.length > LISTED) {
@@ -111,7 +111,7 @@ export class NeighboursView {
     const { group, given, values, between } = one;
     const node = graph.nodes[given]?.name ?? "";
     const passes = `${node}${values > 1 ? ` and ${count(values - 1, "more value")}` : ""}`;
-    const row = make("li", {}, this.link(graph, group), ` by ${passes}. `);
+    const row = make("li", {}, this.link(graph, group), `: ${passes}. `);
     const two = [at, group].map((each) => graph.groups[each]);
     const names = two.map((each) => each?.kernel).sort();
     const pair = fusing?.unfused.find(

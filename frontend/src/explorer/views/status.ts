@@ -63,7 +63,7 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
 function partsOf(facts: Facts, graphTime: number | null): Node[] {
   const words = facts.preview
     ? "What the pointer is on. Click or Enter keeps it."
-    : "Kept until another line is, or Esc lets it go.";
+    : "Kept until you select another line or press Esc.";
   const parts: Node[] = [
     make("span", { class: "state", title: words }, facts.preview ? "Preview" : "Kept"),
   ];

@@ -17,7 +17,7 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          "Log outside of the compiled function, or let Dynamo leave the call out: add it to "
          "torch._dynamo.config.ignore_logging_functions."),
         (r"`print`|builtin:? `?print|BuiltinVariable\(print\)|logging",
-         "Move it out of the compiled function, or let Dynamo move it behind the graph: "
+         "Move it out of the compiled function, or let Dynamo run it after the graph: "
          "torch._dynamo.config.reorderable_logging_functions.add(print)."),
         (r"data-dependent (?:branching|jump)|dynamic control flow|generic_jump",
          "Make both branches part of the graph: torch.where(condition, a, b), or torch.cond for "
@@ -48,12 +48,12 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )  # fmt: skip
 
 _FAILURES = {
-    "size": "Sizes vary: torch._dynamo.mark_dynamic(tensor, dimension) before the first call, or "
-    "torch.compile(…, dynamic=True), compiles once for all of them.",
+    "size": "Compile once for all sizes: call torch._dynamo.mark_dynamic(tensor, dimension) before "
+    "the first call, or use torch.compile(…, dynamic=True).",
     "stride": "The layout of an input varies: call .contiguous() first, or always pass the same "
     "layout.",
-    "value": "A Python number that varies is guarded: pass it as a tensor, or keep it the "
-    "same. Dynamo makes integers dynamic after their first change, but not floats.",
+    "value": "A Python number varies: pass it as a tensor, or keep it the same. "
+    "Dynamo makes integers dynamic after their first change, but not floats.",
     "length": "The length of a list of inputs varies: pad it, or pass one stacked tensor.",
     "dtype": "The dtype varies: always pass the same one, or compile a function for each.",
     "requires_grad": "Calls with and without gradients are compiled separately. That is expected "

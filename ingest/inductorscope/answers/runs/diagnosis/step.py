@@ -100,11 +100,11 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     wins = saves if saves >= STANDS_OUT * step else wait
     return Cause(
         "waiting",
-        f"The device waits {microseconds(wait)} of {evidence.step}.",
+        f"The device is idle for {microseconds(wait)} of {evidence.step}.",
         fix,
         urls.time(evidence.id) + "#timeline",
-        why=f"{percent(idle[most] / sum(idle.values()))} of its idle time in the trace: "
-        f"{_IDLE.get(most, most)}.",
+        why=f"The largest part of its idle time in the trace, "
+        f"{percent(idle[most] / sum(idle.values()))}: {_IDLE.get(most, most)}.",
         wins_us=wins,
         share=wins / step,
         known="estimated" if wins == saves else "at most",
