@@ -214,7 +214,7 @@ export class Explorer implements RowHost {
 
   private change(reveal: boolean): void {
     this.settled = this.show(reveal);
-    this.push();
+    afterPaint(() => this.push()); // the browser takes long to write the address
   }
 
   // --- what one selects --------------------------------------------------------------------------

@@ -33,7 +33,8 @@ function sort(table: HTMLTableElement, head: HTMLTableCellElement): void {
 
 /** Rows beyond the first so many stay folded until asked for. */
 function limit(table: HTMLTableElement): void {
-  const most = Number(table.dataset.limit);
+  // On a phone names take several lines.
+  const most = Math.ceil(Number(table.dataset.limit) / (window.innerWidth < 761 ? 2 : 1));
   const body = table.tBodies[0];
   if (!most || !body || body.rows.length <= most + 5) return;
   const apply = () => {

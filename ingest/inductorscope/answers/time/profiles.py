@@ -59,8 +59,12 @@ class ProfileShown:
     """With eager."""
     busy: float | None
     """Share of the trace's span in which there was work."""
+    longest_wait: dict[str, Any] | None
+    """The part of the timeline that it was idle for longest."""
+    launching: int
+    """Compiled graphs with work on a device."""
     host_bound: int
-    """Compiled graphs whose device waits for the host."""
+    """Those whose device waits for the host."""
     graphs_save_us: float
     """What CUDA graphs could save per step, estimated."""
     joined: float | None
@@ -126,6 +130,7 @@ def _shown(chosen: ProfileTable) -> ProfileShown:
     breakdown: dict[str, Any] = facts.get("breakdown") or {}
     timeline = breakdown.get("timeline") or {}
     regions = breakdown.get("regions") or []
+    waits = [part for part in timeline.get("parts", ()) if part["idle"]]
     waiting = [each for each in regions if each["verdict"] == "host bound"]
     saves = sum(each.get("graphs_save_us") or 0.0 for each in waiting)
     if chosen.wall_us:
@@ -148,6 +153,8 @@ def _shown(chosen: ProfileTable) -> ProfileShown:
         breakdown=facts.get("breakdown"),
         comparison=facts.get("comparison"),
         busy=share(timeline.get("busy_us"), timeline.get("span_us")),
+        longest_wait=max(waits, key=lambda part: part["us"], default=None),
+        launching=sum(each["verdict"] != "processor" for each in regions),
         host_bound=len(waiting),
         graphs_save_us=saves,
         joined=share(attributed_us, kernel_us),
