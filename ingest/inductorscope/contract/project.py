@@ -24,7 +24,7 @@ from inductorscope.answers.compile.shapes import guard_trees
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.memory.memory import graph_plan
 from inductorscope.answers.runs.diagnosis.step import CASTS, COPIES, VIEWS
-from inductorscope.answers.time.roofline import graph_works
+from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.contract.lock import BY_ID, Program
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
 from inductorscope.formats.vocabulary import (
@@ -174,7 +174,7 @@ class _Made:
         self.add("graphs", f"{self._function(graph)}{graph.direction}")
         plan = graph_plan(self.session, graph)
         self.counts["peak"] = max(self.counts["peak"], plan.peak if plan else 0)
-        for work in graph_works(self.session, graph):
+        for work in graph_facts(self.session, graph).works:
             self.counts["bytes"] += work.bytes.total or 0
 
     def _function(self, graph: Graph) -> str:
