@@ -34,7 +34,7 @@ def record(file: Path, model: str, processes: int, seconds: float) -> None:
         once = runner.once(Arm("A", CaptureSpec(model=model)), seconds)
         with file.open("ab") as stream:
             stream.write(msgspec.json.encode(once) + b"\n")
-        print(f"{once.ms:.4f} ms, fast {once.fast_ms:.4f} ms, others {once.others:.0%}", flush=True)
+        print(f"{once.ms:.4f} ms, others {once.others:.0%}", flush=True)
 
 
 def recorded(file: Path) -> list[Once]:

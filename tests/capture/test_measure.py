@@ -37,7 +37,7 @@ def test_turns(b_ms: float, budget: Budget, processes: int) -> None:
     def once(arm: Arm) -> Once:
         order.append(arm.label)
         ms = (10.0 if arm is A else b_ms) * (1 + len(order) * 7 % 11 / 100)
-        return Once(arm.label, ms, ms, {}, "", 0.0, None, 0.0, None, [])
+        return Once(arm.label, ms, {}, "", 0.0, None, 0.0, None, [])
 
     done = turns([A, B], once, budget, silent, lambda _: None)
     assert len(done) == 2 * processes

@@ -45,9 +45,7 @@ class Once(msgspec.Struct, frozen=True):
 
     arm: str
     ms: float
-    """Median of its steps."""
-    fast_ms: float
-    """What a tenth of its steps stay below."""
+    """What a tenth of its steps stay below: neighbours only ever add time."""
     kernels: dict[str, float]
     """µs of a profiled step, by kernel, or by operator with what it calls."""
     torch: str
@@ -94,7 +92,7 @@ class Runner:
             shutil.rmtree(out, ignore_errors=True)
         seen = watching.seen
         return Once(
-            arm.label, timing.median_ms, timing.p10, kernels, facts.torch_version or "",
+            arm.label, timing.p10, kernels, facts.torch_version or "",
             time.monotonic() - began, seen.load, seen.others_share, seen.clock, seen.disturbed(),
         )  # fmt: skip
 
