@@ -11,10 +11,16 @@ from pathlib import Path
 import pytest
 from inductorscope.capturing import process_group
 from inductorscope.capturing.measure.machine import Gpu, Watching, read_gpu
-from inductorscope.capturing.measure.processes import Arm, Once, Runner
+from inductorscope.capturing.measure.processes import (
+    Arm,
+    Once,
+    Runner,
+    as_it_was,
+    at_revision,
+)
 from inductorscope.capturing.measure.turns import Budget, turns
 from inductorscope.capturing.permission import NotAllowed
-from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 
@@ -71,6 +77,36 @@ def test_work_of_children_is_not_a_neighbours() -> None:
 )
 def test_nvidia_smi_is_read(text: str, gpu: Gpu | None) -> None:
     assert read_gpu(text) == gpu
+
+
+def test_a_revision_is_what_differs_from_the_disk(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    (folder / "parts").mkdir(parents=True)
+    files = {name: folder / name for name in ("model.py", "parts/one.py", "same.py", "gone.py")}
+
+    def git(*arguments: str) -> None:
+        names = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", str(tmp_path), *names, *arguments], check=True)
+
+    git("init", "-q")
+    for file in files.values():
+        file.write_text("then")
+    git("add", ".")
+    git("commit", "-qm", "then")
+    for name in ("model.py", "parts/one.py"):
+        files[name].write_text("now")
+    files["gone.py"].unlink()
+    (folder / "new.py").write_text("now")
+    spec = CaptureSpec(model=f"{folder}/model.py:small")
+    then = at_revision(spec, "HEAD")
+    changed = [files[name] for name in ("gone.py", "model.py", "parts/one.py")]
+    assert then == {str(file): b"then" for file in changed}
+    copied = as_it_was(Arm("A", spec, then), tmp_path / "copy")
+    assert copied.model == f"{tmp_path}/copy/model.py:small"
+    texts = {name: (tmp_path / "copy" / name).read_text() for name in (*files, "new.py")}
+    assert texts == dict.fromkeys(files, "then") | {"new.py": "now"}
+    with pytest.raises(SpecError, match="git knows no revision --output=x"):
+        at_revision(spec, "--output=x")
 
 
 @pytest.mark.torch

@@ -85,6 +85,15 @@ def _causes(found: Measurement) -> list[str]:
     return [f"Of the {more}, {'; '.join([*parts, f'{percent(found.rest.share)} unexplained'])}."]
 
 
+def one_by_one(found: Measurement) -> list[str]:
+    """Each setting or version alone, in a sentence."""
+    return [
+        f"{one.name} {one.b or 'not set'}: {one.judged.answer}, {signed_percent(one.judged.shift)}"
+        f" ({signed_percent(one.judged.low)} to {signed_percent(one.judged.high)})."
+        for one in found.flipped
+    ]
+
+
 def named(cause: Cause) -> str:
     """The kernels and what became of them."""
     kernels = cause.a or cause.b

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from inductorscope.capturing.brief import Brief
 from inductorscope.capturing.measure.machine import Watching
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
-from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import COMPILED, ProfileFacts
 from inductorscope.settings import Settings
@@ -103,6 +104,33 @@ def main_file(spec: CaptureSpec) -> Path | None:
     return Path(path).expanduser().absolute() if path.endswith(".py") else None
 
 
+def at_revision(spec: CaptureSpec, revision: str) -> dict[str, bytes]:
+    """Files below the folder of the model's file that differ from those of a git revision, as they
+    are there. Raises SpecError."""
+    main = main_file(spec)
+    if main is None:
+        raise SpecError(f"{spec.model} is not named by its file, so it has no revisions.")
+
+    def git(*arguments: str) -> bytes:
+        command = ["git", "-C", str(main.parent), *arguments]
+        try:
+            return subprocess.run(command, capture_output=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = getattr(error, "stderr", b"").decode(errors="replace").strip()
+            raise SpecError(f"git knows no revision {revision} of {main}. {said}") from None
+
+    # --end-of-options: the revision is never an option.
+    differing = git(
+        "diff", "--name-only", "-z", "--relative", "--diff-filter=d", "-R",
+        "--end-of-options", revision, "--", ".",
+    )  # fmt: skip
+    return {
+        str(main.parent / name): git("show", "--end-of-options", f"{revision}:./{name}")
+        for name in differing.decode().split("\0")
+        if name
+    }
+
+
 def as_it_was(arm: Arm, folder: Path) -> CaptureSpec:
     """The spec with its file in a copy of its folder that has the arm's sources; other files are
     links to those on the disk."""
@@ -123,7 +151,7 @@ def as_it_was(arm: Arm, folder: Path) -> CaptureSpec:
 
 def _lay_out(parent: Path, folder: Path, changed: Mapping[tuple[str, ...], bytes]) -> None:
     folder.mkdir(parents=True)
-    for entry in [*parent.iterdir()]:
+    for entry in parent.iterdir() if parent.is_dir() else ():
         if not any(parts[0] == entry.name for parts in changed):
             (folder / entry.name).symlink_to(entry)
     for name in {parts[0] for parts in changed}:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from sqlalchemy import select
@@ -35,7 +36,13 @@ from inductorscope.answers.explorer.benchmark import case_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.capturing.benchmark.text import case_text
 from inductorscope.capturing.measure.alone import Alone, Group, run_alone
-from inductorscope.capturing.measure.processes import Arm, Once, Runner, main_file
+from inductorscope.capturing.measure.processes import (
+    Arm,
+    Once,
+    Runner,
+    at_revision,
+    main_file,
+)
 from inductorscope.capturing.measure.turns import Budget, beside, times, turns
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import CaptureFailed
@@ -61,6 +68,21 @@ _EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
 
 
 @dataclass(frozen=True)
+class Version:
+    """A program under another torch, or as it was in another revision."""
+
+    kind: Literal["python", "revision"]
+    value: str
+
+    def of(self, arm: Arm) -> Arm:
+        """Raises SpecError."""
+        label = f"{arm.label} with {self.kind} {self.value}"
+        if self.kind == "python":
+            return replace(arm, label=label, python=self.value)
+        return replace(arm, label=label, sources=at_revision(arm.spec, self.value))
+
+
+@dataclass(frozen=True)
 class Asked:
     """How to measure."""
 
@@ -68,6 +90,9 @@ class Asked:
     processes: int = LOOKS[-1]
     settings: bool = False
     """Whether to flip each setting that differs alone."""
+    versions: tuple[Version, ...] = ()
+    """Versions of A to run in turns with it, the last one as B. Only a person at the machine may
+    choose them."""
 
 
 @dataclass
@@ -133,6 +158,13 @@ def measure_pair(
         keep(_measured(pair, so_far, began))
 
     flips = list(_flips(pair)) if asked.settings else []
+    if asked.versions:
+        arms = [version.of(pair.a) for version in asked.versions]
+        pair.b = replace(arms.pop(), label=pair.b.label)
+        flips += [
+            (arm, version.kind, None, version.value)
+            for arm, version in zip(arms, asked.versions, strict=False)
+        ]
     arms = [pair.a, *(flip[0] for flip in flips), pair.b]
     turns(arms, runner.once, Budget(asked.seconds, asked.processes), progress, kept)
     found = _measured(pair, done, began)
