@@ -48,7 +48,7 @@ INJECTED = {
 }
 
 
-class Program(torch.nn.Module):
+class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
     """A small block, and the same with one thing that makes it slower."""
 
     def __init__(self, slow: str) -> None:

@@ -10,6 +10,8 @@ from inductorscope.analyze.measure.judge import LOOKS, Judged, judge
 from inductorscope.capturing.measure.processes import Arm, Once
 from inductorscope.progress import Progress
 
+PATIENCE = 3
+"""So many processes are disturbed twice before none is run again: the machine is busy."""
 SETTLED = ("slower", "faster", "the same")
 
 
@@ -36,13 +38,16 @@ def turns(
     done: list[Once] = []
     began = time.monotonic()
     compared = [arm.label for arm in untold or arms[-1:]]
-    order = list(arms)
+    order, patience = list(arms), PATIENCE
     for number in range(1, budget.processes + 1):
         for arm in order:
             progress(f"Process {number} of {arm.label}", len(done), None, "processes")
             found = once(arm)
-            if found.disturbed:  # by others, not by its times, or times would be chosen
-                found = min(found, once(arm), key=lambda each: each.others)
+            if found.disturbed and patience:
+                again = once(arm)
+                patience -= bool(again.disturbed)
+                # By what others did, not by its times, or times would be chosen.
+                found = min(found, again, key=lambda each: each.others)
             done.append(found)
             keep(done)
         order.reverse()
