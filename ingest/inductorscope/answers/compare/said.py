@@ -67,7 +67,7 @@ def _time(page: ComparePage) -> Iterator[Said]:
         )  # fmt: skip
     bars = sorted(page.bars, key=lambda bar: -abs(bar.more_us))
     shown = [bar for bar in bars if abs(bar.more_us) > SMALL * step.a.step_us][:SHOWN]
-    if shown:
+    if shown and not found.complete:
         parts = [f"{signed_microseconds(bar.more_us)} {bar.title}" for bar in shown]
         yield Said("fact", "where", f"{'; '.join(parts)}.", "time")
 
