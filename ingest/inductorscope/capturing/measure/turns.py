@@ -12,7 +12,6 @@ from inductorscope.progress import Progress
 
 PATIENCE = 3
 """So many processes are disturbed twice before none is run again: the machine is busy."""
-SETTLED = ("slower", "faster", "the same")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +29,11 @@ def turns(
     budget: Budget,
     progress: Progress,
     keep: Callable[[list[Once]], None],
-    *,
-    untold: Sequence[Arm] | None = None,
 ) -> list[Once]:
-    """Processes in the order A B B A A B …, so that what drifts counts for both sides alike. Ends
-    when all arms of `untold`, the last one by default, are judged beside the first one."""
+    """Processes in the order A B B A A B …, so that what drifts counts for all arms alike. Ends
+    when the last arm is judged beside the first one."""
     done: list[Once] = []
     began = time.monotonic()
-    compared = [arm.label for arm in untold or arms[-1:]]
     order, patience = list(arms), PATIENCE
     for number in range(1, budget.processes + 1):
         for arm in order:
@@ -54,8 +50,8 @@ def turns(
         spent = time.monotonic() - began
         over = spent * (number + 1) / number > budget.seconds or number == budget.processes
         if number in LOOKS and not over:
-            answers = [beside(done, arms[0].label, label) for label in compared]
-            over = all(each is not None and each.answer in SETTLED for each in answers)
+            judged = beside(done, arms[0].label, arms[-1].label)
+            over = judged is not None and judged.answer != "cannot tell"
         if over:
             break
     return done
