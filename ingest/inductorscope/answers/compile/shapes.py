@@ -108,7 +108,7 @@ def forecast_text(row: FunctionForecast) -> Iterator[str]:
     for call in cost.calls:
         yield f"  {shape_text(call.values)}: {call.by or 'cannot be told'}"
         if call.failed and (call.compiles or not call.by):
-            place = (call.failed.place or "").partition(" (")[0]
+            place = (call.failed.place or "").partition(" (")[0].rpartition("/")[2]
             why = [call.failed.text, call.failed.code, place]
             yield f"    {'  # '.join(filter(None, why))}"
         yield from (f"    not evaluated: {text}" for text in call.unknown)

@@ -43,6 +43,9 @@ def recording(out: Path) -> Iterator[None]:
         (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
         _repeat_strings(handler)
         _internal.trace_log.addHandler(handler)
+        # The program's own handlers of all records, such as pytest's, would show thousands.
+        stack.callback(setattr, _internal.trace_log, "propagate", _internal.trace_log.propagate)
+        _internal.trace_log.propagate = False
         stack.callback(handler.close)
         stack.callback(_internal.trace_log.removeHandler, handler)
         yield
