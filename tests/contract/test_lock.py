@@ -128,7 +128,7 @@ def test_a_captured_run_is_locked_and_checked(captured_tutorial: Path, tmp_path:
     assert invoke("lock", "--run", run, "-o", str(lock), "--data", str(data)).exit_code == 0
     [locked] = read_lock(lock.read_text()).program
     assert locked.details["kernels"] == ["lines 9, 10 of neg_maximum_cat.py → 1 kernel"]
-    assert locked.source["neg_maximum_cat.py"][0] == "9: a = torch.neg(x1)"
+    assert locked.source["neg_maximum_cat.py"][1] == "9: a = torch.neg(x1)"
     assert locked.counts["bytes"] == 2 * 8390 * 8 + 8
     checked = ["check", str(lock), "--run", run, "--data", str(data)]
     assert invoke(*checked).output == "neg-maximum-cat: as locked\n"
