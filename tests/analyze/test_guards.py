@@ -24,6 +24,7 @@ AT_LEAST_2 = "+- LAMBDA_GUARD: 2 <= L['x'].size()[0]  # y = x + 1  # m.py:3 in f
         (STATIC, "x=(4,8,1)", False, "x has 2 dimensions, and here 3"),
         (f"{DYNAMIC}\n{AT_LEAST_2}", "x=(5,8)", True, ""),
         (f"{DYNAMIC}\n{AT_LEAST_2}", "x=(1,8)", False, "2 <= x.size(0), and x is (1, 8)"),
+        ("+- FALSE_MATCH: L['n'] == False", "n=True", False, "n == False, and n is True"),
         ("+- EQUALS_MATCH: L['n'] == 3", "n=4", False, "n == 3, and n is 4"),
         ("+- LAMBDA_GUARD: Eq(Mod(8*L['x'].size()[0], 16), 0)", "x=(3,8)", False, None),
         ("+- LAMBDA_GUARD: Eq(L['x'].size()[1], L['y'].size()[0])", "x=(3,8);y=(8,2)", True, ""),

@@ -23,7 +23,10 @@ LARGEST = 2**256
 
 _LOCAL = re.compile(r"L\['([^']{1,200})'\]")
 _TENSOR = re.compile(r"check_tensor\(L\['([^']{1,200})'\], ")
-_EXPRESSIONS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "EQUALS_MATCH", "CONSTANT_MATCH")
+_EXPRESSIONS = (
+    "LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "EQUALS_MATCH", "CONSTANT_MATCH", "TRUE_MATCH",
+    "FALSE_MATCH", "BOOL_MATCH", "NONE_MATCH",
+)  # fmt: skip
 _KEPT = ("NO_HASATTR", "HASATTR", "NO_TENSOR_ALIASING", "DIMENSION_DYNAMIC_MARKING_GUARD")
 """Kinds that hold for arguments which differ from the recorded ones in shape and value alone."""
 

@@ -106,7 +106,9 @@ def forecast_text(row: FunctionForecast) -> Iterator[str]:
         + (f", {cost.unknown} cannot be told" if cost.unknown else "")
     )
     for call in cost.calls:
-        yield f"  {shape_text(call.values)}: {call.by or 'cannot be told'}"
+        new = call.by.startswith("new compile") and not call.compiles
+        by = f"{call.by}, if it adds no condition on sizes" if new else call.by
+        yield f"  {shape_text(call.values)}: {by or 'cannot be told'}"
         if call.failed and (call.compiles or not call.by):
             place = (call.failed.place or "").partition(" (")[0].rpartition("/")[2]
             why = [call.failed.text, call.failed.code, place]
