@@ -38,7 +38,8 @@ def compile_program(
     try:
         spec = from_builtins({"model": model, **options})
         if spec.kind == "script":  # it runs until its steps are found
-            spec = from_builtins({"model": model, "seconds": 0.5, "eager": False, **options})
+            fast = {"seconds": 0.5, "eager": False, "profile": False}
+            spec = from_builtins({"model": model, **fast, **options})
         else:
             spec = from_builtins({"model": model, "measure": False, "record": False, **options})
         make_private_folder(settings.data)
