@@ -95,19 +95,6 @@ def test_random_operations_are_named_and_not_blamed(tmp_path: Path) -> None:
     assert "2 random operations could not be compared" in found["summary"]["verdict"]
 
 
-def test_the_tutorials_neg_is_found_inside_its_kernel(tmp_path: Path) -> None:
-    from tests.support.planted import planted
-
-    with planted("neg"):
-        found = search("neg-maximum-cat", tmp_path)
-    (graph,) = found["graphs"]
-    assert graph["culprit"]["node"] == "neg"
-    assert graph["culprit"]["alone_wrong"] is True
-    (neg,) = (row for row in graph["rows"] if row["node"] == "neg")
-    assert neg["user"] == "a = torch.neg(x1)"
-    assert found["summary"]["verdict"].startswith("`neg` is the first node whose numbers differ")
-
-
 def test_scripts_and_other_backends_are_refused_with_a_sentence(tmp_path: Path) -> None:
     from inductorscope.capturing.inside.diagnose.numbers.numbers import diagnose
 

@@ -43,6 +43,7 @@ export class Editor {
             "aria-label": "Code. Ctrl-Enter compiles; Escape, then Tab, leaves the editor.",
             spellcheck: "false",
             autocapitalize: "off",
+            tabindex: "0", // its scrolling part is reached by keyboard
           }),
           EditorState.tabSize.of(4),
           history(),
