@@ -27,6 +27,11 @@ IR_POST: Final = "ir_post"
 KERNEL: Final = "kernel"
 WRAPPER: Final = "wrapper"
 CODE: Final = "code"
+TTIR: Final = "ttir"
+TTGIR: Final = "ttgir"
+LLIR: Final = "llir"
+PTX: Final = "ptx"
+SASS: Final = "sass"
 
 # Roles of files that belong to no stage.
 FX_RUNNABLE: Final = "fx_runnable"
@@ -58,6 +63,7 @@ MEMORY_SNAPSHOT: Final = "memory_snapshot"
 EXECUTION_TRACE: Final = "execution_trace"
 TRITONPARSE_LOG: Final = "tritonparse_log"
 BEST_CONFIG: Final = "best_config"
+TRITON_METADATA: Final = "triton_metadata"
 DIAGRAM: Final = "diagram"
 OTHER: Final = "other"
 
@@ -146,6 +152,9 @@ class Stage:
     """The default stage to compare it with."""
     part_of: str = ""
     """The stage of whose text it shows a part."""
+    ending: str = ""
+    """The ending of its files in Triton's cache. Such a text is of one kernel; its lines refer to
+    the kernel's lines, and by these to nodes and to the user's lines."""
     formerly: tuple[str, ...] = ()
     """Names of its role in addresses and databases of earlier versions."""
 
@@ -163,6 +172,12 @@ _NO_CODE = (
 
 def _debug_file(name: str) -> str:
     return f"TORCH_COMPILE_DEBUG writes it as {name}; none came with this graph."
+
+
+_NOT_COMPILED = (
+    "Triton's cache holds it, and none came with this kernel. Upload the debug folder together "
+    "with the compile cache (TORCHINDUCTOR_CACHE_DIR, which contains the folder triton)."
+)
 
 
 STAGES: tuple[Stage, ...] = (
@@ -219,6 +234,11 @@ STAGES: tuple[Stage, ...] = (
         CODE, "Output code", "python", file="output_code.py", names="code",
         formerly=("output_code",), missing=_NO_CODE,
     ),
+    Stage(TTIR, "Triton IR", "text", ending=".ttir", missing=_NOT_COMPILED),
+    Stage(TTGIR, "Triton GPU IR", "text", ending=".ttgir", made_from=TTIR, missing=_NOT_COMPILED),
+    Stage(LLIR, "LLVM IR", "text", ending=".llir", missing=_NOT_COMPILED),
+    Stage(PTX, "PTX", "text", ending=".ptx", missing=_NOT_COMPILED),
+    Stage(SASS, "SASS", "text", ending=".cubin", missing=_NOT_COMPILED),
 )  # fmt: skip
 
 
@@ -312,7 +332,8 @@ ROLES: tuple[Role, ...] = (
         "a TORCH_TRACE log of the same run for its kernels",
         refused=True,
     ),
-    Role(BEST_CONFIG, "Autotuning result", "an autotuning result, kept as text"),
+    Role(BEST_CONFIG, "Autotuning result", "an autotuning result"),
+    Role(TRITON_METADATA, "Facts of a compiled kernel", "facts of a compiled kernel"),
     Role(DIAGRAM, "Diagram", "kept as a picture to download"),
     Role(OTHER, "Other file", "not recognised; kept to download"),
 )  # fmt: skip
@@ -519,10 +540,14 @@ WORK_BY_ID = {work.id: work for work in WORKS}
 FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 REFUSED = frozenset(role.id for role in ROLES if role.refused)
 """Roles of files that are known but not read."""
-SEARCHED = (*(stage.id for stage in STAGES if not stage.part_of), KERNEL_STACKS)
+OF_KERNELS = {stage.id: stage.ending for stage in STAGES if stage.ending}
+"""Stages of what Triton compiled, with the endings of their files."""
+SEARCHED = (
+    *(stage.id for stage in STAGES if not stage.part_of and not stage.ending), KERNEL_STACKS,
+)  # fmt: skip
 """Roles whose texts can be searched, in the order of the stages."""
 ROLES_OF_GRAPHS = frozenset(
-    [stage.id for stage in STAGES if not stage.part_of and stage.id != SOURCE]
+    [stage.id for stage in STAGES if not stage.part_of and not stage.ending and stage.id != SOURCE]
     + [role.id for role in ROLES if role.of_graph]
 )
 """Roles of files that belong to the graph whose folder they lie in."""

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from inductorscope.formats.sizes import MIB
-from inductorscope.formats.vocabulary import OTHER, REFUSED, SOURCE, TRACE_LOG
+from inductorscope.formats.vocabulary import (
+    OF_KERNELS,
+    OTHER,
+    REFUSED,
+    SOURCE,
+    TRACE_LOG,
+    TRITON_METADATA,
+)
 from inductorscope.intake.depyf import mark_depyf
 from inductorscope.intake.files import File
 from inductorscope.intake.graphs import (
@@ -29,7 +36,7 @@ LARGE = 4 * MIB
 LARGE_PIECE = 4 * MIB
 """Bytes hashed at a time in the thread: large pieces wait less often for the interpreter lock."""
 
-UNREAD = {OTHER, SOURCE, *REFUSED}
+UNREAD = {OTHER, SOURCE, TRITON_METADATA, *OF_KERNELS, *REFUSED}
 """Roles that make no run."""
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
@@ -72,8 +79,8 @@ class Intake:
 
     @property
     def refused(self) -> list[File]:
-        """Files of known kinds that are not read."""
-        return [file for file in self.files if file.role in REFUSED]
+        """Files of known kinds of which no run can be made."""
+        return [file for file in self.files if file.role in REFUSED or file.role in OF_KERNELS]
 
 
 def _digest_of(path: Path) -> tuple[str, int]:

@@ -33,6 +33,7 @@ from inductorscope.formats.vocabulary import (
     KERNEL_STACKS,
     KEY_AVERAGES,
     MEMORY_SNAPSHOT,
+    OF_KERNELS,
     OTHER,
     POST_GRAD,
     PRE_GRAD,
@@ -45,6 +46,7 @@ from inductorscope.formats.vocabulary import (
     STAGES,
     TORCH_LOGS,
     TRACE_LOG,
+    TRITON_METADATA,
     TRITONPARSE_LOG,
 )
 from inductorscope.intake import magic
@@ -139,9 +141,8 @@ _PROVENANCE = re.compile(
 _INFORMATION = re.compile(rb'"post_grad_nodes"\s*:|"stack_traces"\s*:')
 # {"triton_poi_fused_mul_1:2": ["  File \\"/a.py\\", line 8, …"], …}
 _STACKS = re.compile(rb'^\{\s*"[^"\n]{1,400}:\d+"\s*:\s*\[\s*" *File \\"')
-# What Triton and other compilers make of a kernel
-_COMPILED = (".cubin", ".fatbin", ".hsaco", ".ptx", ".amdgcn", ".ttir", ".ttgir", ".llir", ".spv",
-             ".metallib")  # fmt: skip
+# What other compilers make of a kernel
+_COMPILED = (".fatbin", ".hsaco", ".amdgcn", ".spv", ".metallib")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _REFUSED_JSON = (
     # {"segments": [{"device": 0, "address": …, "total_size": …, "blocks": […]}], "device_traces": …
@@ -158,6 +159,8 @@ _REFUSED_JSON = (
     # {"event_type":"compilation","pid":7,"stack":[…],"payload":{…}}
     (re.compile(rb'^\{[^\[]{0,400}"event_type"\s*:\s*"(?:compilation|launch)'), TRITONPARSE_LOG),
 )  # fmt: skip
+# {"hash": "e1f44a97…", "target": {"backend": "cuda", "arch": 90, …}, "num_warps": 16, …
+_COMPILED_FACTS = re.compile(rb'^\{\s*"hash"\s*:\s*"[0-9a-f]{64}"\s*,\s*"target"\s*:')
 _BEST = re.compile(rb'"(?:configs_hash|found_by_coordesc)"\s*:')
 _TRACE = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
 _RESULT = re.compile(rb'"(?:eager_ms|compiled_ms)"\s*:')
@@ -215,6 +218,9 @@ def _without_packing(name: str) -> str:
 
 def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
+    for role, ending in OF_KERNELS.items():
+        if lower.endswith(ending):
+            return role
     if lower.endswith(_COMPILED):
         return COMPILED_KERNEL
     if _PICKLE.match(head) and b"segments" in head and b"device_traces" in head:
@@ -257,6 +263,8 @@ def _role_of_json(name: str, text: bytes) -> str | None:
         return KERNEL_STACKS
     if _BEST.search(text) or name.endswith(".best_config"):
         return BEST_CONFIG
+    if _COMPILED_FACTS.match(text):
+        return TRITON_METADATA
     if _RESULT.search(text):
         return RESULT
     return None

@@ -10,6 +10,7 @@ from inductorscope.intake.recognise import Intake
 from inductorscope.progress import Progress
 from inductorscope.reading.artifacts import FileArtifacts
 from inductorscope.reading.beginning import Beginning
+from inductorscope.reading.graphs.compiled import CompiledKernels
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.benchmarks import Benchmarks
 from inductorscope.settings import Settings
@@ -38,6 +39,7 @@ class Reading:
     """Bytes of code whose lines are aligned while they are read. Where there is more, all of it is
     aligned when the run is complete (`reading.graphs.relink`)."""
     benchmarks: Benchmarks = field(default_factory=Benchmarks)
+    compiled: CompiledKernels = field(default_factory=CompiledKernels)
 
     @property
     def folder(self) -> Path | None:

@@ -9,6 +9,7 @@ from inductorscope.formats.vocabulary import (
     CHROME_TRACE,
     CODE,
     KEY_AVERAGES,
+    OF_KERNELS,
     ROLE_TITLES,
     ROLES,
     SOURCE,
@@ -24,7 +25,15 @@ from inductorscope.store.tables.models import JsonObject
 if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead
 
-BECAME = {role.id: role.became for role in ROLES} | {SOURCE: "source file, shown beside the graphs"}
+BECAME = (
+    {role.id: role.became for role in ROLES}
+    | {SOURCE: "source file, shown beside the graphs"}
+    | dict.fromkeys(
+        OF_KERNELS,
+        "what Triton compiled of a kernel, shown with it if the upload has the kernel's source "
+        "(output_code.py or a TORCH_TRACE log)",
+    )
+)
 
 
 def report_of(

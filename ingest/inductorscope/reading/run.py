@@ -28,6 +28,7 @@ from inductorscope.reading.beginning import Beginning, HereAlready
 from inductorscope.reading.context import Reading
 from inductorscope.reading.facts import capture_facts, fill_run
 from inductorscope.reading.graphs.apart import start_server
+from inductorscope.reading.graphs.compiled import read_compiled
 from inductorscope.reading.graphs.graph import GraphRead, read_graphs
 from inductorscope.reading.graphs.lay_out import lay_out
 from inductorscope.reading.graphs.sources import Sources, find_sources
@@ -153,6 +154,7 @@ def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[Artifac
     logs = read_logs(reading)
     graphs = lay_out(reading, logs)  # from here on, every text can be looked at
     reading.benchmarks = read_benchmarks(files, notes)
+    reading.compiled = read_compiled(files, notes)
 
     def meanwhile() -> None:
         store_story(logs, reading.writer)

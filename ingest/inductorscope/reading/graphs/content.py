@@ -20,6 +20,7 @@ from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import FxText, parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
 from inductorscope.formats.graph.provenance import Provenance, parse_provenance
+from inductorscope.formats.text import plain_text
 from inductorscope.formats.vocabulary import (
     CODE,
     DYNAMO,
@@ -250,7 +251,8 @@ class _Reading:
         nodes = nodes_of_calls(code, provenance, self.fx.get(POST_GRAD, FxText()).main())
         # Of the file's bytes: a permalink must not depend on how we decode them.
         digest = self.task.texts[CODE].digest
-        result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)
+        lines = plain_text(plain).split("\n")  # as the code's reader counts them
+        result.kernels = kernel_drafts(code, lines, nodes, digest, label, self.notes)
         if any(kernel.kind == "cpp" for kernel in result.kernels):
             result.devices.add("cpu")
         result.devices.update(_IN_CODE.findall(plain))

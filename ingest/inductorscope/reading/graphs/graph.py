@@ -64,7 +64,8 @@ def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[
         _merge_quotes(quotes, outcome.quotes)
         for graph in alike:
             _fill(graph, outcome.content)
-            if reading.benchmarks.give(graph.draft.kernels):
+            given = reading.benchmarks.give(graph.draft.kernels)
+            if reading.compiled.give(graph.draft.kernels) or given:
                 graph.draft.nodes = graph.draft.nodes | pack_kernels(graph.draft.kernels)
         linked += len(alike)
         kernels += sum(graph.draft.generated for graph in alike)

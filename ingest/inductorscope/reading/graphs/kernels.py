@@ -7,6 +7,7 @@ import hashlib
 
 from inductorscope.formats.code.kernel_facts import category_by_name
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode
+from inductorscope.formats.machine.metadata import SOURCE_HASH, source_hash
 from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.reading.notes import Notes
 from inductorscope.store.runs.draft import CallDraft, KernelDraft
@@ -26,6 +27,7 @@ def permalink(code_digest: str, kernel: str, handle: int) -> str:
 
 def kernel_drafts(
     code: OutputCode,
+    lines: list[str],
     nodes: dict[tuple[str, int], list[str]],
     digest: str,
     label: str,
@@ -33,7 +35,7 @@ def kernel_drafts(
 ) -> list[KernelDraft]:
     """Generated kernels in the order of the code, then extern ones in the order of their calls.
 
-    `nodes` are the FX nodes of each call, `digest` that of the code.
+    `lines` are those of the code, `nodes` the FX nodes of each call, `digest` that of the code.
     """
     drafts: dict[str, KernelDraft] = {}
     for kernel in code.kernels:
@@ -42,7 +44,7 @@ def kernel_drafts(
         elif kernel.name in drafts:
             notes.add(label, f"line {kernel.first_line}: {kernel.name} is defined a second time")
         else:
-            drafts[kernel.name] = _defined(kernel)
+            drafts[kernel.name] = _defined(kernel, lines)
     for call in code.calls:
         if len(call.kernel) > LONGEST_NAME:
             notes.add(label, f"line {call.line}: a kernel's name is too long")
@@ -68,8 +70,11 @@ def kernel_drafts(
     return list(drafts.values())
 
 
-def _defined(kernel: CodeKernel) -> KernelDraft:
+def _defined(kernel: CodeKernel, lines: list[str]) -> KernelDraft:
     facts = dict(kernel.facts)
+    if "triton" in kernel.category:
+        definition = "\n".join(lines[kernel.first_line - 1 : kernel.last_line])
+        facts[SOURCE_HASH] = source_hash(definition)
     if kernel.kernel_path:
         facts["kernel_path"] = kernel.kernel_path
     if kernel.source_nodes:

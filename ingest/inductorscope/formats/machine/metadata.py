@@ -1,0 +1,75 @@
+"""What Triton's cache and Inductor tell of compiled kernels, and how to find their source."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, field
+
+import msgspec
+
+_SOURCE = re.compile(r'"[^"\n]*/(c[a-z2-7]{40,60})\.\w+":\d|"(c[a-z2-7]{40,60})\.\w+"')
+COMPILED = "compiled"
+"""The fact of a kernel that lists its configurations, the one that ran first."""
+SOURCE_HASH = "source_hash"
+"""The fact of a kernel that names its source."""
+OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "shared", "triton_version")
+
+
+class _Metadata(msgspec.Struct):
+    hash: str
+    name: str = ""
+    target: dict[str, object] = msgspec.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledFacts:
+    """One configuration of a kernel, as its `.json` describes it."""
+
+    key: str
+    """The name of its folder in Triton's cache."""
+    name: str = ""
+    arch: int = 0
+    """Compute capability: 90 is 9.0."""
+    options: dict[str, object] = field(default_factory=dict)
+
+
+def read_metadata(text: str) -> CompiledFacts | None:
+    """None for anything else."""
+    try:
+        read = msgspec.json.decode(text, type=_Metadata)
+        values = msgspec.json.decode(text, type=dict[str, object])
+        key = base64.b32encode(bytes.fromhex(read.hash)).decode().rstrip("=")
+    except (ValueError, RecursionError):
+        return None
+    arch = read.target.get("arch")
+    options = {name: values[name] for name in OPTIONS if isinstance(values.get(name), (int, str))}
+    return CompiledFacts(key, read.name, arch if isinstance(arch, int) else 0, options)
+
+
+def read_best(text: str) -> tuple[str, dict[str, object]]:
+    """The configuration that autotuning chose: the name of its folder in Triton's cache, and its
+    sizes of blocks."""
+    try:
+        read = msgspec.json.decode(text, type=dict[str, object])
+    except (ValueError, RecursionError):
+        return "", {}
+    sizes = {name: value for name, value in read.items() if name.isupper()}
+    return str(read.get("triton_cache_hash") or ""), sizes
+
+
+def source_named(text: str) -> str:
+    """The stem of the file that a compiled text was made from: the hash of its content."""
+    found = _SOURCE.search(text)
+    return (found.group(1) or found.group(2)) if found is not None else ""
+
+
+def source_hash(definition: str) -> str:
+    """The hash that Inductor names a kernel's file by, from its definition in the output code."""
+    first, last = definition.find("'''"), definition.rfind("'''")
+    if last <= first:
+        return ""
+    source = definition[first + 3 : last].replace("\\\\", "\\").strip()
+    digest = hashlib.sha256(source.encode("utf-8", "replace")).digest()
+    return "c" + base64.b32encode(digest)[:51].decode().lower()

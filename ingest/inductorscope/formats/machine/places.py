@@ -1,0 +1,97 @@
+"""Which line of the source each line of a compiled text comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+MOST_FRAMES = 24
+"""Frames of one place: functions inlined into functions."""
+
+Frames = tuple[tuple[str, int], ...]
+"""File and line of each frame, the innermost function first."""
+
+
+@dataclass(slots=True)
+class Located:
+    """A text whose lines have places."""
+
+    lines: list[str] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    """For each line an index into `places`, or -1."""
+    places: list[Frames] = field(default_factory=list)
+    counted: list[bool] = field(default_factory=list)
+    """Whether each line is an instruction, so that it should have a place."""
+
+    def instructions(self) -> tuple[int, int]:
+        """How many there are, and how many of them have a place."""
+        placed = sum(at >= 0 for at, counted in zip(self.at, self.counted, strict=True) if counted)
+        return sum(self.counted), placed
+
+
+class Places:
+    """The distinct places of a text."""
+
+    def __init__(self) -> None:
+        self.all: list[Frames] = []
+        self._numbers: dict[Frames, int] = {}
+
+    def number(self, frames: Frames) -> int:
+        """-1 for an unknown place."""
+        if not frames:
+            return -1
+        number = self._numbers.setdefault(frames, len(self.all))
+        if number == len(self.all):
+            self.all.append(frames)
+        return number
+
+
+class Resolver:
+    """Places that are defined in terms of each other, as in `loc(callsite(#loc1 at #loc2))`.
+
+    A place that is defined by itself, or nests too deeply, is unknown from there on.
+    """
+
+    def __init__(self, parts: Callable[[str], Iterable[Frames | str]]) -> None:
+        self._parts = parts
+        """The frames and names that a name stands for, one after the other."""
+        self._known: dict[str, Frames] = {}
+
+    def frames(self, name: str, depth: int = 0) -> Frames:
+        known = self._known.get(name)
+        if known is not None or depth > MOST_FRAMES:
+            return known or ()
+        self._known[name] = ()
+        found: list[tuple[str, int]] = []
+        for part in self._parts(name):
+            found += self.frames(part, depth + 1) if isinstance(part, str) else part
+        self._known[name] = tuple(found[:MOST_FRAMES])
+        return self._known[name]
+
+
+def kernel_lines(frames: Frames, source: str) -> list[int]:
+    """The lines of the kernel's own file in a place, the outermost first. `source`: the stem of
+    that file, which is the hash of its content."""
+    return [line for file, line in reversed(frames) if f"/{source}." in file]
+
+
+def completed(located: Located, callers: dict[tuple[str, int], set[Frames]]) -> None:
+    """Adds the frames around functions that were inlined, for a text that has innermost lines only.
+
+    A function that is inlined in several places stands for all of them: its frames follow one
+    another.
+    """
+    located.places = [
+        frames
+        if len(frames) != 1 or frames[0] not in callers
+        else (frames[0], *sorted({each for more in callers[frames[0]] for each in more[1:]}))
+        for frames in located.places
+    ]
+
+
+def callers_of(places: Iterable[Frames]) -> dict[tuple[str, int], set[Frames]]:
+    """Innermost frame → the places that begin with it."""
+    callers: dict[tuple[str, int], set[Frames]] = {}
+    for frames in places:
+        callers.setdefault(frames[0], set()).add(frames)
+    return callers

@@ -1,0 +1,89 @@
+"""Machine code of NVIDIA's GPUs, as `nvdisasm` prints it.
+
+    //## File "/tmp/cpl7….py", line 40
+            /*0110*/              @!P0 LDG.E.EF.64 R4, desc[UR4][R2.64] ;
+
+A second text has the number of live registers beside each instruction, and no lines:
+
+            /*0110*/         @!P0 LDG.E.EF.64 R4, desc[UR4][R2.64] ;  // |   6   |   1    |
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.machine.places import Located, Places
+from inductorscope.formats.text import lines_of
+
+_PLACE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})( inlined at)?')
+_INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,16})\*/\s+(.*?) *;?(?:\s*//.*)?$")
+_LABEL = re.compile(r"\s*(\.L_\w+|\.text\.\w+):")
+_LIVE = re.compile(r"// \| +(\d{1,3}) ")
+
+
+@dataclass(slots=True)
+class Sass(Located):
+    """The instructions of a kernel, one a line, and labels."""
+
+    addresses: list[int] = field(default_factory=list)
+    """Of each line; -1 for a label."""
+    operations: list[str] = field(default_factory=list)
+    """`LDG.E.EF.64`; empty for a label."""
+
+
+def read_sass(text: str) -> Sass:
+    sass, places = Sass(), Places()
+    frames: list[tuple[str, int]] = []
+    place, open_place = -1, False
+    for line in lines_of(text):
+        found = _PLACE.match(line) if "//##" in line else None
+        if found is not None:
+            frames = [*frames, (found.group(1), int(found.group(2)))] if open_place else [
+                (found.group(1), int(found.group(2)))
+            ]  # fmt: skip
+            open_place, place = True, places.number(tuple(frames))
+            continue
+        instruction = _INSTRUCTION.match(line)
+        label = None if instruction else _LABEL.match(line)
+        if instruction is not None:
+            words = instruction.group(2)
+            predicate, _, rest = words.partition(" ") if words.startswith("@") else ("", "", words)
+            sass.lines.append(f"{instruction.group(1)} {predicate:>6} {rest.strip()}")
+            sass.addresses.append(int(instruction.group(1), 16))
+            sass.operations.append(rest.strip().partition(" ")[0])
+            sass.at.append(place)
+            open_place = False
+        elif label is not None:
+            sass.lines.append(f"{label.group(1)}:")
+            sass.addresses.append(-1)
+            sass.operations.append("")
+            sass.at.append(-1)
+            if label.group(1).startswith(".text."):
+                place, open_place = -1, False
+    sass.places = places.all
+    sass.counted = [address >= 0 for address in sass.addresses]
+    return sass
+
+
+def read_live(text: str) -> list[tuple[int, int]]:
+    """Address of each instruction, and how many general registers are live there. The padding at
+    the end of a function has none."""
+    found = []
+    for line in lines_of(text):
+        instruction = _INSTRUCTION.match(line)
+        live = _LIVE.search(line) if instruction is not None else None
+        if instruction is not None and live is not None:
+            found.append((int(instruction.group(1), 16), int(live.group(1))))
+    return found
+
+
+def joined_live(sass: Sass, live: list[tuple[int, int]]) -> list[int]:
+    """Live registers at each line, joined by address; functions have addresses of their own, so
+    both are walked in order."""
+    result, position = [], 0
+    for address in sass.addresses:
+        known = position < len(live) and live[position][0] == address
+        result.append(live[position][1] if known else 0)
+        position += known
+    return result
