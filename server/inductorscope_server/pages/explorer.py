@@ -19,10 +19,12 @@ from inductorscope.answers.explorer.graph import (
     links_payload,
 )
 from inductorscope.answers.explorer.links import NO_LINKS, Links
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
 from inductorscope.answers.time.heat import Heat, heat
-from inductorscope.formats.vocabulary import OPENED
+from inductorscope.formats.vocabulary import OF_KERNELS, OPENED
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -35,14 +37,16 @@ from inductorscope_server.web.answers import (
     whole,
 )
 from inductorscope_server.web.blobs import packed_json
-from inductorscope_server.web.errors import documented
+from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import PLAIN, RunId, Slug
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.parts import Analysing, Reading, Shared
 
 html = APIRouter()
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 
 PANES = ",".join(OPENED)
+KernelName = Annotated[str, Query(max_length=600, pattern=PLAIN)]
+StageOfKernel = Annotated[str, Query(pattern=rf"^({'|'.join(OF_KERNELS)})$")]
 State = Annotated[str, Query(max_length=2000, pattern=PLAIN)]
 # 3f9a2c0b1d4e5f60/model__0_forward_1.0/kernel/triton_poi_fused_add_0
 SIDE = r"^[0-9a-f]{16}/[^/\x00-\x1f]{1,255}/[a-z_]{1,20}(/[^/\x00-\x1f]{1,1000})?$"
@@ -112,6 +116,21 @@ def get_explorer(
     text = json_bytes(explorer(session, run, slug))
     content = packed_json(zstandard.ZstdCompressor(level=3).compress(text))
     return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
+
+
+@api.get(
+    "/machine",
+    summary="What Triton compiled of a kernel",
+    responses=documented(404, 422),
+)
+async def get_machine(
+    analysis: Analysing, run: RunId, slug: Slug, kernel: KernelName, stage: StageOfKernel
+) -> MachineText:
+    """A compiled text, and for each of its lines the kernel's lines that it comes from."""
+    try:
+        return await analysis(machine_text, run, slug, kernel, stage)
+    except NotAnalysed as error:
+        raise Refusal(422, str(error)) from None
 
 
 @api.get(

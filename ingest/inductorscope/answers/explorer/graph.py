@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.parts import (
     GraphName,
     RunName,
@@ -49,6 +50,8 @@ class StageFile:
     first: int
     last: int | None
     derived: bool
+    kernel: str | None = None
+    """The kernel that it was compiled of; `api_machine` has its lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +241,18 @@ def _stages(session: Session, graph: Graph) -> list[StageTexts]:
         if artifact.graph_id == graph.id or artifact.role == SOURCE:
             by_role[artifact.role].append(artifact)
     by_role[SOURCE] = _sources(session, graph, by_role[SOURCE])
+    compiled = configurations(session, graph)
     return [
         StageTexts(
             stage.id,
             stage.title,
             stage.language,
-            [_file(stage, graph, artifact) for artifact in by_role[stage.role]],
+            [_file(stage, graph, artifact) for artifact in by_role[stage.role]]
+            + [
+                StageFile(file.id, file.path, None, 1, None, False, kernel)
+                for kernel, (first, *_) in compiled.items()
+                if (file := first.files.get(stage.id)) is not None
+            ],
         )
         for stage in STAGES
     ]

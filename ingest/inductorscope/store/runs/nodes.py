@@ -74,12 +74,13 @@ def call_texts(session: Session, graph_id: int) -> CallTexts:
 
 def kernel_facts(session: Session, graph_id: int, kernel: str) -> JsonObject:
     """Returns the metadata of a kernel."""
+    return all_kernel_facts(session, graph_id).get(kernel, {})
+
+
+def all_kernel_facts(session: Session, graph_id: int) -> dict[str, JsonObject]:
+    """Returns the metadata of each kernel that has any."""
     plain = _plain(session, graph_id, FACTS)
-    return (
-        {}
-        if plain is None
-        else msgspec.json.decode(plain, type=dict[str, JsonObject]).get(kernel, {})
-    )
+    return {} if plain is None else msgspec.json.decode(plain, type=dict[str, JsonObject])
 
 
 def _stored(session: Session, graph_id: int, stage: str) -> list[dict[str, object]]:

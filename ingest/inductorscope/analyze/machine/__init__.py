@@ -1,0 +1,1 @@
+"""Findings in compiled kernels: what their instructions do, and for which lines."""

@@ -1,0 +1,46 @@
+"""Lines of a Triton kernel that compute for others: indices, masks, loops.
+
+No FX node is such a line, but its instructions are spent for the nodes whose lines use what it
+computes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_ASSIGNS = re.compile(r"(\s*)(?:for\s+)?(\w+(?:, \w+)*)(?:\s*:\s*[\w.]+)?\s+(?:=|in)\s")
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+MOST_SERVED = 200
+"""Lines that one line can serve; it then serves the kernel as a whole."""
+
+
+def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:
+    """Line without nodes → the lines with nodes that need it. `lines` are those of the kernel's
+    function, and `linked` the indices of those with nodes."""
+    users: dict[str, set[int]] = {}
+    """Name → lines with nodes that need it."""
+    served: dict[int, set[int]] = {}
+    loops: list[tuple[int, set[int]]] = []
+    """Of the lines already passed: indentation, and the lines with nodes that they serve."""
+    for number in range(len(lines) - 1, -1, -1):
+        line = lines[number]
+        found = _ASSIGNS.match(line)
+        names = found.group(2).split(", ") if found is not None else []
+        depth = len(line) - len(line.lstrip())
+        if number in linked:
+            needs = {number}
+        else:
+            needs = set().union(*(users.get(name, ()) for name in names))
+            if line.lstrip().startswith(("for ", "while ", "if ")):
+                needs = needs.union(*(inner for other, inner in loops if other > depth))
+        if line.strip():
+            loops = [(other, inner) for other, inner in loops if other <= depth]
+            loops.append((depth, needs))
+        if number not in linked and needs:
+            served[number] = needs
+        for word in set(_WORD.findall(line[found.end() :] if found is not None else line)):
+            known = users.setdefault(word, set())
+            if len(known) < MOST_SERVED:
+                known |= needs
+    return {number: sorted(needs)[:MOST_SERVED] for number, needs in served.items()}

@@ -1,0 +1,1 @@
+"""What Triton compiled of a kernel, beside its source and in figures."""

@@ -1,0 +1,63 @@
+"""The compiled configurations of kernels, and their texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
+from inductorscope.formats.vocabulary import OF_KERNELS
+from inductorscope.store.runs.nodes import all_kernel_facts
+from inductorscope.store.tables.models import Artifact, Graph, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One configuration of a kernel that Triton compiled."""
+
+    key: str
+    """The name of its folder in Triton's cache."""
+    ran: bool
+    """Whether it is known to be the one that ran: the only one, or the one autotuning chose."""
+    arch: int
+    """Compute capability: 90 is 9.0; 0 if unknown."""
+    options: JsonObject
+    files: dict[str, Artifact]
+    """Stage → its file."""
+    source: str
+    """The hash of the kernel's source, which names the file that its lines refer to."""
+
+
+def configurations(session: Session, graph: Graph) -> dict[str, list[Configuration]]:
+    """Kernel → its configurations, the one that ran first."""
+    facts = {
+        name: kernel
+        for name, kernel in all_kernel_facts(session, graph.id).items()
+        if COMPILED in kernel
+    }
+    if not facts:
+        return {}
+    files = select(Artifact).where(
+        Artifact.run_id == graph.run_id, Artifact.role.in_(OF_KERNELS)
+    )  # fmt: skip
+    by_path = {file.path: file for file in session.scalars(files)}
+    return {
+        name: [
+            Configuration(
+                each["key"],
+                each["ran"],
+                each["arch"],
+                each["options"],
+                {
+                    role: by_path[path]
+                    for role, path in each["files"].items()
+                    if path in by_path
+                },
+                kernel[SOURCE_HASH],
+            )
+            for each in kernel[COMPILED]
+        ]
+        for name, kernel in facts.items()
+    }  # fmt: skip

@@ -1,0 +1,217 @@
+"""A compiled text beside its source: for each line, the kernel's lines that it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.machine.serving import serving
+from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.machine.compiled import Configuration, configurations
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import graph_of
+from inductorscope.disassembling.nvdisasm import LINES, LIVE, NotDisassembled, printed
+from inductorscope.formats.machine.llvm import read_llvm
+from inductorscope.formats.machine.mlir import read_mlir
+from inductorscope.formats.machine.places import (
+    Frames,
+    Located,
+    callers_of,
+    completed,
+    kernel_lines,
+)
+from inductorscope.formats.machine.ptx import read_ptx
+from inductorscope.formats.machine.sass import Sass, joined_live, read_live, read_sass
+from inductorscope.formats.sizes import MIB
+from inductorscope.formats.vocabulary import CODE, LLIR, PTX, SASS, TTGIR, TTIR
+from inductorscope.store.contents.texts import read_blob, stored_text
+from inductorscope.store.runs.links import LinksJson, unpack_json
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, Links
+
+LARGEST = 32 * MIB
+READERS = {TTIR: read_mlir, TTGIR: read_mlir, LLIR: read_llvm, PTX: read_ptx, SASS: read_sass}
+SURE = 2
+"""The certainty from which on a line of a kernel is known to belong to a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePlace:
+    """Where lines of a compiled text come from."""
+
+    frames: list[str]
+    """File and line of each frame, the innermost function first."""
+    lines: list[int]
+    """The kernel's lines, of the output code."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineText:
+    """A stage of a compiled kernel."""
+
+    kernel: str
+    stage: str
+    configuration: str
+    text: str
+    at: list[int]
+    """For each line of the text an index into `places`, or -1."""
+    places: list[MachinePlace]
+    serves: dict[int, list[int]]
+    """Line of the output code without nodes → the lines with nodes that need what it computes."""
+    instructions: int
+    placed: int
+    """Instructions whose line in the kernel is known."""
+    with_nodes: int
+    """Instructions that belong to FX nodes, by their line or by those that it serves."""
+    live: list[int] = field(default_factory=list)
+    """Live registers at each line of machine code."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A compiled text that was read."""
+
+    configuration: Configuration
+    located: Located
+    live: list[int]
+    note: str
+
+
+def read_stage(
+    session: Session, configuration: Configuration, stage: str, *, live: bool = True
+) -> Reading:
+    """Raises NotAnalysed."""
+    file = configuration.files.get(stage)
+    if file is None:
+        raise NotHere(f"No {stage} came with this kernel.")
+    note, counts = "", []
+    if stage == SASS:
+        begin(f"cubin {file.digest}", file.size)
+        cubin = read_blob(session, file.digest) or b""
+        try:
+            located: Located = read_sass(printed(cubin, file.digest, LINES))
+            if live and isinstance(located, Sass):
+                counts = joined_live(located, read_live(printed(cubin, file.digest, LIVE)))
+        except NotDisassembled as error:
+            raise NotAnalysed(str(error)) from None
+    else:
+        located = READERS[stage](_text(session, file))
+    if stage in (PTX, SASS):
+        inlined = configuration.files.get(LLIR)
+        if inlined is not None:
+            completed(located, callers_of(read_llvm(_text(session, inlined)).places))
+        else:
+            note = "Without its LLVM IR, code of inlined functions has no line of the kernel."
+    return Reading(configuration, located, counts, note)
+
+
+def _text(session: Session, file: Artifact) -> str:
+    if file.size > LARGEST:
+        raise NotAnalysed(
+            f"{file.path} takes {file.size / MIB:.0f} MiB; only up to {LARGEST // MIB} MiB are "
+            "analysed here. You can download it."
+        )
+    begin(f"text {file.digest}", file.size)
+    return (read_blob(session, file.digest) or b"").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLines:
+    """The lines of a kernel's definition in the output code."""
+
+    first: int
+    """The line at which the kernel's own file begins."""
+    text: list[str]
+    """From that line on."""
+    nodes: dict[int, set[str]]
+    """Line of the output code → FX nodes that it is known to belong to."""
+    serves: dict[int, list[int]]
+
+    def line(self, own: int) -> int:
+        """A line of the kernel's own file as one of the output code."""
+        return self.first + own - 1
+
+    def nodes_of(self, line: int) -> set[str]:
+        """Nodes of a line, or those of the lines that it serves."""
+        return self.nodes.get(line) or set().union(
+            *(self.nodes.get(each, ()) for each in self.serves.get(line, ()))
+        )
+
+
+def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
+    kernel = session.scalars(
+        select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
+    ).one_or_none()
+    artifact = session.scalars(
+        select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == CODE)
+    ).first()
+    stored = stored_text(session, artifact.digest) if artifact is not None else None
+    if kernel is None or stored is None or kernel.first_line is None or kernel.last_line is None:
+        raise NotHere(f"This graph defines no kernel {name}.")
+    text = b"".join(stored.lines(kernel.first_line, kernel.last_line)).decode(errors="replace")
+    lines = text.split("\n")
+    start = next((at for at, line in enumerate(lines) if "'''" in line), 0)
+    first, lines = kernel.first_line + start, lines[start:]
+    nodes: dict[int, set[str]] = {}
+    links = session.get(Links, graph.id)
+    if links is not None:
+        read = msgspec.json.decode(unpack_json(links.payload), type=LinksJson)
+        code = read.stages.get(CODE)
+        for line, entity, known in (
+            zip(code.lines, code.entities, code.confidence, strict=True) if code else ()
+        ):
+            if known >= SURE and first <= line <= kernel.last_line:
+                name_of = read.entities[entity]
+                if name_of.startswith("fx:"):
+                    nodes.setdefault(line, set()).add(name_of.removeprefix("fx:"))
+    body = next((at for at, line in enumerate(lines) if line.startswith("def ")), 0) + 1
+    served = serving(lines[body:], {line - first - body for line in nodes if line >= first + body})
+    base = first + body
+    serves = {base + line: [base + each for each in lines] for line, lines in served.items()}
+    return KernelLines(first, lines, nodes, serves)
+
+
+def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str) -> MachineText:
+    graph = graph_of(session, run, slug)
+    known = configurations(session, graph).get(kernel)
+    if not known:
+        raise NotHere(f"Nothing that Triton compiled came with {kernel}.")
+    reading = read_stage(session, known[0], stage)
+    code = kernel_of(session, graph, kernel)
+    located = reading.located
+    places = [_place(frames, known[0].source, code) for frames in located.places]
+    counts = located.instructions()
+    with_nodes = [any(map(code.nodes_of, place.lines)) for place in places]
+    note = reading.note
+    if len(known) > 1 and not known[0].ran:
+        note = f"Triton compiled {len(known)} configurations; which of them ran is unknown. {note}"
+    return MachineText(
+        kernel,
+        stage,
+        known[0].key,
+        "\n".join(located.lines),
+        located.at,
+        places,
+        code.serves,
+        *counts,
+        sum(
+            at >= 0 and with_nodes[at]
+            for at, counted in zip(located.at, located.counted, strict=True)
+            if counted
+        ),
+        reading.live,
+        note.strip(),
+    )
+
+
+def _place(frames: Frames, source: str, code: KernelLines) -> MachinePlace:
+    lines = dict.fromkeys(code.line(line) for line in kernel_lines(frames, source))
+    named = [
+        f"line {code.line(line)}" if f"/{source}." in file else f"{PurePosixPath(file).name}:{line}"
+        for file, line in frames
+    ]
+    return MachinePlace(named, list(lines))

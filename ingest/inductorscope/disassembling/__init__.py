@@ -1,0 +1,1 @@
+"""Runs `nvdisasm` on compiled kernels, with limits, and keeps what it prints."""
