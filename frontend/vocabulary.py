@@ -32,6 +32,7 @@ export interface StageEntry {
   picture: { id: string; title: string } | null;
   made_from: string;
   part_of: string;
+  ending: string;
 }
 
 export interface CategoryEntry {

@@ -290,6 +290,10 @@ def api_nodes(run_id: str, slug: str) -> str:
     return f"{API}{graph(run_id, slug)}/nodes"
 
 
+def api_machine(run_id: str, slug: str) -> str:
+    return f"{API}{graph(run_id, slug)}/machine"
+
+
 def api_heat(run_id: str, slug: str) -> str:
     return f"{API}{graph(run_id, slug)}/heat"
 

@@ -11,7 +11,7 @@
 
 import { afterPaint, whenIdle } from "../shared/frames";
 import type { CodeOptions } from "./code/code";
-import { fetchHeat, type Heat } from "./code/heat";
+import { fetchHeat, type Heat, type WarmthOf, warmthOfTimes } from "./code/heat";
 import { KernelFigures } from "./kernels/figures";
 import { type KernelName, kernelNames } from "./kernels/names";
 import { Comparison } from "./panes/compare";
@@ -23,7 +23,8 @@ import type { GraphPicture, Kernel } from "./shapes";
 import { type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
 import type { CompileError } from "./state/compile-errors";
-import { fileOf } from "./state/content";
+import { Compiled } from "./state/compiled";
+import { type CodeContent, fileOf } from "./state/content";
 import type { LinkIndex, Selected } from "./state/links";
 import { openingTarget } from "./state/opening";
 import { colours, fold, wrap } from "./state/preferences";
@@ -51,6 +52,7 @@ export class Explorer implements RowHost {
   readonly nonce: string;
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read(), only: false };
   readonly urls: { nodes: string; layout: string };
+  readonly compiled: Compiled;
   readonly state: ExplorerState;
   readonly row: PaneRow;
   readonly tints: Tints;
@@ -93,6 +95,7 @@ export class Explorer implements RowHost {
     this.texts = texts;
     this.nonce = nonce;
     this.urls = { nodes: root.dataset.nodesUrl ?? "", layout: root.dataset.layoutUrl ?? "" };
+    this.compiled = new Compiled(root.dataset.machineUrl ?? "", index);
     this.state = new ExplorerState(picture, index);
     const sources = picture.stages.find(({ id }) => id === "source")?.files ?? [];
     this.tints = new Tints(
@@ -292,11 +295,31 @@ export class Explorer implements RowHost {
 
   /** All lines of a stage or source; none where there is no such text. */
   async stageLines(key: string): Promise<readonly string[]> {
+    if (this.compiled.has(key)) return (await this.compiled.of(key)).text.split("\n");
     const file = fileOf(this.picture, key);
     return file ? await this.texts.lines(file.artifact) : [];
   }
 
-  async heatOf(path: string): Promise<Heat> {
+  async warmthOf({ file, key }: CodeContent): Promise<WarmthOf> {
+    if (file.kernel) return this.compiled.warmth(key);
+    const { kernel } = this.state;
+    if (key === "code")
+      return (kernel && this.compiled.warmthOfKernel(kernel.name)) ?? (() => null);
+    return warmthOfTimes(await this.heatOf(file.path));
+  }
+
+  /** A text that was compiled of a kernel; its lines light from now on. */
+  async compiledText(key: string): Promise<string> {
+    const isNew = !this.compiled.has(key);
+    const { text } = await this.compiled.of(key);
+    if (isNew) {
+      this.state.came(key);
+      for (const pane of this.row.panes) if (pane.address.stage === "kernel") void pane.warm();
+    }
+    return text;
+  }
+
+  private async heatOf(path: string): Promise<Heat> {
     if (this.picture.graph_time_us === null) return new Map();
     this.times ??= fetchHeat(this.root.dataset.heatUrl ?? "").catch(() => new Map()); // code reads well without
     const first = !this.heat.size;

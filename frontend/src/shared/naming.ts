@@ -24,6 +24,11 @@ export function titleOf(stage: string): string {
   return STAGE_BY_ID.get(stage)?.title ?? stage;
 }
 
+/** Whether a stage shows what was compiled of one kernel. */
+export function isCompiled(stage: string): boolean {
+  return Boolean(STAGE_BY_ID.get(stage)?.ending);
+}
+
 /** Stages whose lines name things of this sort. */
 export function naming(names: StageEntry["names"]): Set<string> {
   return new Set(STAGES.filter((stage) => stage.names === names).map(({ id }) => id));

@@ -18,7 +18,7 @@ import { type Coming, exchange, type Goal, LASTING, scrollTo } from "./exchange"
 import { foldedRest } from "./folded-rest";
 import { foldedRuns, GAPS, HEADS } from "./folded-runs";
 import { foldedAnnotations } from "./folded-types";
-import { type Heat, heatStrip, setHeat } from "./heat";
+import { heatStrip, setHeat, type WarmthOf } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
 import { levelled } from "./level-view";
@@ -46,7 +46,7 @@ export interface CodeText {
   annotated: boolean;
   /** Put together from stack comments: most of its lines are empty. */
   rebuilt: boolean;
-  /** Whether a strip of time stands beside the lines. */
+  /** Whether a strip beside the lines says what they cost. */
   timed: boolean;
   /** Whether a sign beside each line says what the wrapper does there. */
   wrapper: boolean;
@@ -230,7 +230,7 @@ export class Code {
     return shown.annotated ? foldedAnnotations : [];
   }
 
-  warm(heat: Heat): void {
+  warm(heat: WarmthOf): void {
     if (!this.shown?.timed) return;
     if (this.coming) this.coming.effects.push(setHeat.of(heat));
     else this.view.dispatch({ effects: setHeat.of(heat) });

@@ -1,4 +1,5 @@
-// The strip of time beside a source: how much of the run's kernel time a line takes part in.
+// The strip beside a text: how much of the run's kernel time a line of a source takes part in; of a
+// kernel's line how many instructions, of machine code how many live registers.
 
 import { type Extension, StateEffect, StateField } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";
@@ -22,7 +23,7 @@ export interface LineTime {
 /** Line of a file to its time. */
 export type Heat = ReadonlyMap<number, LineTime>;
 
-const COLD: Heat = new Map();
+const COLD: WarmthOf = () => null;
 
 /** From which share on a line is warm, warmer, hot: steps the eye can tell apart. */
 const STEPS = [0, 0.02, 0.05, 0.12, 0.25] as const;
@@ -53,9 +54,31 @@ function heatOf({ lines, time_us, shared_us, share: parts, kernels, graphs }: Fi
   );
 }
 
-export const setHeat = StateEffect.define<Heat>();
+/** How warm a line is, and why. */
+export interface Warm {
+  /** Its part of the whole. */
+  share: number;
+  words: string;
+}
 
-const heatField = StateField.define<Heat>({
+export type WarmthOf = (line: number) => Warm | null;
+
+/** Of the lines of a source. */
+export function warmthOfTimes(heat: Heat): WarmthOf {
+  return (line) => {
+    const time = heat.get(line);
+    if (!time || time.time_us <= 0) return null;
+    const words =
+      `${microseconds(time.shared_us)} a step, ${share(time.share)} of the run's kernel time: ` +
+      `its part, by bytes moved, of ${count(time.kernels, "kernel")} that ` +
+      `${time.kernels === 1 ? "takes" : "take"} ${microseconds(time.time_us)} with all their lines.`;
+    return { share: time.share, words };
+  };
+}
+
+export const setHeat = StateEffect.define<WarmthOf>();
+
+const heatField = StateField.define<WarmthOf>({
   create: () => COLD,
   update: (heat, transaction) => {
     for (const effect of transaction.effects) if (effect.is(setHeat)) return effect.value;
@@ -67,13 +90,10 @@ class Warmth extends GutterMarker {
   override readonly elementClass: string;
   private readonly words: string;
 
-  constructor(time: LineTime) {
+  constructor({ share, words }: Warm) {
     super();
-    this.elementClass = `heat-${stepOf(time.share)}`;
-    this.words =
-      `${microseconds(time.shared_us)} a step, ${share(time.share)} of the run's kernel time: ` +
-      `its part, by bytes moved, of ${count(time.kernels, "kernel")} that ` +
-      `${time.kernels === 1 ? "takes" : "take"} ${microseconds(time.time_us)} with all their lines.`;
+    this.elementClass = `heat-${stepOf(share)}`;
+    this.words = words;
   }
 
   override eq(other: Warmth): boolean {
@@ -93,8 +113,8 @@ export const heatStrip: Extension = [
     class: "heat",
     lineMarker: ({ state }, block) => {
       const line = state.doc.lineAt(block.from).number + state.facet(firstLine) - 1;
-      const time = state.field(heatField).get(line);
-      return time && time.time_us > 0 ? new Warmth(time) : null;
+      const warm = state.field(heatField)(line);
+      return warm && new Warmth(warm);
     },
     lineMarkerChange: (update) =>
       update.startState.field(heatField) !== update.state.field(heatField),

@@ -1,7 +1,7 @@
 // What a pane can be compared with: its neighbour, the stage before, another kernel, another graph.
 
 import { button, make } from "../../shared/elements";
-import { stageNamed } from "../../shared/naming";
+import { isCompiled, stageNamed } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Named, nameOf } from "../beside/name";
 import type { GraphPicture, Kernel } from "../shapes";
@@ -45,6 +45,7 @@ export function entriesOf(
   kernel: Kernel | null,
   line: number | null,
 ): Entry[] {
+  if (isCompiled(stage)) return [];
   const { run, graph } = picture;
   const shown = stage === "source" || stage.startsWith("picture") ? POST_GRAD : stage;
   const name = kernel && kernel.first !== null ? kernel.name : "";

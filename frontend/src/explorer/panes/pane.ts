@@ -2,10 +2,11 @@
 
 import { button, make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
+import { isCompiled } from "../../shared/naming";
 import { sentenceOf } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
-import type { Heat } from "../code/heat";
+import type { WarmthOf } from "../code/heat";
 import type { Side } from "../code/level";
 import type { KernelFigures } from "../kernels/figures";
 import { kernelName } from "../kernels/name";
@@ -15,7 +16,7 @@ import type { PictureView } from "../picture/view";
 import type { Kernel, KernelCall, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
 import type { CompileError } from "../state/compile-errors";
-import type { Content } from "../state/content";
+import type { CodeContent, Content } from "../state/content";
 import type { Marks } from "../state/marks";
 import type { ExplorerState } from "../state/state";
 import type { Texts } from "../state/texts";
@@ -34,8 +35,10 @@ export interface PaneHost {
   readonly figures: KernelFigures;
   readonly errors: readonly CompileError[];
   readonly neighbours: { open(kernel: Kernel): Promise<void> };
-  /** Times of the lines of a source; empty when none are known. */
-  heatOf(path: string): Promise<Heat>;
+  /** What the lines of a text cost. */
+  warmthOf(content: CodeContent): Promise<WarmthOf>;
+  /** The text of what was compiled of a kernel. */
+  compiledText(key: string): Promise<string>;
   hovered(pane: Pane, line: number | null): void;
   clicked(pane: Pane, line: number, extend: boolean): void;
   chosen(pane: Pane, stage: string, file: string | null): void;
@@ -145,6 +148,11 @@ export class Pane {
     return this.host.state.stageOf(this.address);
   }
 
+  /** Whether the pane shows a kernel, as written or as compiled. */
+  private get isOfKernel(): boolean {
+    return this.address.stage === "kernel" || isCompiled(this.address.stage);
+  }
+
   /** Show what the state says; null when it is shown already, else resolves when it is. */
   show(): Promise<void> | null {
     const { state } = this.host;
@@ -152,7 +160,7 @@ export class Pane {
     const content = state.content(this.address);
     this.content = content;
     const as = JSON.stringify(content);
-    const head = this.address.stage === "kernel" ? `${as}${kernel?.name}${handle}` : as;
+    const head = this.isOfKernel ? `${as}${kernel?.name}${handle}` : as;
     if (head !== this.headAs) this.renderHead(content, kernel, handle);
     this.headAs = head;
     if (as === this.shownAs) return null;
@@ -177,7 +185,9 @@ export class Pane {
     try {
       const { file, first, last } = content;
       const end = last === file.lines ? Infinity : last; // a whole text is not gone through for its end
-      const text = await this.host.texts.part(file.artifact, first, end);
+      const text = await (file.kernel
+        ? this.host.compiledText(content.key)
+        : this.host.texts.part(file.artifact, first, end));
       if (turn !== this.showing) return;
       this.isFetching = false;
       this.place(text, content);
@@ -234,7 +244,7 @@ export class Pane {
       this.code = new Code(this.body, events, this.host.nonce);
     }
     const { first, language, label, annotated } = content;
-    const timed = this.address.stage === "source";
+    const timed = this.address.stage === "source" || this.isOfKernel;
     const rebuilt = content.file.derived;
     const wrapper = this.address.stage === "wrapper";
     const errors = content.key === "code" ? this.host.errors : [];
@@ -253,13 +263,15 @@ export class Pane {
     };
     const start = startOf(text, this.address.stage);
     this.code.show(shown, this.host.options, start > 0 ? first + start : null);
-    if (timed) void this.warm(content.file.path);
+    if (timed) void this.warm();
   }
 
-  private async warm(path: string): Promise<void> {
-    const turn = this.showing;
-    const heat = await this.host.heatOf(path);
-    if (turn === this.showing) this.code?.warm(heat);
+  /** Show what the lines cost. */
+  async warm(): Promise<void> {
+    const { content, showing } = this;
+    if (content?.kind !== "code") return;
+    const heat = await this.host.warmthOf(content);
+    if (showing === this.showing) this.code?.warm(heat);
   }
 
   private say(what: string, why: string, again: (() => void) | null = null): void {
@@ -284,7 +296,7 @@ export class Pane {
     this.kernelMenu.button.hidden = this.address.stage !== "kernel" || !kernel;
     this.kernelMenu.begin();
     this.about.replaceChildren();
-    if (this.address.stage === "kernel" && kernel) {
+    if (this.isOfKernel && kernel) {
       this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
       this.about.title = kernel.first === null ? "A library has its code: this is its call" : "";
     } else if (content.kind === "code" && this.fileChooser.hidden) {
@@ -323,7 +335,7 @@ export class Pane {
 
   private renderCalls(kernel: Kernel | null, handle: number | null): void {
     const calls = kernel?.calls ?? [];
-    this.callChooser.hidden = this.address.stage !== "kernel" || calls.length < 2;
+    this.callChooser.hidden = !this.isOfKernel || calls.length < 2;
     if (this.callChooser.hidden) return;
     const options = calls.map((call, at) =>
       make(

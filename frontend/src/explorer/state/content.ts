@@ -1,8 +1,9 @@
 // What a pane shows: which file and lines, or why there is nothing. Pure.
 
-import { stageNamed } from "../../shared/naming";
+import { isCompiled, stageNamed } from "../../shared/naming";
 import type { GraphPicture, Kernel, KernelCall, StageFile } from "../shapes";
 import type { PaneAddress } from "./address";
+import { compiledKey } from "./compiled";
 import { pictured } from "./picture-stages";
 
 export interface CodeContent {
@@ -87,15 +88,33 @@ export function contentOf(
 ): Content {
   const stage = picture.stages.find((each) => each.id === pane.stage);
   if (!stage) return empty("This stage is not known here.", "Choose another one above.");
-  const file = stage.files.find((each) => each.path === pane.file) ?? stage.files[0];
+  const compiled = isCompiled(stage.id);
+  const wanted = (each: StageFile) =>
+    compiled ? each.kernel === kernel?.name : each.path === pane.file;
+  const file = stage.files.find(wanted) ?? (compiled ? undefined : stage.files[0]);
   const drawn = pictured(stage.id);
   if (!file) {
-    const what = drawn ? "Nothing to draw." : `No ${stage.title} in this graph.`;
+    const where = compiled ? `of ${kernel?.name ?? "a kernel"}` : "in this graph";
+    const what = drawn ? "Nothing to draw." : `No ${stage.title} ${where}.`;
     return empty(what, stageNamed(drawn ?? stage.id)?.missing ?? "");
   }
   if (drawn && picture.reading) return stillReading("nodes and kernels", picture.reading);
   if (drawn) return { kind: "picture", of: drawn };
   if (stage.id === "kernel") return kernelContent(picture, file, stage.title, kernel, called);
+  if (file.kernel) {
+    const key = compiledKey(stage.id, file.kernel);
+    const label = `${stage.title} of ${file.kernel}`;
+    return {
+      kind: "code",
+      file,
+      first: 1,
+      last: Infinity,
+      language: stage.language,
+      key,
+      label,
+      annotated: false,
+    };
+  }
   const ofCode = stage.id === "wrapper" || stage.id === "code";
   return {
     kind: "code",
@@ -109,7 +128,8 @@ export function contentOf(
   };
 }
 
-/** The file that the links know under a key: of a stage, of a source, or the output code. */
+/** The file that the links know under a key: of a stage, of a source, or the output code. None for what
+ * was compiled of a kernel. */
 export function fileOf(picture: GraphPicture, key: string): StageFile | null {
   const path = key.startsWith("source:") ? key.slice("source:".length) : null;
   const files = picture.stages.find((each) => each.id === (path ? "source" : key))?.files ?? [];

@@ -109,11 +109,11 @@ function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
 
 export class LinkIndex {
   private readonly links: Links;
-  private readonly stages: ReadonlyMap<string, StageIndex>;
+  private readonly stages: Map<string, StageIndex>;
   /** Tier of each entity. */
   private readonly tiers: Uint8Array;
   private names: Map<string, number> | null = null;
-  private readonly worked = new WeakMap<Selected, Map<string, Matches>>();
+  private worked = new WeakMap<Selected, Map<string, Matches>>();
 
   constructor(links: Links) {
     this.links = links;
@@ -121,6 +121,25 @@ export class LinkIndex {
       Object.entries(links.stages).map(([key, columns]) => [key, new StageIndex(columns)]),
     );
     this.tiers = Uint8Array.from(links.entities, tierOf);
+  }
+
+  /** Add the references of a text that came later. */
+  add(key: string, columns: Columns): void {
+    this.stages.set(key, new StageIndex(columns));
+    this.worked = new WeakMap();
+  }
+
+  /** The references of a line. */
+  referencesAt(key: string, line: number): { entity: number; known: number; call: number }[] {
+    const stage = this.stages.get(key);
+    if (!stage) return [];
+    const [from, to] = stage.ofLines(line, line);
+    const { entities, confidence, call } = stage.columns;
+    return Array.from({ length: to - from }, (_, at) => ({
+      entity: entities[from + at] as number,
+      known: confidence[from + at] ?? 0,
+      call: call[from + at] ?? EVERY_CALL,
+    }));
   }
 
   get entities(): readonly string[] {

@@ -1,9 +1,11 @@
 // What the explorer shows: its panes, the kernel and call, what is selected and what the pointer is on.
 // Pure: no document, no network.
 
+import { isCompiled } from "../../shared/naming";
 import { IR_POST, KERNEL, POST_GRAD, WRAPPER } from "../../shared/vocabulary";
 import type { GraphPicture, Kernel, Stage } from "../shapes";
 import type { Address, LineTarget, PaneAddress, Target } from "./address";
+import { compiledKey } from "./compiled";
 import { type Content, contentOf } from "./content";
 import {
   callEntity,
@@ -158,8 +160,14 @@ export class ExplorerState {
   /** All that lines of a pane refer to. */
   private lines(target: LineTarget): Selected {
     const key = this.keyOf(target);
-    const call = key === "code" ? this.call : EVERY_CALL;
+    const call = key === "code" || isCompiled(target.stage) ? this.call : EVERY_CALL;
     return this.index.selectLine(key, target.line, call, target.last);
+  }
+
+  /** A text came whose links were not known before. */
+  came(key: string): void {
+    const { target } = this;
+    if (target && "stage" in target && this.keyOf(target) === key) this.select(target);
   }
 
   /** Point at a line of a pane. Returns whether that changes what lights. */
@@ -213,12 +221,13 @@ export class ExplorerState {
 
   /** The call that links in a pane are limited to. */
   callIn(pane: PaneAddress): number {
-    return pane.stage === "kernel" ? this.call : EVERY_CALL;
+    return pane.stage === "kernel" || isCompiled(pane.stage) ? this.call : EVERY_CALL;
   }
 
   /** The key that the links know a pane's lines by. */
   private keyOf({ stage, file }: { stage: string; file?: string }): string {
     if (stage === "kernel" || stage === "wrapper") return "code";
+    if (isCompiled(stage)) return compiledKey(stage, this.kernel?.name ?? "");
     return stage === "source" ? this.index.keyNamed(`source:${file ?? this.firstFile()}`) : stage;
   }
 
@@ -284,7 +293,7 @@ export class ExplorerState {
     if (!selected || content.kind !== "code") return NO_MATCHES;
     // All lines of a selected kernel are its own; lighting every one would say nothing.
     const isWhole = selected.wholeKernel && this.kernel?.first !== null;
-    if (isWhole && pane.stage === "kernel") return NO_MATCHES;
+    if (isWhole && (pane.stage === "kernel" || isCompiled(pane.stage))) return NO_MATCHES;
     const matches = this.index.matches(selected, content.key, this.callIn(pane));
     return within(matches, content.first, content.last);
   }

@@ -10,7 +10,7 @@ export function placeName(picture: GraphPicture, { key, first: from, last: to }:
   const inKernel = picture.kernels.some(
     ({ first, last }) => first !== null && first <= from && from <= (last ?? 0),
   );
-  const id = key === "code" ? (inKernel ? "kernel" : "wrapper") : key;
+  const id = key === "code" ? (inKernel ? "kernel" : "wrapper") : key.replace(/:.*/, "");
   const stage = picture.stages.find((each) => each.id === id);
   return `${stage?.title ?? id} ${to > from ? "lines" : "line"} ${lines}`;
 }

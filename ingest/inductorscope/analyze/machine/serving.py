@@ -21,8 +21,9 @@ def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:
     users: dict[str, set[int]] = {}
     """Name → lines with nodes that need it."""
     served: dict[int, set[int]] = {}
-    loops: list[tuple[int, set[int]]] = []
-    """Of the lines already passed: indentation, and the lines with nodes that they serve."""
+    blocks: list[tuple[int, set[int]]] = []
+    """Of the lines below: indentation, and the lines with nodes that they serve; the deepest
+    last."""
     for number in range(len(lines) - 1, -1, -1):
         line = lines[number]
         found = _ASSIGNS.match(line)
@@ -32,11 +33,17 @@ def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:
             needs = {number}
         else:
             needs = set().union(*(users.get(name, ()) for name in names))
-            if line.lstrip().startswith(("for ", "while ", "if ")):
-                needs = needs.union(*(inner for other, inner in loops if other > depth))
+        inner: set[int] = set()
+        while line.strip() and blocks and blocks[-1][0] > depth:
+            inner |= blocks.pop()[1]
+        if number not in linked and line.lstrip().startswith(("for ", "while ", "if ")):
+            needs = needs | inner
         if line.strip():
-            loops = [(other, inner) for other, inner in loops if other <= depth]
-            loops.append((depth, needs))
+            if not blocks or blocks[-1][0] < depth:
+                blocks.append((depth, set()))
+            within = blocks[-1][1]
+            if len(within) < MOST_SERVED:
+                within |= needs | inner
         if number not in linked and needs:
             served[number] = needs
         for word in set(_WORD.findall(line[found.end() :] if found is not None else line)):

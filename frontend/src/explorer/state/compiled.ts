@@ -1,0 +1,131 @@
+// What Triton compiled of a kernel: its texts, fetched once each, and the links of their lines, which are
+// those of the kernel's lines that they come from.
+import type { MachineText } from "../../shared/api";
+import { ask } from "../../shared/server";
+import { SASS } from "../../shared/vocabulary";
+import type { Warm, WarmthOf } from "../code/heat";
+import type { Columns } from "../shapes";
+import { INFERRED } from "./certainty";
+import type { LinkIndex } from "./links";
+
+/** Registers that a thread can have. */
+const MOST_REGISTERS = 255;
+const SPILL = /\b(?:LDL|STL)\b/;
+
+interface Reference {
+  entity: number;
+  known: number;
+  call: number;
+}
+
+/** The key of a text among the links. */
+export function compiledKey(stage: string, kernel: string): string {
+  return `${stage}:${kernel}`;
+}
+
+export class Compiled {
+  private readonly url: string;
+  private readonly index: LinkIndex;
+  private readonly texts = new Map<string, Promise<MachineText>>();
+  /** Of a text's lines and, for machine code, of the kernel's lines that they come from. */
+  private readonly warmths = new Map<string, WarmthOf>();
+
+  constructor(url: string, index: LinkIndex) {
+    this.url = url;
+    this.index = index;
+  }
+
+  has(key: string): boolean {
+    return this.warmths.has(key);
+  }
+
+  of(key: string): Promise<MachineText> {
+    const [stage, ...kernel] = key.split(":");
+    let text = this.texts.get(key);
+    if (!text) {
+      const query = new URLSearchParams({ kernel: kernel.join(":"), stage: stage ?? "" });
+      text = ask<MachineText>(`${this.url}?${query}`).then((fetched) => this.add(key, fetched));
+      text.catch(() => this.texts.delete(key)); // the next look tries again
+      this.texts.set(key, text);
+    }
+    return text;
+  }
+
+  warmth(key: string): WarmthOf {
+    return this.warmths.get(key) ?? (() => null);
+  }
+
+  /** Instructions of a kernel's lines, once its machine code is here. */
+  warmthOfKernel(kernel: string): WarmthOf | null {
+    return this.warmths.get(`of ${compiledKey(SASS, kernel)}`) ?? null;
+  }
+
+  private add(key: string, text: MachineText): MachineText {
+    this.index.add(key, columnsOf(text, this.index));
+    const lines = text.text.split("\n");
+    this.warmths.set(key, (line) => warmOfLine(text, lines, line));
+    if (text.stage === SASS) this.warmths.set(`of ${key}`, warmthOfLines(text, lines));
+    return text;
+  }
+}
+
+/** Each line refers to what its kernel lines refer to. One without nodes, an index or a mask, refers to
+ * the nodes of the lines that need it. */
+function columnsOf({ at, places, serves }: MachineText, index: LinkIndex): Columns {
+  const isNode = ({ entity }: Reference) => /^(?:fx|src):/.test(index.entities[entity] ?? "");
+  const ofPlaces = places.map(({ lines }) => {
+    const several = lines.length > 1;
+    return lines.flatMap((line) => {
+      const own = index.referencesAt("code", line);
+      const needed = own.some(isNode) ? [] : (serves[line] ?? []);
+      const guessed = needed.flatMap((each) => index.referencesAt("code", each).filter(isNode));
+      return [...own, ...guessed].map((each, position) => {
+        const isSure = !several && position < own.length;
+        return isSure ? each : { ...each, known: Math.min(each.known, INFERRED) };
+      });
+    });
+  });
+  const columns: Columns = { lines: [], entities: [], confidence: [], call: [] };
+  at.forEach((place, position) => {
+    for (const { entity, known, call } of ofPlaces[place] ?? []) {
+      columns.lines.push(position + 1);
+      columns.entities.push(entity);
+      columns.confidence.push(known);
+      columns.call.push(call);
+    }
+  });
+  return columns;
+}
+
+function warmOfLine({ at, places, live }: MachineText, lines: string[], line: number): Warm | null {
+  const place = places[at[line - 1] ?? -1];
+  if (!place) return null;
+  const [own, ...around] = place.frames;
+  const where = `From ${own}${around.map((frame) => `, inlined at ${frame}`).join("")}.`;
+  const count = live[line - 1] ?? 0;
+  const spills = SPILL.test(lines[line - 1] ?? "");
+  const registers = count ? ` ${count} live registers.` : "";
+  const words = `${where}${registers}${spills ? " It spills: memory stands in for a register." : ""}`;
+  return { share: spills ? 1 : count / MOST_REGISTERS, words };
+}
+
+/** Instructions, the peak of live registers and spills of each line of the kernel. */
+function warmthOfLines({ at, places, live, instructions }: MachineText, text: string[]): WarmthOf {
+  const totals = new Map<number, { count: number; live: number; spills: number }>();
+  at.forEach((place, position) => {
+    const line = places[place]?.lines.at(-1);
+    if (line === undefined) return;
+    const total = totals.get(line) ?? { count: 0, live: 0, spills: 0 };
+    total.count += 1;
+    total.live = Math.max(total.live, live[position] ?? 0);
+    total.spills += SPILL.test(text[position] ?? "") ? 1 : 0;
+    totals.set(line, total);
+  });
+  return (line) => {
+    const total = totals.get(line);
+    if (!total) return null;
+    const spills = total.spills ? `, ${total.spills} of them spills` : "";
+    const words = `${total.count} of ${instructions} instructions${spills}; up to ${total.live} live registers.`;
+    return { share: total.count / Math.max(1, instructions), words };
+  };
+}

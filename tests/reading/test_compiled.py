@@ -1,0 +1,124 @@
+"""What Triton compiled, on a real cache folder of an H200: joined to its kernel, its lines charged to
+the kernel's lines and nodes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from inductorscope.analyze.machine.serving import serving
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.compiled import configurations
+from inductorscope.answers.machine.text import MachineText, machine_text
+from inductorscope.disassembling.nvdisasm import nvdisasm
+from inductorscope.formats.machine.mlir import read_mlir
+from inductorscope.formats.vocabulary import LLIR, OF_KERNELS, PTX, SASS, TTGIR, TTIR
+from inductorscope.intake.recognise import recognise
+from inductorscope.reading import NothingToRead
+from inductorscope.store.tables.models import Graph
+from sqlalchemy import select
+
+from tests.support.readings import Database
+
+KERNEL = "triton_poi_fused_add_0"
+
+
+@pytest.fixture
+def read(db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Database:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    db.read(fixtures / "triton-cache")
+    return db
+
+
+def _text(db: Database, stage: str) -> MachineText:
+    with db.sessions() as session:
+        graph = session.scalars(select(Graph)).one()
+        return machine_text(session, graph.run_id, graph.slug, KERNEL, stage)
+
+
+def test_the_configuration_that_ran_is_first(read: Database) -> None:
+    with read.sessions() as session:
+        known = configurations(session, session.scalars(select(Graph)).one())
+    chosen, other = known[KERNEL]
+    assert (chosen.ran, other.ran) == (True, False)
+    assert chosen.key == "K4JE6IKPKTOXQN7RIOXO43H3JTCFNZN5X77BMKCQNN7YWMAB2CFQ"
+    assert chosen.options["num_warps"] == 8
+    assert chosen.options["XBLOCK"] == 512
+    assert set(chosen.files) == set(OF_KERNELS)
+
+
+SIGNS = (
+    (TTIR, "tt.load", "tl.load("),
+    (TTGIR, "tt.store", "tl.store("),
+    (LLIR, "asm sideeffect", "tl.load("),
+    (PTX, "ld.global", "tl.load("),
+    (SASS, "LDG.E", "tl.load("),
+)
+"""What stands in a stage, and in the kernel's line that it comes from."""
+
+
+def test_lines_come_from_the_kernels_lines(read: Database, fixtures: Path) -> None:
+    (code,) = fixtures.glob("triton-cache/*/output_code.py")
+    source = code.read_text().split("\n")
+    for stage, sign, line in SIGNS:
+        if stage == SASS and nvdisasm() is None:
+            continue
+        text = _text(read, stage)
+        numbered = enumerate(text.text.split("\n"))
+        at = next(number for number, each in numbered if sign in each and text.at[number] >= 0)
+        (own,) = text.places[text.at[at]].lines
+        assert line in source[own - 1]
+        assert text.places[text.at[at]].frames == [f"line {own}"]
+        assert text.placed / text.instructions > (0.99 if stage == SASS else 0.85)
+        assert text.with_nodes / text.instructions > 0.7
+        assert bool(text.live) == (stage == SASS)
+
+
+@pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"MZ", "no cubin"),
+        (b"\x7fELF" + bytes(4000), "cannot read"),
+        (b"cut", "cannot read"),
+    ],
+)
+def test_a_damaged_cubin_is_a_sentence(
+    db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    content: bytes, said: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    folder = shutil.copytree(fixtures / "triton-cache", tmp_path / "cache")
+    for cubin in folder.rglob("*.cubin"):
+        cubin.write_bytes(cubin.read_bytes()[:3000] if content == b"cut" else content)
+    db.read(folder)
+    with pytest.raises(NotAnalysed, match=said):
+        _text(db, SASS)
+
+
+def test_a_cache_alone_is_refused_with_a_sentence(db: Database, fixtures: Path) -> None:
+    with pytest.raises(NothingToRead, match=r"what Triton compiled .*output_code\.py"):
+        db.read(next((fixtures / "triton-cache" / "triton").iterdir()))
+
+
+def test_its_files_are_recognised(fixtures: Path) -> None:
+    roles = {file.role for file in recognise(fixtures / "triton-cache").files}
+    assert {*OF_KERNELS, "triton_metadata", "best_config"} <= roles
+
+
+def test_indices_and_masks_serve_the_lines_that_need_them() -> None:
+    lines = [
+        "    xoffset = tl.program_id(0) * XBLOCK",
+        "    xmask = xindex < xnumel",
+        "    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):",
+        "        x0 = xoffset + r0_offset",
+        "        tmp0 = tl.load(in_ptr0 + (x0), xmask)",
+        "    unused = 3",
+    ]
+    assert serving(lines, {4}) == {0: [4], 1: [4], 2: [4], 3: [4]}
+
+
+def test_places_defined_by_themselves_end() -> None:
+    text = '#loc1 = loc(callsite(#loc2 at #loc1))\n#loc2 = loc("a.py":3:1)\n  %0 = x loc(#loc1)'
+    assert read_mlir(text).places == [(("a.py", 3),)]
