@@ -1,5 +1,4 @@
-"""What Triton compiled, on a real cache folder of an H200: joined to its kernel, its lines charged to
-the kernel's lines and nodes."""
+"""Triton's cache of an H200: joined to its kernel, and its lines charged to the kernel's lines."""
 
 from __future__ import annotations
 
