@@ -218,9 +218,9 @@ def _without_packing(name: str) -> str:
 
 def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
-    for role, ending in OF_KERNELS.items():
+    for stage, ending in OF_KERNELS.items():
         if lower.endswith(ending):
-            return role
+            return stage
     if lower.endswith(_COMPILED):
         return COMPILED_KERNEL
     if _PICKLE.match(head) and b"segments" in head and b"device_traces" in head:
