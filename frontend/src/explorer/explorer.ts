@@ -12,6 +12,7 @@
 import { afterPaint, whenIdle } from "../shared/frames";
 import type { CodeOptions } from "./code/code";
 import { fetchHeat, type Heat, type WarmthOf, warmthOfTimes } from "./code/heat";
+import { Compiled } from "./kernels/compiled";
 import { KernelFigures } from "./kernels/figures";
 import { type KernelName, kernelNames } from "./kernels/names";
 import { Comparison } from "./panes/compare";
@@ -23,7 +24,6 @@ import type { GraphPicture, Kernel } from "./shapes";
 import { type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
 import type { CompileError } from "./state/compile-errors";
-import { Compiled } from "./state/compiled";
 import { type CodeContent, fileOf } from "./state/content";
 import type { LinkIndex, Selected } from "./state/links";
 import { openingTarget } from "./state/opening";

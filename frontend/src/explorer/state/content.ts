@@ -3,7 +3,6 @@
 import { isCompiled, stageNamed } from "../../shared/naming";
 import type { GraphPicture, Kernel, KernelCall, StageFile } from "../shapes";
 import type { PaneAddress } from "./address";
-import { compiledKey } from "./compiled";
 import { pictured } from "./picture-stages";
 
 export interface CodeContent {
@@ -35,6 +34,11 @@ export type Content = CodeContent | EmptyContent | PictureContent;
 /** Lines that are shown with the call of a library's kernel. */
 const LINES_BEFORE_A_CALL = 12;
 const LINES_AFTER_A_CALL = 4;
+
+/** The key, among the links, of what was compiled of a kernel. */
+export function compiledKey(stage: string, kernel: string): string {
+  return `${stage}:${kernel}`;
+}
 
 function empty(what: string, why: string): EmptyContent {
   return { kind: "empty", what, why };

@@ -5,8 +5,7 @@ import { isCompiled } from "../../shared/naming";
 import { IR_POST, KERNEL, POST_GRAD, WRAPPER } from "../../shared/vocabulary";
 import type { GraphPicture, Kernel, Stage } from "../shapes";
 import type { Address, LineTarget, PaneAddress, Target } from "./address";
-import { compiledKey } from "./compiled";
-import { type Content, contentOf } from "./content";
+import { type Content, compiledKey, contentOf } from "./content";
 import {
   callEntity,
   callOf,

@@ -5,8 +5,9 @@ import { ask } from "../../shared/server";
 import { SASS } from "../../shared/vocabulary";
 import type { Warm, WarmthOf } from "../code/heat";
 import type { Columns } from "../shapes";
-import { INFERRED } from "./certainty";
-import type { LinkIndex } from "./links";
+import { INFERRED } from "../state/certainty";
+import { compiledKey } from "../state/content";
+import type { LinkIndex } from "../state/links";
 
 /** Registers that a thread can have. */
 const MOST_REGISTERS = 255;
@@ -16,11 +17,6 @@ interface Reference {
   entity: number;
   known: number;
   call: number;
-}
-
-/** The key of a text among the links. */
-export function compiledKey(stage: string, kernel: string): string {
-  return `${stage}:${kernel}`;
 }
 
 export class Compiled {
