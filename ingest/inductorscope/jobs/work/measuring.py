@@ -116,6 +116,12 @@ def load_pair(session: Session, run: str, other: str) -> Pair:
     specs = captured_spec(session, run), captured_spec(session, other)
     rows = session.get_one(Run, run), session.get_one(Run, other)
     notes: list[str] = []
+    if rows[0].torch_version != rows[1].torch_version:
+        notes.append(
+            f"A was captured with torch {rows[0].torch_version}, B with {rows[1].torch_version}; "
+            "both run with the one installed here. `inductorscope measure A --python …` compares "
+            "several."
+        )
     environments = [dict(row.environment.get("env") or {}) for row in rows]
     differing = {
         name
@@ -151,12 +157,6 @@ def measure_pair(
     Raises CaptureFailed, SpecError."""
     runner = Runner(folder, settings, trusted=trusted)
     began = time.monotonic()
-    done: list[Once] = []
-
-    def kept(so_far: list[Once]) -> None:
-        done[:] = so_far
-        keep(_measured(pair, so_far, began))
-
     flips = list(_flips(pair)) if asked.settings else []
     if asked.versions:
         arms = [version.of(pair.a) for version in asked.versions]
@@ -166,9 +166,14 @@ def measure_pair(
             for arm, version in zip(arms, asked.versions, strict=False)
         ]
     arms = [pair.a, *(flip[0] for flip in flips), pair.b]
-    turns(arms, runner.once, Budget(asked.seconds, asked.processes), progress, kept)
+    done = turns(
+        arms, runner.once, Budget(asked.seconds, asked.processes), progress,
+        lambda so_far: keep(_measured(pair, so_far, began)),
+    )  # fmt: skip
     found = _measured(pair, done, began)
-    if found.judged is None or found.judged.answer not in ("slower", "faster"):
+    if found.judged is None:
+        return found
+    if found.judged.answer not in ("slower", "faster"):
         return replace(found, flipped=_flipped(flips, done, differ=False))
     found = replace(_with_causes(pair, found, done), flipped=_flipped(flips, done, differ=True))
     keep(found)
