@@ -34,6 +34,7 @@ from inductorscope.answers.compare.inputs import OF_EACH_RUN
 from inductorscope.answers.compare.page import GroupRow, KernelCalls
 from inductorscope.answers.explorer.benchmark import case_of
 from inductorscope.answers.missing import NotHere
+from inductorscope.capturing.benchmark.run import BenchmarkFailed
 from inductorscope.capturing.benchmark.text import case_text
 from inductorscope.capturing.measure.alone import Alone, Group, run_alone
 from inductorscope.capturing.measure.processes import (
@@ -181,7 +182,7 @@ def measure_pair(
     if cases:
         try:
             found = _with_alone(pair, found, run_alone(cases, folder / "alone", settings, progress))
-        except CaptureFailed as failed:
+        except (BenchmarkFailed, CaptureFailed) as failed:
             found.notes.append(str(failed))
     return replace(found, seconds=time.monotonic() - began)
 

@@ -1,0 +1,54 @@
+"""Times groups of test cases, A's and B's in turns. Runs like a test case, beside the others.
+
+`in_turns.json`: group → side → test cases with the number of calls.
+"""
+
+import argparse
+import json
+import runpy
+import statistics
+from pathlib import Path
+from typing import Any
+
+import torch
+
+SEED = 20230920
+
+
+def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, float]:
+    """Milliseconds of all calls of each side."""
+    calls: dict[str, Any] = {}
+    for side, files in sides.items():
+        cases = [(runpy.run_path(file, run_name="case"), count) for file, count in files]
+        runs = []
+        for case, count in cases:
+            torch.manual_seed(SEED)  # inputs of the same layout have the same values
+            runs.append((case["kernel"], case["inputs"](), count))
+
+        def call(runs: list[tuple[Any, Any, int]] = runs) -> None:
+            for kernel, inputs, count in runs:
+                for _ in range(count):
+                    kernel(inputs)
+
+        calls[side] = call
+    with torch.no_grad():
+        samples = case["milliseconds"](calls, case["DEVICE"], seconds)
+    return {side: statistics.median(values) for side, values in samples.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--json", type=Path, required=True)
+    options = parser.parse_args()
+    times: dict[str, dict[str, float] | str] = {}
+    for name, sides in json.loads(Path("in_turns.json").read_text()).items():
+        try:
+            times[name] = timed(sides, options.seconds)
+        except BaseException as error:  # noqa: BLE001  # a test case may end its process
+            times[name] = f"{type(error).__name__}: {error}"[:500]
+    options.json.write_text(json.dumps({"times": times}))
+
+
+if __name__ == "__main__":
+    main()
