@@ -10,6 +10,7 @@ import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { coloured } from "../explorer/code/colour";
 import { litLines, numbers, setMarks } from "../explorer/code/lit-lines";
+import { LOOK } from "../explorer/code/look";
 import { squiggled } from "../explorer/code/squiggles";
 import { type TintOf, tinted } from "../explorer/code/tinted";
 import { type Marks, NO_MARKS } from "../explorer/state/marks";
@@ -54,6 +55,7 @@ export class Editor {
             indentWithTab,
             ...defaultKeymap,
           ]),
+          LOOK,
           numbers,
           litLines,
           coloured("python"),

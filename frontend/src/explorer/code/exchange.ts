@@ -4,29 +4,7 @@ import { EditorState, type Extension, StateEffect, type Text } from "@codemirror
 import { EditorView } from "@codemirror/view";
 import { NO_MARKS } from "../state/marks";
 import { litLines, numbers, setMarks } from "./lit-lines";
-
-const LOOK = EditorView.theme({
-  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },
-  "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
-  ".cm-content": { padding: "4px 0", caretColor: "var(--accent)" },
-  ".cm-line": { padding: "0 8px 0 4px" },
-  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
-  ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 4px", minWidth: "32px" },
-  ".cm-activeLineGutter": { backgroundColor: "transparent" },
-  "&.cm-focused .cm-activeLineGutter": { color: "var(--accent)", fontWeight: "700" },
-  ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
-  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
-  ".cm-panel.cm-search": { fontFamily: "var(--ui)", fontSize: "12px" },
-  ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
-  ".cm-lineWrapping": { wordBreak: "break-all" },
-  ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
-  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
-  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
-  ".cm-searchMatch-selected": {
-    backgroundColor: "color-mix(in srgb, var(--warn) 55%, transparent)",
-  },
-});
+import { LOOK } from "./look";
 
 /** Scrolling to where a line begins, by the heights that are known: asking where things stand, once for
  * the line and once for each box around it, costs layouts. */
