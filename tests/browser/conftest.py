@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.conftest import VECTORS
 from tests.formats.log.test_autotune_tables import SAID, TABLE
@@ -17,7 +17,7 @@ from tests.support.pages import parts_of
 from tests.support.run_kinds import KINDS
 from tests.support.serving import Served, serve
 
-SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / "docs" / "screenshots"
+expect.set_options(timeout=15_000)  # other processes want the processor too
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -42,6 +42,7 @@ def working(
             yield made
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_ends_of_every_kind(crew: Crew) -> None:
     crew.start(1, capture_seconds=3, ingest_seconds=3)
     crew.start(2, capture_seconds=3, ingest_seconds=3)  # what waits keeps nothing else waiting
