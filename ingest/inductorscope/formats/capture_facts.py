@@ -166,6 +166,28 @@ class CudaGraphs(msgspec.Struct):
     """Why functions run without one, as torch says it."""
 
 
+class HeldMemory(msgspec.Struct, array_like=True):
+    """Memory that one line asked for."""
+
+    graph: str
+    """Name of the graph's debug folder, if the line is in its wrapper."""
+    file: str
+    """Empty if no line of the user's or of a wrapper asked for it."""
+    line: int
+    bytes: int
+    blocks: int
+
+
+class AllocatedPeak(msgspec.Struct):
+    """What torch's CUDA allocator gave out at the peak of one step."""
+
+    bytes: int
+    before: int
+    """Of these, bytes held since before the step."""
+    held: list[HeldMemory] = msgspec.field(default_factory=list)
+    """The rest, by the line that asked for it, the largest first."""
+
+
 class ScriptSteps(msgspec.Struct):
     """The steps of one process of a script."""
 
@@ -191,6 +213,7 @@ class ScriptSteps(msgspec.Struct):
     resident_bytes: int | None = None
     """The most memory that the process used on the host."""
     cuda_graphs: CudaGraphs | None = None
+    peak: AllocatedPeak | None = None
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):

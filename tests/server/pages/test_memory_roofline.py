@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from inductorscope.answers.explorer.benchmark import add_benchmark
 from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.answers.parts import graph_of
+from inductorscope.capturing.script.allocated import peak_of
+from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.memory import KernelBenchmark
@@ -41,6 +44,48 @@ def test_memory_of_a_graph(filled: TestClient, run: str) -> None:
     text = filled.get(f"/runs/{run}/graphs/{GRAPH}/memory").text
     assert "65.5\u202fKiB" in text
     assert "memory-data" in text
+
+
+def test_memory_measured_at_the_peak_of_a_step(
+    filled: TestClient, filled_settings: Settings, run: str
+) -> None:
+    page = filled.get(f"/api/runs/{run}/graphs/{GRAPH}/memory").json()
+    assert page["measured"] is None
+    born, mine = page["peak_storages"][0]["born"], __file__
+    frames = {
+        "wrapper": [{"filename": "/tmp/cxy.py", "line": born}, {"filename": mine, "line": 3}],
+        "mine": [{"filename": "/torch/nn.py", "line": 1}, {"filename": mine, "line": 7}],
+        "": [],
+    }
+    events = [
+        {"action": action, "addr": addr, "size": size, "frames": frames[maker]}
+        for action, addr, size, maker in (
+            ("alloc", 1, 512, "mine"), ("segment_alloc", 9, 2048, ""),
+            ("free_requested", 7, 100, ""), ("free_completed", 7, 100, ""),
+            ("alloc", 2, 67584, "wrapper"), ("alloc", 3, 8, ""),
+            ("free_requested", 1, 512, ""), ("alloc", 4, 16, "mine"),
+        )
+    ]  # fmt: skip
+    peak = peak_of(events, 1000, {"/tmp/cxy.py": GRAPH})
+    assert (peak.bytes, peak.before) == (69004, 900)
+    engine = make_engine(filled_settings)
+    with sessions(engine).begin() as session:
+        row = session.get_one(Run, run)
+        script = {"processes": [msgspec.to_builtins(ScriptSteps(peak=peak))]}
+        environment, row.environment = row.environment, row.environment | {"script": script}
+    try:
+        measured = filled.get(f"/api/runs/{run}/graphs/{GRAPH}/memory").json()["measured"]
+        text = filled.get(f"/runs/{run}/graphs/{GRAPH}/memory").text
+    finally:
+        with sessions(engine).begin() as session:
+            session.get_one(Run, run).environment = environment
+        engine.dispose()
+    assert (measured["here"], measured["elsewhere"]) == (67584, 520)
+    assert [(each["buffers"], each["nbytes"]) for each in measured["held"]] == [
+        (["buf0"], 67584), ([], 512), ([], 8),
+    ]  # fmt: skip
+    assert "test_memory_roofline.py:7" in text
+    assert "an unknown line" in text
 
 
 def test_lines_and_buffers_are_chosen_and_sorted_by_the_server(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -22,7 +24,9 @@ from inductorscope.answers.parts import (
     graph_of,
     graphs_of,
     run_name,
+    run_of,
 )
+from inductorscope.answers.time.script import Script
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
@@ -72,6 +76,33 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldRow:
+    """Memory that a line asked for, held at the allocator's peak."""
+
+    graph: str
+    """Slug of the graph, if the line is in its wrapper."""
+    file: str
+    line: int
+    buffers: list[str]
+    """The buffers of this graph that the line allocates."""
+    nbytes: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPeak:
+    """What torch's CUDA allocator gave out at the peak of one step, in the first process."""
+
+    nbytes: int
+    before: int
+    """Of these, bytes held since before the step."""
+    here: int
+    """Bytes that this graph's wrapper asked for."""
+    elsewhere: int
+    held: list[HeldRow]
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryPage:
     """Memory `/runs/{run}/graphs/{slug}/memory`."""
 
@@ -86,6 +117,8 @@ class MemoryPage:
     points: list[Point]
     lives: list[Life]
     peak_storages: list[StorageRow]
+    measured: MeasuredPeak | None
+    """None unless a script was captured on CUDA."""
     steps: list[Step]
     step_count: int
     storages: list[StorageRow]
@@ -156,6 +189,7 @@ def memory_page(
         peak_storages=[
             _row(plan.storages[number], sources) for number in plan.peak_storages[:SHOWN]
         ],
+        measured=_measured(session, run, graph, plan),
         steps=steps[lines_from : lines_from + SHOWN],
         step_count=len(steps),
         storages=[_row(each, sources) for each in ordered[buffers_from : buffers_from + SHOWN]],
@@ -166,6 +200,29 @@ def memory_page(
         buffers_from=buffers_from,
         shown=SHOWN,
         kinds=list(get_args(Kind)),
+    )
+
+
+def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> MeasuredPeak | None:
+    stored = run_of(session, run).environment.get("script")
+    processes = [] if stored is None else msgspec.convert(stored, Script).processes
+    peak = processes[0].peak if processes else None
+    if peak is None:
+        return None
+    slugs = {each.name: each.slug for each in graphs_of(session, run)}
+    born: dict[int, list[str]] = defaultdict(list)
+    for storage in plan.storages:
+        born[storage.born].append(storage.name)
+    rows = [
+        HeldRow(
+            slugs.get(held.graph, ""), held.file, held.line,
+            born[held.line] if held.graph == graph.name else [], held.bytes, held.blocks,
+        )
+        for held in peak.held
+    ]  # fmt: skip
+    here = sum(row.nbytes for row in rows if row.graph == graph.slug)
+    return MeasuredPeak(
+        peak.bytes, peak.before, here, peak.bytes - peak.before - here, rows[:SHOWN]
     )
 
 

@@ -12,7 +12,8 @@ import torch
 
 from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.formats.capture_facts import CaptureFacts, CudaGraphs, ScriptSteps
+from inductorscope.capturing.script.allocated import Allocations
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
 from inductorscope.formats.sizes import KIB
 
 _SKIPPED = re.compile(r"skipping cudagraphs due to (.{1,300})")
@@ -60,6 +61,7 @@ class Profiles:
         self._facts = facts
         self._profiler: Untyped = None
         self._steps = 0
+        self.allocations = Allocations()
 
     def start(self, steps: int) -> bool:
         """Starts, unless the script profiles itself: torch has one profiler at a time."""
@@ -70,11 +72,14 @@ class Profiles:
         _synchronize()
         self._profiler, self._steps = make_profiler(device(), steps), -1
         self._profiler.start()
+        if self._label == COMPILED:
+            self.allocations.start()
         return True
 
     def step(self) -> None:
         _synchronize()
         self._steps += 1
+        self.allocations.stop(self._folder.parents[1])  # of the step that warms the profiler up
         self._profiler.step()
 
     def stop(self, *, keep: bool) -> None:
@@ -85,6 +90,7 @@ class Profiles:
         if profiler is None:
             return
         _synchronize()
+        self.allocations.stop(self._folder.parents[1])
         profiler.stop()
         if keep and self._steps > 0:
             self._folder.mkdir(parents=True, exist_ok=True)
