@@ -1,8 +1,7 @@
 """Inductorscope: see what TorchInductor did to a model, line by line.
 
 This package reads, correlates and stores; it contains no web code. The pages live in
-`inductorscope_server`. Importing it imports no torch; `inductorscope.capture()` does when
-it starts.
+`inductorscope_server`. Importing it imports no torch; its functions do when they are called.
 """
 
 from __future__ import annotations
@@ -12,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inductorscope.api.capture import capture
+    from inductorscope.api.explain import explain, load_ipython_extension
     from inductorscope.api.profiler import trace_handler
 
-__all__ = ["capture", "trace_handler"]
+__all__ = ["capture", "explain", "load_ipython_extension", "trace_handler"]
 __version__ = "0.1.0"
 
-_MODULES = {"capture": "inductorscope.api.capture", "trace_handler": "inductorscope.api.profiler"}
+_MODULES = {
+    "capture": "inductorscope.api.capture",
+    "explain": "inductorscope.api.explain",
+    "load_ipython_extension": "inductorscope.api.explain",
+    "trace_handler": "inductorscope.api.profiler",
+}
 """The functions for programs, each with its module, which is imported when it is first used."""
 
 

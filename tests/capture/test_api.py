@@ -1,4 +1,4 @@
-"""The Python interface, in a program of real torch."""
+"""The Python interface, in a program and a notebook of real torch."""
 
 from __future__ import annotations
 
@@ -6,43 +6,95 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.time.time import time_page
+from inductorscope.api.read import read_folder
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Run
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from sqlalchemy.orm import Session
+
+from tests.support.places import ROOT
+from tests.support.serving import serve
 
 SCRIPT = Path(__file__).with_name("api_script.py")
+TOKEN = {"INDUCTORSCOPE_TOKEN": "a token of the tests"}
+
+
+@contextmanager
+def database(data: Path) -> Iterator[Session]:
+    engine = make_engine(Settings(data=data, database_url=""))
+    with sessions(engine)() as session:
+        yield session
+    engine.dispose()
 
 
 @pytest.mark.torch
-def test_a_program_captures_parts_of_itself(tmp_path: Path, cache: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPT, tmp_path], capture_output=True, text=True,
-        env=os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(cache)}, timeout=200,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == (
-        "raised the end\nA capture runs in this process; end it before another one starts.\n"
-    )
-    engine = make_engine(Settings(data=tmp_path, database_url=""))
-    with sessions(engine)() as session:
-        runs = {row.name: row for row in list_runs(session).runs}
-        assert set(runs) == {"api_script.py", "served", "profiled"}
-        trained, served = (
-            time_page(session, runs[name].id) for name in ("api_script.py", "served")
-        )
-        ended = session.get_one(Run, runs["served"].id)
-        known = json.dumps(ended.report) + json.dumps(ended.environment)
-    engine.dispose()
+def test_a_program_captures_parts_of_itself(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, remote = tmp_path / "data", tmp_path / "remote"
+    with serve(remote, env=TOKEN) as served:
+        data.mkdir()
+        done = subprocess.run(
+            [sys.executable, SCRIPT, data, served.url], capture_output=True, text=True,
+            env=os.environ | TOKEN | {"TORCHINDUCTOR_CACHE_DIR": str(cache)}, timeout=200,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        run, ended = done.stdout.splitlines()
+        assert ended == "A capture runs in this process; end it before another one starts."
+        monkeypatch.setenv("INDUCTORSCOPE_TOKEN", "another token of the tests")
+        with pytest.warns(match=f"The recording is in {data}, but was not read: .*token"):
+            assert read_folder(data, "refused", "capture", server=served.url, data=None)[0] is None
+    with database(data) as session:
+        (trained,) = (time_page(session, row.id) for row in list_runs(session).runs)
     assert trained.script is not None
-    assert served.script is not None
-    assert [one.step for one in trained.script.compiles] == [1, 4]
-    assert served.script.compiles == []
-    assert {"timed", "profiled"} <= {phase.kind for phase in served.script.phases}
-    assert (str(SCRIPT), 21) in {(line.path, line.line) for line in trained.source_lines}
-    assert "the end" in str(ended.failure)
+    assert [one.rank for one in trained.script.processes] == [0, 1]
+    compiles = [(one.rank, one.step) for one in trained.script.compiles]
+    assert compiles == [(0, 1), (0, 4), (1, 1), (1, 4)]
+    assert (str(SCRIPT), 23) in {(line.path, line.line) for line in trained.source_lines}
+    with database(remote) as session:
+        script = time_page(session, run).script
+        stored = session.get_one(Run, run)
+        known = json.dumps(stored.report) + json.dumps(stored.environment)
+    assert script is not None
+    assert script.compiles == []
+    assert {"timed", "profiled"} <= {phase.kind for phase in script.phases}
+    assert "the end" in str(stored.failure)
     assert "Earlier compiles: the program compiled before" in known
+
+
+@pytest.mark.torch
+def test_a_notebook_runs_the_page_on_python(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = ROOT / "docs" / "python.md"
+    model = page.read_text().split("```python\n")[2].partition("```")[0]
+    (tmp_path / "model.py").write_text(model)
+    for name in ("INDUCTORSCOPE_DATA", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
+    tested = f"doctest.testfile({str(page)!r}, module_relative=False, optionflags=doctest.ELLIPSIS)"
+    cells = (
+        f"import doctest\n{tested}",
+        "%load_ext inductorscope",
+        "%%inductorscope my cell\nimport torch\n"
+        "@torch.compile\ndef double(x):\n    return x + x  # <b>\ny = double(torch.rand(8))",
+    )
+    notebook = new_notebook(cells=list(map(new_code_cell, cells)))  # type: ignore[no-untyped-call]
+    NotebookClient(notebook, timeout=200, resources={"metadata": {"path": tmp_path}}).execute()
+    examples, _, shown = (
+        [output.data for output in cell.outputs if "data" in output] for cell in notebook.cells
+    )
+    assert examples[0]["text/plain"].startswith("TestResults(failed=0"), notebook.cells[0].outputs
+    assert shown[0]["text/plain"].startswith("my cell: 1 graph, 1 kernel, 0 graph breaks")
+    html = shown[0]["text/html"]
+    assert "return x + x  # &lt;b&gt;</div>" in html
+    assert "tmp0 + tmp0" in html

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from inductorscope.api import ranks
 from inductorscope.api.read import read_folder
 from inductorscope.capturing.inside import sources
 from inductorscope.capturing.script.gather import gather
@@ -43,10 +42,9 @@ class Capture:
         data: str | Path | None = None,
         seconds: float = 10.0,
     ) -> None:
-        self._script = sys.argv[0] if sys.argv and sys.argv[0].endswith(".py") else "python"
-        rank = os.environ.get("RANK", "0")
-        title = name or (Path(self._script).name if self._script != "python" else "capture")
-        self.name = title if rank == "0" else f"{title}, rank {rank}"
+        script = str(getattr(sys.modules["__main__"], "__file__", ""))
+        self._script = script if script.endswith(".py") else "python"
+        self.name = name or (Path(script).name if script.endswith(".py") else "capture")
         self._server, self._data, self._seconds = server, data, seconds
         self._running: ExitStack | None = None
 
@@ -66,12 +64,7 @@ class Capture:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.stop(error)
 
     def start(self) -> None:
@@ -80,9 +73,9 @@ class Capture:
             return
         from inductorscope.capturing.script import observer, records
 
-        folder = Path(tempfile.mkdtemp(prefix="inductorscope-"))
+        folder = ranks.new_folder(self.name)
         self._out = folder / "capture"
-        self._out.mkdir()
+        self._out.mkdir(exist_ok=True)
         spec = CaptureSpec(model=self._script, name=self.name, seconds=self._seconds)
         order = Order(spec, str(self._out), COMPILED, trusted=True, parent=os.getppid())
         with ExitStack() as stack:
@@ -91,13 +84,16 @@ class Capture:
             self._observer = observer.start(order)
             stack.callback(observer.stop)
             self._before = records.compiled_before()
-            self._kept = records.keep_earlier_code(self._out) if self._before else 0
+            keeps = self._before and ranks.is_first()
+            self._kept = records.keep_earlier_code(self._out) if keeps else 0
             stack.enter_context(records.recording(self._out))
             failed.pop_all()
             self._running = stack.pop_all()
 
     def stop(self, error: BaseException | None = None) -> None:
         """Stops recording, reads what was recorded, and waits until that is done.
+
+        The first of several ranks reads what all have recorded.
 
         `error` is the exception that ended the captured part, if one did.
         """
@@ -106,8 +102,12 @@ class Capture:
             return
         with running:
             self._observer.finish(error)
+        if not ranks.is_first():
+            return
+        missing = ranks.wait_for_others(self._out)
         facts = gather(self._out, self._observer.order.spec, COMPILED).facts
         facts.missing += [
+            *missing,
             "Eager: a capture inside a program does not run its code again without torch.compile.",
             "Peaks: a capture inside a program leaves the device alone, and measures no limits.",
         ]

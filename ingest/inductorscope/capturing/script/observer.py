@@ -165,7 +165,7 @@ class Observer:
             self.steps = self._new_steps()
             self.steps.begin(*self._first_call)
             self.steps_facts.from_what = f"a call of {_name_of_wrapper(sys._getframe(3))}"
-            self._report("compiling" if self.order.label == COMPILED else "warming up")
+            self.report("compiling" if self.order.label == COMPILED else "warming up")
         elif len(self._called) < MOST_CALLED:
             self._called.append(function)
 
@@ -221,7 +221,7 @@ class Observer:
         if self._first_compile is not None and self.facts.first_call_s is None:
             self.facts.first_call_s = now - self._first_compile
         if steps.kind != before:
-            self._report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
+            self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
         if steps.done and self._stop.exists():
             self._wait()
         steps.begin(self.clock.mark(), time.perf_counter())
@@ -272,11 +272,11 @@ class Observer:
 
     def _measured(self) -> None:
         self._write()
-        self._report("letting the script finish", measured=True)
+        self.report("letting the script finish", measured=True)
 
     def _wait(self) -> None:
         """Waits to be ended, at a place where the script writes no file."""
-        self._report("waiting", measured=True, waiting=True)
+        self.report("waiting", measured=True, waiting=True)
         while self._stop.exists():
             time.sleep(WAIT_S)
 
@@ -287,12 +287,13 @@ class Observer:
         if self.pid == os.getpid():
             self.profiles.stop(keep=True)
             self._write()
+        self.report("ending", ended=True)
 
     def _exit(self) -> None:
         if self.pid == os.getpid() and self._status.doing:
             self.profiles.stop(keep=True)
             self._write()
-            self._report("ending", ended=True)
+            self.report("ending", ended=True)
 
     def _write(self) -> None:
         """Writes what is known so far."""
@@ -323,10 +324,11 @@ class Observer:
 
             facts.timings[self.order.label] = summarize(samples, 1)
         memory_of(mine)
+        mine.peak = self.profiles.allocations.peak
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))
         self._save()
 
-    def _report(
+    def report(
         self, doing: str, *, measured: bool = False, waiting: bool = False, ended: bool = False
     ) -> None:
         measured = measured or self._status.measured
@@ -368,6 +370,7 @@ def start(order: Order) -> Observer:
     _observer = Observer(order)
     _observer.thread = None
     _observer.facts.torch_version = str(torch.__version__)
+    _observer.report("starting")
     GRAPHS.forget()
     _follow_once()
     return _observer
@@ -427,8 +430,18 @@ def _follow_dynamo(dynamo: Untyped) -> None:
 
     eval_frame._callback_from_stance = callback_from_stance
     handler = dynamo.callback.callback_handler
-    handler.register_start_callback(_compile_starts)
-    handler.register_end_callback(_compile_ends)
+    clear = handler.clear
+
+    def follow() -> None:
+        handler.register_start_callback(_compile_starts)
+        handler.register_end_callback(_compile_ends)
+
+    def clear_others() -> None:  # torch._dynamo.reset() calls it
+        clear()
+        follow()
+
+    handler.clear = clear_others
+    follow()
 
 
 def _compile_starts(args: Untyped = None) -> None:

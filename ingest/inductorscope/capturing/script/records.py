@@ -87,3 +87,10 @@ def keep_earlier_code(out: Path) -> int:
 def compiled_before() -> bool:
     """Whether this process has compiled anything."""
     return bool(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+
+
+def forget_compiled() -> None:
+    """Discards all compiled code, so that what runs next is compiled anew."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch._dynamo.utils.compilation_time_metrics.clear()
