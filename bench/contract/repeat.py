@@ -1,49 +1,82 @@
 """Does the lock differ between healthy compiles? Threads, hash seeds, caches and paths vary.
 
-python -m bench.contract.repeat [TIMES]
+    python -m bench.contract.repeat [PROCESSES] [COMPILES]
+
+Each process has its hash seed, and each second one a new cache of kernels. It compiles a program
+with a break and recompiles COMPILES times, by turns with one thread and two, from files in other
+folders.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
 from inductorscope.contract.compare import compare
 from inductorscope.contract.lock import Program
 from inductorscope.contract.report import as_text
 
-from bench.contract.compile import compile_text
 from bench.contract.programs import REGRESSIONS
 
-TEXTS = [REGRESSIONS[0].program(True), REGRESSIONS[2].program(True)]
-"""Programs with a break, and with recompiles."""
-OPTIONS = [{}, REGRESSIONS[2].options]
+TEXT, SHAPES = REGRESSIONS[2].program(True), REGRESSIONS[2].options["shapes"]
+TEXT = TEXT.replace("    return x", "    print(end='')\n    return x")
 
 
-def main(times: int) -> None:
-    first: dict[int, Program] = {}
-    differing = 0
+def main(processes: int, compiles: int) -> None:
+    first: Program | None = None
+    done = differing = 0
+    with tempfile.TemporaryDirectory() as shared:
+        for seed in range(processes):
+            with tempfile.TemporaryDirectory() as own:
+                command = [sys.executable, "-m", "bench.contract.repeat", "--one", str(compiles)]
+                cache = own if seed % 2 else shared
+                own_names = {"PYTHONHASHSEED": str(seed), "TORCHINDUCTOR_CACHE_DIR": cache}
+                env = os.environ | own_names
+                printed = subprocess.run(
+                    command, check=True, stdout=subprocess.PIPE, env=env
+                ).stdout
+            for line in printed.splitlines():
+                program = msgspec.json.decode(line, type=Program)
+                first = first or program
+                done += 1
+                if program != first:
+                    differing += 1
+                    print(as_text([compare(first, program)]))
+            print(f"{done} compiles in {seed + 1} processes, {differing} differ", flush=True)
+
+
+def one(compiles: int) -> None:
+    """Compiles in this process, and prints each program as a line of JSON."""
+    import torch
+    from inductorscope.testing.compiled import Inductor
+
     with tempfile.TemporaryDirectory() as folder:
-        shared = Path(folder) / "cache"
-        shared.mkdir()
-        for number in range(times):
-            which = number % len(TEXTS)
-            os.environ["PYTHONHASHSEED"] = str(number)
-            os.environ["OMP_NUM_THREADS"] = str(1 + number // 2 % 2)
-            os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(1 + number // 4 % 2)
-            place = Path(folder, *["a long path"] * (number // 8 % 2), f"p{number % 5}")
-            cache = None if number < 2 or number % 10 == 9 else shared
-            program, took = compile_text(TEXTS[which], OPTIONS[which], place, cache)
-            known = first.setdefault(which, program)
-            same = known == program
-            differing += not same
-            print(f"{number + 1}: {took:.1f} s, {'equal' if same else 'DIFFERENT'}", flush=True)
-            if not same:
-                print(as_text([compare(known, program)]))
-    print(f"{times} compiles, {differing} differ")
+        for number in range(compiles):
+            torch.set_num_threads(1 + number % 2)
+            place = Path(folder) / f"{number}" / ("a long path/" * (number % 3))
+            place.mkdir(parents=True)
+            (place / "model.py").write_text(TEXT)
+            found = importlib.util.spec_from_file_location("model", place / "model.py")
+            assert found is not None
+            assert found.loader is not None
+            module = importlib.util.module_from_spec(found)
+            found.loader.exec_module(module)
+            block, args = module.make()
+            compiled = Inductor("model", place / "none", place, False).compile(block, *args)
+            with contextlib.suppress(AssertionError):
+                compiled.assert_no_recompiles(SHAPES)
+            print(msgspec.json.encode(compiled.program).decode(), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    if sys.argv[1:2] == ["--one"]:
+        one(int(sys.argv[2]))
+    else:
+        numbers = [int(word) for word in sys.argv[1:]]
+        main(*(numbers or [20, 10]))

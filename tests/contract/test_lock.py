@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.cli.app import app, load_commands
 from inductorscope.contract.compare import compare, within
@@ -21,6 +21,7 @@ texts = st.text(max_size=20)
 COUNTED = {count.id: 0 for count in COUNTS}
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.builds(
         Program, model=texts, options=st.dictionaries(texts, st.booleans() | texts, max_size=2),
@@ -92,11 +93,13 @@ def test_lines_that_only_moved_are_no_difference() -> None:
 
 
 def test_another_processor_has_other_vectors() -> None:
-    locked, now = program(vector_loops=4), program(scalar_loops=4)
+    locked, now = program(kernels=1, vector_loops=4), program(kernels=1, scalar_loops=4)
     locked.made, now.made = {"instructions": "avx512"}, {"instructions": "avx2"}
     result = compare(locked, now)
     assert result.differences == []
     assert result.notes == ["instructions: avx512 → avx2"]
+    now.made = {}  # not recorded
+    assert compare(locked, now).differences == []
 
 
 def test_a_report_shows_what_changed() -> None:

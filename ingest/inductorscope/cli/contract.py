@@ -10,11 +10,12 @@ from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.cli.app import FAILED, USAGE, fail
-from inductorscope.cli.local import read_paths
+from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.one_run import one_run
 from inductorscope.cli.progress import Progress
 from inductorscope.contract.lock import Lock, LockError, Program, read_lock
-from inductorscope.contract.project import project
+from inductorscope.contract.project import NOWHERE, project
+from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
@@ -69,9 +70,16 @@ def stored_program(
     try:
         with sessions(engine, read_only=True)() as session:
             run = one_run(session, run)
-            return project(session, run, model, options), run
+            program = project(session, run, model, options)
+        # Torch does not say what the kernels of backward graphs compute; their aligned lines do.
+        if any(NOWHERE in text for text in program.details.get("kernels", ())) and align_lines(
+            settings, run, silent
+        ):
+            with sessions(engine, read_only=True)() as session:
+                program = project(session, run, model, options)
     finally:
         engine.dispose()
+    return program, run
 
 
 def changed_options(spec: CaptureSpec) -> dict[str, Any]:

@@ -51,6 +51,7 @@ AMBIENT = (
     "GRAD_MODE", "AUTOGRAD_SAVED_TENSORS_HOOKS", "DIMENSION_DYNAMIC_MARKING_GUARD", "NO_HASATTR",
 )  # fmt: skip
 """Guards on torch's settings and on marks, which every compile has."""
+NOWHERE = "no line of the program"
 PLACES = re.compile(r"\blines? (\d+(?:, \d+)*) of (\S+?\.py)\b")
 """Lines as details name them."""
 _ROOT = re.compile(r"\b[LG]\['([^'\]]{1,200})'\]")
@@ -122,7 +123,7 @@ class _Made:
         self.counts[name] += times
         self.details[name][text] += times
 
-    def lines(self, places: Iterable[Place], none: str = "no line of the program") -> str:
+    def lines(self, places: Iterable[Place]) -> str:
         """`lines 12, 13 of model.py`; a library's lines only where there are no others."""
         known = set(places)
         own = {place for place in known if not is_library(place[0])} or known
@@ -133,7 +134,7 @@ class _Made:
         return " and ".join(
             f"line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} of {name}"
             for name, numbers in files.items()
-        ) or none  # fmt: skip
+        ) or NOWHERE  # fmt: skip
 
     def name(self, path: str) -> str:
         """The shortest end of a path that no other file of the program has, the same on every
@@ -214,7 +215,7 @@ class _Made:
         self.instructions = says.instructions or ""
         table = loops(self.session, self.run_story.run.id, says)
         for row in table.rows if table else ():
-            lines = self.calls.get((row.graph or "", row.kernel), "no line of the program")
+            lines = self.calls.get((row.graph or "", row.kernel), NOWHERE)
             if row.vectorised:
                 widths = ", ".join(re.findall(r"(\d+) at a time", row.how))
                 self.add("vector_loops", f"{lines}: {widths} at a time")

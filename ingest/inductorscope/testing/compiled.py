@@ -16,16 +16,16 @@ from inductorscope.capturing.inside.machine import describe_machine
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.script.records import recording
 from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.cli.contract import stored_program
 from inductorscope.cli.local import read_paths
 from inductorscope.contract.compare import compare
 from inductorscope.contract.lock import Program, read_lock, write_lock
-from inductorscope.contract.project import places_in, project
+from inductorscope.contract.project import places_in
 from inductorscope.contract.report import as_text
 from inductorscope.formats.call_shapes import Value, read_shapes
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, sessions
 
 
 class Inductor:
@@ -147,10 +147,7 @@ class Compiled:
             settings, [self._folder / "capture"], name=self.name, tags=[], origin="capture",
             progress=silent, aligned_at_once=0,
         ).run_id  # fmt: skip
-        engine = make_engine(settings)
-        with sessions(engine, read_only=True)() as session:
-            self._program = project(session, self.run, self.name)
-        engine.dispose()
+        self._program, _ = stored_program(settings, self.run, self.name)
 
     def _locked(self) -> list[Program]:
         return read_lock(self._lock.read_text("utf-8")).program if self._lock.exists() else []
