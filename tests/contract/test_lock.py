@@ -134,7 +134,7 @@ def test_a_captured_run_is_locked_and_checked(captured_tutorial: Path, tmp_path:
     assert locked.source["neg_maximum_cat.py"][1] == "9: a = torch.neg(x1)"
     assert locked.counts["bytes"] == 2 * 8390 * 8 + 8
     checked = ["check", str(lock), "--run", run, "--data", str(data)]
-    assert invoke(*checked).output == "neg-maximum-cat: as locked\n"
+    assert invoke(*checked).stdout == "neg-maximum-cat: as locked\n"
     lock.write_text(lock.read_text().replace("kernels = 1", "kernels = 0"))
     junit = tmp_path / "junit.xml"
     failed = invoke(*checked, "--junit", str(junit))
