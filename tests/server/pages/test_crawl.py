@@ -26,13 +26,13 @@ from starlette.testclient import TestClient
 
 from tests.support.half_read import HalfRead
 from tests.support.html import Seen, read_html
-from tests.support.run_kinds import KINDS
+from tests.support.run_kinds import KINDS, OF_OTHERS
 
 OF_RUN = tuple(page for page in PAGES if page.path.startswith(RUN))
 OTHERS = tuple(page for page in PAGES if not page.path.startswith(RUN))
 TABS = tuple(page.path.removeprefix(RUN) for page in OF_RUN if page.nav)
 FOLLOWED = 2
-"""Links to each page that are followed in each run, without the twins of what they lead to."""
+"""Links to each page that are followed in a run of ours, without the twins of what they lead to."""
 FEW = 2
 """Graphs, kernels, files and compiles of a run that are opened."""
 
@@ -63,7 +63,7 @@ def filled(
 @pytest.mark.parametrize("kind", KINDS)
 def test_pages_of_a_run(filled: Filled, kind: str) -> None:
     client, run_of = filled
-    crawl(client, run_of(kind))
+    crawl(client, run_of(kind), followed_at_most=0 if kind in OF_OTHERS else FOLLOWED)
 
 
 def test_pages_of_a_run_that_is_being_read(filled: Filled) -> None:
@@ -108,7 +108,7 @@ def test_what_a_run_lacks_is_missing_within_its_tabs(filled: Filled) -> None:
         assert len(read_html(answer.text).tabs) == len(TABS), path
 
 
-def crawl(client: TestClient, run: str) -> None:
+def crawl(client: TestClient, run: str, followed_at_most: int = FOLLOWED) -> None:
     """Opens all pages of a run, and what they link to."""
     links: dict[str, None] = {}
     for page in OF_RUN:
@@ -118,7 +118,7 @@ def crawl(client: TestClient, run: str) -> None:
     followed: Counter[str] = Counter()
     for link in links:
         target = next((page for page in PAGES if leads_to(page, link)), None)
-        if target is not None and followed[target.path] < FOLLOWED:
+        if target is not None and followed[target.path] < followed_at_most:
             followed[target.path] += 1
             look_at_page(client, target, link)
 
