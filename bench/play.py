@@ -16,6 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from tests.browser.test_play import type_code
 from tests.support.chromium import arguments, executable
 from tests.support.serving import serve
 
@@ -37,9 +38,7 @@ SHOWN = """old => {
 
 def timed(page: Page, code: str) -> float:
     """Seconds from Ctrl-Enter until the lines of the new result have their colours."""
-    page.locator(".play-editor .cm-content").focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(code)
+    type_code(page, code)
     before = page.locator("main.play").get_attribute("data-run") or ""
     begin = time.perf_counter()
     page.keyboard.press("Control+Enter")

@@ -20,7 +20,7 @@ from inductorscope.answers.compare.figures import FIGURES, Unit
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
-from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.models import TRY, Run
 
 MOST = 2000
 """Most runs of a history, the newest."""
@@ -151,8 +151,8 @@ def _runs(
 
 def _names(session: Session) -> list[Named]:
     newest = func.max(Run.created_at).desc()
-    query = select(Run.name, func.count()).group_by(Run.name).order_by(newest).limit(OFFERED)
-    return [Named(*row) for row in session.execute(query)]
+    query = select(Run.name, func.count()).where(Run.origin != TRY).group_by(Run.name)
+    return [Named(*row) for row in session.execute(query.order_by(newest).limit(OFFERED))]
 
 
 def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[HistoryRun]:

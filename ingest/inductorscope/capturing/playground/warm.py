@@ -61,6 +61,9 @@ class Warm:
 
         self.attempt = attempt.attempt
         warm_up()
+        if os.getuid() == 0:  # tries run as nobody then
+            for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
+                path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
         self.room.shown = [codecache._HEADER_DIR, str(self.cache)]
         protections = confine.protections(self.room)
         self.separated = not protections["files, processes and network"]
