@@ -227,6 +227,9 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     torch_version: str | None = None
     torch_git: str | None = None
     python_version: str | None = None
+    triton_version: str | None = None
+    driver_version: str | None = None
+    """Of the GPU's kernel module."""
     device: str = "cpu"
     """'cpu' or 'cuda'."""
     device_name: str | None = None

@@ -86,6 +86,13 @@ def fill_run(
     run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
     _fill_environment(run, logs, facts)
+    versions = {
+        "Triton": told.triton_version or logs.first("triton_version"),
+        "driver": told.driver_version,
+        "driver's CUDA": _first(*(read.trace.driver for read in profiles if read.trace)),
+    }
+    if known := {name: value for name, value in versions.items() if value}:
+        run.environment["versions"] = known
 
 
 def _fill_timings(run: RunDraft, result: _Result, facts: CaptureFacts | None) -> None:

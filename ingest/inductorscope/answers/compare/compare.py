@@ -16,6 +16,7 @@ from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, Group, certainty, match_calls
 from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
+from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.compiling import compiling_rows
 from inductorscope.answers.compare.inputs import input_rows, source_rows
 from inductorscope.answers.compare.markdown import as_markdown
@@ -31,9 +32,8 @@ from inductorscope.answers.compare.page import (
 from inductorscope.answers.compare.said import said
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.compare.step import steps
-from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.memory.memory import graph_plan
-from inductorscope.answers.parts import graph_of, run_of
+from inductorscope.answers.compare.texts import explained, peak_step, plans_of
+from inductorscope.answers.parts import run_of
 from inductorscope.store.tables.models import Graph as GraphRow
 from inductorscope.store.tables.models import Links, Run
 
@@ -71,6 +71,9 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
     groups = match_calls(left.calls, right.calls)
     step = steps(session, before, after)
     rows = _group_rows(groups)
+    shown = [row for row in rows if row.change != "same code" or row.more_us][:MOST]
+    notes = explained(session, run, other, shown)
+    plans = plans_of(session, left), plans_of(session, right)
     nodes = _node_rows("a", left.graphs) + _node_rows("b", right.graphs)
     return ComparePage(
         a=_compared(before),
@@ -83,10 +86,11 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         verdict="cannot tell",
         measured=MeasuredShown("", None, ""),
         bars=waterfall(groups, step.a, step.b),
-        groups=[row for row in rows if row.change != "same code" or row.more_us][:MOST],
+        groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),
         changed=sum(row.change != "same code" for row in rows),
-        graphs=_graph_pairs(session, left, right),
+        graphs=_graph_pairs(left, right, plans),
+        peak=peak_step(plans[0], plans[1], groups),
         nodes=nodes[:MOST],
         node_count=len(nodes),
         compiling=compiling_rows(session, run, other),
@@ -153,7 +157,9 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return fsum(known) if known else None
 
 
-def _graph_pairs(session: Session, left: Side, right: Side) -> list[GraphPair]:
+def _graph_pairs(
+    left: Side, right: Side, plans: Sequence[dict[str, MemoryPlan]]
+) -> list[GraphPair]:
     pairs: list[tuple[Graph | None, Graph | None]] = [
         (graph, graph.partner) for graph in left.graphs
     ]
@@ -177,20 +183,11 @@ def _graph_pairs(session: Session, left: Side, right: Side) -> list[GraphPair]:
                 elsewhere=sum(home is not b for home in there),
                 a_kernels=kernels[0][a] if a else 0,
                 b_kernels=kernels[1][b] if b else 0,
-                a_peak=_peak(session, left.run, a),
-                b_peak=_peak(session, right.run, b),
+                a_peak=plans[0][a.slug].peak if a and a.slug in plans[0] else None,
+                b_peak=plans[1][b.slug].peak if b and b.slug in plans[1] else None,
             )
         )
     return rows
-
-
-def _peak(session: Session, run: str, graph: Graph | None) -> int | None:
-    """Bytes that its wrapper allocates at most; None if the plan is unknown."""
-    try:
-        plan = graph and graph_plan(session, graph_of(session, run, graph.slug))
-    except NotAnalysed:
-        return None
-    return plan.peak if plan and plan.last_line else None
 
 
 def _node_rows(side: Literal["a", "b"], graphs: Sequence[Graph]) -> list[NodeRow]:

@@ -22,6 +22,8 @@ OF_EACH_RUN = {
 """Variables whose values differ between any two runs."""
 RECORDING = "inductor.trace."
 """Begins settings of how a run is recorded."""
+RECORDED = ("versions", "machine")
+"""Kinds of which each run has a value, which its files may not have."""
 LARGEST = 64 * 1024 * 1024
 
 
@@ -53,8 +55,9 @@ def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
         InputRow(kind, name, before[kind].get(name), after[kind].get(name))
         for kind in before
         for name in sorted({**before[kind], **after[kind]})
-        # A run that says nothing of its kind of settings is not known to differ.
+        # What a run does not record is not known to differ.
         if before[kind] and after[kind] and before[kind].get(name) != after[kind].get(name)
+        if kind not in RECORDED or (name in before[kind] and name in after[kind])
     ]
 
 
@@ -62,7 +65,8 @@ def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
     settings = _runnable(session, run.id)
     facts = run.environment
     versions = {"torch": run.torch_version, "torch's commit": run.torch_git,
-                "Python": facts.get("python_version"), **settings["versions"]}  # fmt: skip
+                "Python": facts.get("python_version"), **settings["versions"],
+                **_flat(facts.get("versions"))}  # fmt: skip
     machine = {"device": run.device_kind, "device's name": run.device_name,
                "CPU": facts.get("cpu_name"), "threads": facts.get("threads")}  # fmt: skip
     environment = settings["environment"] | _flat(facts.get("env"))

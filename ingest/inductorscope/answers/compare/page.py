@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from inductorscope.analyze.compare.kernels import Change, Known
@@ -70,6 +70,34 @@ class GroupRow:
     more_us: float | None
     parts: dict[str, float]
     """Of `more_us`, by part of the waterfall."""
+    notes: list[str] = field(default_factory=list)
+    """Why its kernels are not one, and which settings differ; of the groups that differ most."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeakBar:
+    """A part of the difference of two peaks, in bytes."""
+
+    title: str
+    more_bytes: int
+    buffers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The graph of a run whose wrapper allocates most, and the bytes at its peak."""
+
+    graph: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeakStep:
+    """From A's peak to B's; the bars sum to the difference."""
+
+    a: Peak
+    b: Peak
+    bars: list[PeakBar]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +157,8 @@ class ComparePage:
     changed: int
     """Number of those that differ in code."""
     graphs: list[GraphPair]
+    peak: PeakStep | None
+    """Memory; None if a run's wrappers are not known."""
     nodes: list[NodeRow]
     node_count: int
     compiling: CompilingRows

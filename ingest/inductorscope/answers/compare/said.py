@@ -107,18 +107,12 @@ def _compiling(page: ComparePage) -> Iterator[Said]:
 
 
 def _memory(page: ComparePage) -> Iterator[Said]:
-    peaks = [max(peak) for peak in zip(*_peaks(page), strict=True)] if _peaks(page) else []
-    if peaks and peaks[0] != peaks[1]:
-        text = f"{size_in_bytes(peaks[0])} at the peak in A, {size_in_bytes(peaks[1])} in B."
-        yield Said("fact", "memory", f"The wrappers allocate {text}", "graphs")
-
-
-def _peaks(page: ComparePage) -> list[tuple[int, int]]:
-    return [
-        (row.a_peak or 0, row.b_peak or 0)
-        for row in page.graphs
-        if row.a_peak is not None or row.b_peak is not None
-    ]
+    peak = page.peak
+    if peak and abs(peak.b.bytes - peak.a.bytes) > SMALL * peak.a.bytes:
+        text = (
+            f"{size_in_bytes(peak.a.bytes)} at the peak in A, {size_in_bytes(peak.b.bytes)} in B."
+        )
+        yield Said("fact", "memory", f"The wrappers allocate {text}", "memory")
 
 
 def _targets(counts: Counter[str]) -> str:

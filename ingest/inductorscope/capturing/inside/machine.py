@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib import metadata
 from pathlib import Path
 
 import torch
@@ -16,6 +17,7 @@ def describe_machine(facts: CaptureFacts, device: str) -> None:
     facts.torch_version = str(torch.__version__)
     facts.torch_git = str(torch.version.git_version)
     facts.python_version = platform.python_version()
+    facts.triton_version = _triton()
     facts.cpu_name = cpu_name()
     facts.cores = len(os.sched_getaffinity(0))
     facts.threads = torch.get_num_threads()
@@ -23,7 +25,23 @@ def describe_machine(facts: CaptureFacts, device: str) -> None:
     if torch.cuda.is_available():
         index = int(device.partition(":")[2] or 0) if device != "cpu" else 0
         facts.gpu_name = torch.cuda.get_device_name(index)
+        facts.driver_version = _driver()
     facts.device_name = facts.cpu_name if device == "cpu" else facts.gpu_name
+
+
+def _triton() -> str | None:
+    try:
+        return metadata.version("triton")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _driver() -> str | None:
+    """Linux lists it with the kernel's modules."""
+    try:
+        return Path("/sys/module/nvidia/version").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
 
 
 def cpu_name() -> str | None:

@@ -87,6 +87,7 @@ class LogSummary:
     torch_version: str | None = None
     torch_git: str | None = None
     device_name: str | None = None
+    triton_version: str | None = None
     compile_ids: list[str] = field(default_factory=list)
     """In order of first occurrence."""
     ranks: list[int] = field(default_factory=list)
@@ -206,6 +207,9 @@ class Summariser:
 
     def _metrics(self, record: LogRecord) -> None:
         metrics = record.body if isinstance(record.body, dict) else {}
+        self.summary.triton_version = self.summary.triton_version or _text(
+            metrics.get("triton_version")
+        )
         backward = record.kind == BACKWARD_METRICS
         compilation = Compilation(
             compile_id=record.compile_id or _text(metrics.get("compile_id")),

@@ -44,6 +44,8 @@ _NAME = re.compile(rb'"name"\s*:\s*"([^"]{0,200})"')
 # "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8, …}
 _RANK = re.compile(rb'"distributedInfo"\s{0,9}:[^\]]{0,400}?"rank"\s{0,9}:\s{0,9}(\d{1,7})\b')
 _HOST = re.compile(rb'"host_name"\s{0,9}:\s{0,9}"([^"]{1,200})"')
+# "cuda_driver_version": 13000
+_DRIVER = re.compile(rb'"cuda_driver_version"\s{0,9}:\s{0,9}(\d{4,6})\b')
 _BASE = re.compile(rb'"baseTimeNanoseconds"\s{0,9}:\s{0,9}(\d{1,19})\b')
 
 
@@ -122,6 +124,8 @@ class ChromeTrace:
     """Profiler steps, None when the trace has none."""
     devices: list[str] = field(default_factory=list)
     """Devices of the machine, including unused ones."""
+    driver: str | None = None
+    """The CUDA version that the driver supports."""
     kind: str | None = None
     """The kind of device that the events name, as torch does: 'cuda', 'xpu', 'mtia'."""
     events: int = 0
@@ -196,6 +200,9 @@ def read_chrome_stream(
         trace.rank = int(match.group(1))
     if match := _HOST.search(around):
         trace.host = match.group(1).decode("utf-8", "replace")
+    if match := _DRIVER.search(around):
+        number = int(match.group(1))
+        trace.driver = f"{number // 1000}.{number % 1000 // 10}"
     if match := _BASE.search(around):
         trace.base_ns = int(match.group(1))
     return trace
