@@ -133,6 +133,18 @@ def test_a_measurement_is_the_verdict_in_either_order(
     assert _json(client, urls.compare(one, two))["verdict"] == "cannot tell"
 
 
+def test_memory_sums_and_versions_come_from_logs(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    client, _, (one, two, three) = compared
+    peak = _json(client, urls.compare(one, three))["peak"]
+    more = peak["b"]["bytes"] - peak["a"]["bytes"]
+    assert more
+    assert sum(bar["more_bytes"] for bar in peak["bars"]) == more
+    assert _json(client, urls.compare(one, two))["peak"]["bars"] == []
+    assert _json(client, urls.run(one))["environment"]["versions"]["Triton"] == "3.6.0"
+
+
 def test_a_run_beside_itself_is_one_line(compared: tuple[TestClient, Settings, Runs]) -> None:
     client, _, (one, _, _) = compared
     page = _json(client, urls.compare(one, one))

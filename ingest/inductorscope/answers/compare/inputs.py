@@ -18,8 +18,9 @@ from inductorscope.store.tables.models import Artifact, Run
 
 OF_EACH_RUN = {
     "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_COMPILE_DEBUG_DIR", "TORCH_TRACE",
+    "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR", "dynamo.debug_dir_root",
 }  # fmt: skip
-"""Variables whose values differ between any two runs."""
+"""Settings whose values differ between any two runs."""
 RECORDING = "inductor.trace."
 """Begins settings of how a run is recorded."""
 RECORDED = ("versions", "machine")
@@ -77,7 +78,7 @@ def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
         "configuration": {
             name: value
             for name, value in (settings["configuration"] | _flat(facts.get("config"))).items()
-            if not name.startswith(RECORDING)
+            if not name.startswith(RECORDING) and name not in OF_EACH_RUN
         },
         "environment": {
             name: value for name, value in environment.items() if name not in OF_EACH_RUN

@@ -15,7 +15,7 @@ from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, Peak
 from inductorscope.answers.compare.sides import Side
 from inductorscope.answers.compile.unfused import FusingFacts, fusing_facts
 from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.memory.memory import graph_plan
+from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
 from inductorscope.store.tables.memory import KernelBenchmark
 
@@ -29,7 +29,7 @@ def plans_of(session: Session, side: Side) -> dict[str, MemoryPlan]:
     plans: dict[str, MemoryPlan] = {}
     for graph in side.graphs:
         with suppress(NotAnalysed):
-            plan = graph_plan(session, graph_of(session, side.run, graph.slug))
+            plan = graph_sizes(session, graph_of(session, side.run, graph.slug))
             if plan and plan.last_line:
                 plans[graph.slug] = plan
     return plans
@@ -101,9 +101,11 @@ def _why(session: Session, a: str, b: str, row: GroupRow) -> list[str]:
     texts = (
         f"Not one kernel in {letter}: {pair.blockers[0].text}"
         for pair in pairs
-        if {pair.one.kernel, pair.other.kernel} <= names and pair.one.kernel != pair.other.kernel
+        if pair.blockers[0].rule != "unknown"
+        and {pair.one.kernel, pair.other.kernel} <= names
+        and pair.one.kernel != pair.other.kernel
     )
-    return list(dict.fromkeys(texts))[:2]
+    return list(texts)[:1]
 
 
 def _settings(session: Session, a: str, b: str, row: GroupRow) -> list[str]:

@@ -11,7 +11,7 @@ import re
 
 _ENVIRONMENT = re.compile(r"^os\.environ\['(\w{1,200})'\] = '([^'\n]{0,2000})'", re.M)
 _CONFIGURATION = re.compile(r"^torch\.([\w.]{1,200}) = ([^\n]{1,2000})", re.M)
-_CUDA = re.compile(r"^# torch cuda version: (\S{1,80})", re.M)
+_CUDA = re.compile(r"^# torch cuda version: (?!None)(\S{1,80})", re.M)
 
 
 def read_settings(text: str) -> dict[str, dict[str, str]]:
