@@ -13,10 +13,10 @@ from inductorscope.analyze.compare.kernels import Group
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakBar, PeakStep
 from inductorscope.answers.compare.sides import Side
-from inductorscope.answers.compile.unfused import FusingFacts, fusing_facts
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
+from inductorscope.answers.time.graph_facts import GraphFacts, graph_facts
 from inductorscope.store.tables.memory import KernelBenchmark
 
 MOST_EXPLAINED = 20
@@ -85,9 +85,9 @@ def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dic
     return found
 
 
-def _facts(session: Session, run: str, slug: str) -> FusingFacts | None:
+def _facts(session: Session, run: str, slug: str) -> GraphFacts | None:
     try:
-        return fusing_facts(session, graph_of(session, run, slug))
+        return graph_facts(session, graph_of(session, run, slug))
     except NotAnalysed:
         return None
 
