@@ -1,13 +1,14 @@
 """How often a measurement raises a false alarm, and how often it finds a slower program.
 
     python -m bench.measuring record FILE [--model gpt-small] [--processes 20]
-    python -m bench.measuring simulate FILE… [--trials 500] [--slower 0.03]
+    python -m bench.measuring simulate [FILE…] [--spread 0.01] [--trials 500] [--slower 0.03]
     python -m bench.measuring real FILE…
 
 `record` runs a built-in model in fresh processes and appends a line for each to FILE. `simulate`
 draws both sides of each trial from the processes recorded, so the noise is real and the programs
-are equal; then it makes B slower. `real` judges the recorded processes themselves: consecutive ones
-as A B B A …, which is the same program beside itself.
+are equal; then it makes B slower. Without a file the noise is simulated too: Student's t with four
+degrees of freedom, which has outliers, scaled to `--spread`. `real` judges the recorded processes
+themselves: consecutive ones as A B B A …, which is the same program beside itself.
 """
 
 from __future__ import annotations
@@ -50,9 +51,10 @@ def looks(a: Sequence[float], b: Sequence[float]) -> Judged:
     return found
 
 
-def simulate(files: Sequence[Path], trials: int, slower: float) -> None:
+def simulate(files: Sequence[Path], trials: int, slower: float, spread: float, seed: int) -> None:
+    chance = np.random.default_rng(seed)
     pools = [np.log([once.ms for once in recorded(file)]) for file in files]
-    chance = np.random.default_rng(1)
+    pools = pools or [np.log(10) + chance.standard_t(4, 10_000) * spread / np.sqrt(2)]
     answers: Counter[str] = Counter()
     processes, covered = 0, 0
     for trial in range(trials):
@@ -65,8 +67,10 @@ def simulate(files: Sequence[Path], trials: int, slower: float) -> None:
         answers[found.answer] += 1
         processes += found.processes
         covered += found.low <= slower <= found.high
-    spread = ", ".join(f"{pool.std():.2%}" for pool in pools)
-    print(f"{trials} simulated, B {slower:+.1%}; processes differ by {spread} (standard deviation)")
+    spreads = ", ".join(f"{pool.std():.2%}" for pool in pools)
+    print(
+        f"{trials} simulated, B {slower:+.1%}; processes differ by {spreads} (standard deviation)"
+    )
     print(f"  {dict(answers)}; {processes / trials:.1f} processes of each side")
     print(f"  the interval holds the truth in {covered / trials:.1%}")
 
@@ -88,7 +92,9 @@ def real(files: Sequence[Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["record", "simulate", "real"])
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--spread", type=float, default=0.01)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", default="gpt-small")
     parser.add_argument("--processes", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -98,7 +104,7 @@ def main() -> None:
     if options.what == "record":
         record(options.files[0], options.model, options.processes, options.seconds)
     elif options.what == "simulate":
-        simulate(options.files, options.trials, options.slower)
+        simulate(options.files, options.trials, options.slower, options.spread, options.seed)
     else:
         real(options.files)
 
