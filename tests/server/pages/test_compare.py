@@ -115,7 +115,7 @@ def test_a_measurement_is_the_verdict_in_either_order(
     page = _json(client, urls.compare(one, three))
     assert page["verdict"] == "slower"
     (said,) = [line for line in page["said"] if line["to"] == "measured"]
-    assert "25.0\u202f% slower, +20.0\u202f% to +30.0\u202f%" in said["text"]
+    assert "25.0\u202f% longer, +20.0\u202f% to +30.0\u202f%" in said["text"]
     assert "80.0\u202f%: `triton_poi_fused_0`, gone; 20.0\u202f% unexplained" in said["text"]
     assert "2 processes were disturbed: Busy." in said["text"]
     assert said["text"] in page["markdown"]

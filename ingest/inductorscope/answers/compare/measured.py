@@ -18,6 +18,8 @@ from inductorscope.units import milliseconds, percent, plural, signed_percent
 
 ACTIVE = ("queued", "running")
 LEVELS: dict[str, Level] = {"slower": "warn", "faster": "good", "the same": "good"}
+SMALL = 0.01
+"""A smaller share of the difference is not mentioned."""
 NOT_HERE = (
     "Measuring runs both programs again, so it needs two runs that this installation captured."
 )
@@ -73,15 +75,16 @@ def _answer(judged: Judged) -> str:
     if judged.answer == "cannot tell":
         more = f" About {judged.more:,} more of each would tell." if judged.more else ""
         return f"A step of B takes {around} of A's time more or less ({figures}).{more}"
-    share = percent(abs(judged.shift))
-    return f"A step of B is {share} {judged.answer}, {around} ({figures})."
+    longer = "longer" if judged.answer == "slower" else "less"
+    return f"A step of B takes {percent(abs(judged.shift))} {longer}, {around} ({figures})."
 
 
 def _causes(found: Measurement) -> list[str]:
     if found.rest is None or found.judged is None:
         return []
     more = milliseconds(abs(found.judged.b_ms - found.judged.a_ms))
-    parts = [f"{percent(one.share.share)}: {named(one)}" for one in found.causes[:3]]
+    parts = [f"{percent(one.share.share)}: {named(one)}" for one in found.causes[:3]
+             if abs(one.share.share) >= SMALL]  # fmt: skip
     return [f"Of the {more}, {'; '.join([*parts, f'{percent(found.rest.share)} unexplained'])}."]
 
 
