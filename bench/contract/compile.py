@@ -33,8 +33,7 @@ def compile_text(
         facts = run_capture(spec, out, settings, trusted=True, cache=cache)
         assert facts.state == "complete", facts.error
         run = read_paths(
-            settings, [out], name="model", tags=[], origin="capture", progress=silent,
-            aligned_at_once=0,
+            settings, [out], name="model", tags=[], origin="capture", progress=silent
         ).run_id  # fmt: skip
         program, _ = stored_program(settings, run, "model.py:make", {})
         return program, time.perf_counter() - started

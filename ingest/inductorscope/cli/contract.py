@@ -49,7 +49,7 @@ def compile_program(
             facts = run_capture(spec, Path(out), settings, progress, trusted=True)
             run = read_paths(
                 settings, [Path(out)], name=spec.title, tags=["lock"], origin="capture",
-                progress=progress, aligned_at_once=0,
+                progress=progress,
             ).run_id  # fmt: skip
     except (CaptureFailed, SpecError) as error:
         progress.stop()

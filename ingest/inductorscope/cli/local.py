@@ -13,7 +13,6 @@ from inductorscope.progress import Progress
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.logs.renew import renew_stories
-from inductorscope.reading.run import ALIGNED_AT_ONCE
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
@@ -29,7 +28,6 @@ def read_paths(
     origin: str,
     progress: Progress,
     workers: int = 0,
-    aligned_at_once: int = ALIGNED_AT_ONCE,
 ) -> ReadResult:
     """Reads all paths as one run.
 
@@ -63,7 +61,6 @@ def read_paths(
                 tags=tags,
                 progress=progress,
                 workers=workers,
-                aligned_at_once=aligned_at_once,
             )
         finally:
             engine.dispose()

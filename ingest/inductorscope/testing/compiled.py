@@ -145,7 +145,7 @@ class Compiled:
         settings = Settings(data=self.data, database_url="")
         self.run = read_paths(
             settings, [self._folder / "capture"], name=self.name, tags=[], origin="capture",
-            progress=silent, aligned_at_once=0,
+            progress=silent,
         ).run_id  # fmt: skip
         self._program, _ = stored_program(settings, self.run, self.name)
 
