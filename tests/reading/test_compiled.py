@@ -9,6 +9,7 @@ import pytest
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
+from inductorscope.answers.machine.figures import kernel_machine
 from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.disassembling.nvdisasm import nvdisasm
 from inductorscope.formats.machine.mlir import read_mlir
@@ -104,6 +105,21 @@ def test_a_cache_alone_is_refused_with_a_sentence(db: Database, fixtures: Path) 
 def test_its_files_are_recognised(fixtures: Path) -> None:
     roles = {file.role for file in recognise(fixtures / "triton-cache").files}
     assert {*OF_KERNELS, "triton_metadata", "best_config"} <= roles
+
+
+@pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
+def test_figures_of_a_kernel(read: Database) -> None:
+    with read.sessions() as session:
+        found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)
+    assert found is not None
+    first = found.configurations[0]
+    assert (first.ran, first.registers, first.local, first.shared) == (True, 8, 0, 0)
+    assert first.occupancy is not None
+    assert first.occupancy.share == 1.0
+    assert sum(found.mix.values()) == found.instructions == found.placed
+    assert sum(each.instructions for each in found.lines) == found.instructions
+    assert (found.spills, found.tensor) == (0, 0)
+    assert [each.nodes for each in found.lines if "tl.load" in each.text] == [["add"]]
 
 
 def test_indices_and_masks_serve_the_lines_that_need_them() -> None:

@@ -11,7 +11,6 @@ import type { LinkIndex } from "../state/links";
 
 /** Registers that a thread can have. */
 const MOST_REGISTERS = 255;
-const SPILL = /\b(?:LDL|STL)\b/;
 
 interface Reference {
   entity: number;
@@ -58,9 +57,9 @@ export class Compiled {
 
   private add(key: string, text: MachineText): MachineText {
     this.index.add(key, columnsOf(text, this.index));
-    const lines = text.text.split("\n");
-    this.warmths.set(key, (line) => warmOfLine(text, lines, line));
-    if (text.stage === SASS) this.warmths.set(`of ${key}`, warmthOfLines(text, lines));
+    const spills = new Set(text.spills);
+    this.warmths.set(key, (line) => warmOfLine(text, spills, line));
+    if (text.stage === SASS) this.warmths.set(`of ${key}`, warmthOfLines(text, spills));
     return text;
   }
 }
@@ -93,20 +92,27 @@ function columnsOf({ at, places, serves }: MachineText, index: LinkIndex): Colum
   return columns;
 }
 
-function warmOfLine({ at, places, live }: MachineText, lines: string[], line: number): Warm | null {
+function warmOfLine(
+  { at, places, live }: MachineText,
+  spilled: ReadonlySet<number>,
+  line: number,
+): Warm | null {
   const place = places[at[line - 1] ?? -1];
   if (!place) return null;
   const [own, ...around] = place.frames;
   const where = `From ${own}${around.map((frame) => `, inlined at ${frame}`).join("")}.`;
   const count = live[line - 1] ?? 0;
-  const spills = SPILL.test(lines[line - 1] ?? "");
+  const spills = spilled.has(line - 1);
   const registers = count ? ` ${count} live registers.` : "";
   const words = `${where}${registers}${spills ? " It spills: memory stands in for a register." : ""}`;
   return { share: spills ? 1 : count / MOST_REGISTERS, words };
 }
 
 /** Instructions, the peak of live registers and spills of each line of the kernel. */
-function warmthOfLines({ at, places, live, instructions }: MachineText, text: string[]): WarmthOf {
+function warmthOfLines(
+  { at, places, live, instructions }: MachineText,
+  spilled: ReadonlySet<number>,
+): WarmthOf {
   const totals = new Map<number, { count: number; live: number; spills: number }>();
   at.forEach((place, position) => {
     const line = places[place]?.lines.at(-1);
@@ -114,7 +120,7 @@ function warmthOfLines({ at, places, live, instructions }: MachineText, text: st
     const total = totals.get(line) ?? { count: 0, live: 0, spills: 0 };
     total.count += 1;
     total.live = Math.max(total.live, live[position] ?? 0);
-    total.spills += SPILL.test(text[position] ?? "") ? 1 : 0;
+    total.spills += spilled.has(position) ? 1 : 0;
     totals.set(line, total);
   });
   return (line) => {

@@ -24,6 +24,7 @@ from inductorscope.answers.explorer.benchmark import (
 )
 from inductorscope.answers.explorer.packed_links import ir_names
 from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.figures import KernelMachine, kernel_machine
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
     GraphName,
@@ -39,6 +40,7 @@ from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
 from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.formats.code.kernel_facts import find_body
+from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
@@ -174,6 +176,8 @@ class KernelPage:
     case: CaseCheck | None
     """None if the graph is too large to tell."""
     benchmarks: list[Benchmark]
+    machine: KernelMachine | None
+    """What Triton compiled of it; None if nothing of that came with the run."""
     may_benchmark: bool
     """Whether this installation captured the run; code of other runs is never executed."""
 
@@ -274,7 +278,11 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         each_us=each(kernel),
         share=share(kernel.time_us, kernel_time(session, run)),
         time_source=kernel.time_source,
-        facts=kernel_facts(session, graph.id, kernel.name),
+        facts={
+            name: value
+            for name, value in kernel_facts(session, graph.id, kernel.name).items()
+            if name not in (COMPILED, SOURCE_HASH)
+        },
         call=call,
         calls=calls,
         fx_nodes=_fx_nodes(session, graph, call),
@@ -293,6 +301,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         work_missing=missing,
         case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
+        machine=kernel_machine(session, graph, kernel.name),
         may_benchmark=is_captured_here(owner),
     )
 

@@ -24,8 +24,8 @@ from inductorscope.formats.machine.places import (
     completed,
     kernel_lines,
 )
-from inductorscope.formats.machine.ptx import read_ptx
-from inductorscope.formats.machine.sass import Sass, joined_live, read_live, read_sass
+from inductorscope.formats.machine.ptx import arrays_of, read_ptx
+from inductorscope.formats.machine.sass import joined_live, read_live, read_sass, spills_of
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import CODE, LLIR, PTX, SASS, TTGIR, TTIR
 from inductorscope.store.contents.texts import read_blob, stored_text
@@ -68,6 +68,8 @@ class MachineText:
     """Instructions that belong to FX nodes, by their line or by those that it serves."""
     live: list[int] = field(default_factory=list)
     """Live registers at each line of machine code."""
+    spills: list[int] = field(default_factory=list)
+    """Indices of lines that spill."""
     note: str = ""
 
 
@@ -78,24 +80,26 @@ class Reading:
     configuration: Configuration
     located: Located
     live: list[int]
+    spills: list[bool]
     note: str
 
 
-def read_stage(
-    session: Session, configuration: Configuration, stage: str, *, live: bool = True
-) -> Reading:
+def read_stage(session: Session, configuration: Configuration, stage: str) -> Reading:
     """Raises NotAnalysed."""
     file = configuration.files.get(stage)
     if file is None:
         raise NotHere(f"No {stage} came with this kernel.")
-    note, counts = "", []
+    note = ""
+    live: list[int] = []
+    spills: list[bool] = []
     if stage == SASS:
         begin(f"cubin {file.digest}", file.size)
         cubin = read_blob(session, file.digest) or b""
         try:
-            located: Located = read_sass(printed(cubin, file.digest, LINES))
-            if live and isinstance(located, Sass):
-                counts = joined_live(located, read_live(printed(cubin, file.digest, LIVE)))
+            located: Located = (sass := read_sass(printed(cubin, file.digest, LINES)))
+            live = joined_live(sass, read_live(printed(cubin, file.digest, LIVE)))
+            ptx = configuration.files.get(PTX)
+            spills = spills_of(sass, 0 if ptx is None else arrays_of(_text(session, ptx)))
         except NotDisassembled as error:
             raise NotAnalysed(str(error)) from None
     else:
@@ -106,7 +110,7 @@ def read_stage(
             completed(located, callers_of(read_llvm(_text(session, inlined)).places))
         else:
             note = "Without its LLVM IR, code of inlined functions has no line of the kernel."
-    return Reading(configuration, located, counts, note)
+    return Reading(configuration, located, live, spills, note)
 
 
 def _text(session: Session, file: Artifact) -> str:
@@ -204,6 +208,7 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
             if counted
         ),
         reading.live,
+        [number for number, spilled in enumerate(reading.spills) if spilled],
         note.strip(),
     )
 

@@ -14,7 +14,13 @@ from inductorscope.formats.text import lines_of
 
 _FILE = re.compile(r'\s*\.file\s+(\d{1,9})\s+"([^"]*)"(?:\s+"([^"]*)")?')
 _LOC = re.compile(r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\s")
+_ARRAY = re.compile(r"\.local \.align \d{1,4} \.b8\s{1,9}\w{1,100}\[(\d{1,9})\]")
 _INSTRUCTION = re.compile(r"\s+(?:@!?%p\d+ +)?[a-z]")
+
+
+def arrays_of(text: str) -> int:
+    """Bytes of local memory that the program itself declares: arrays that no register can hold."""
+    return sum(int(size) for size in _ARRAY.findall(text))
 
 
 def read_ptx(text: str) -> Located:

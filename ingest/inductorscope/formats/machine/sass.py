@@ -19,6 +19,7 @@ from inductorscope.formats.text import lines_of
 _PLACE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})( inlined at)?')
 _INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,16})\*/\s+(.*?) *;?(?:\s*//.*)?$")
 _LABEL = re.compile(r"\s*(\.L_\w+|\.text\.\w+):")
+_STACK = re.compile(r"\[R1(?:\+0x([0-9a-f]{1,8}))?\]")
 _LIVE = re.compile(r"// \| +(\d{1,3}) ")
 
 
@@ -64,6 +65,16 @@ def read_sass(text: str) -> Sass:
     sass.places = places.all
     sass.counted = [address >= 0 for address in sass.addresses]
     return sass
+
+
+def spills_of(sass: Sass, arrays: int) -> list[bool]:
+    """Whether each line keeps a register in local memory, or loads it back. `arrays`: bytes at the
+    beginning of the stack that hold the program's own arrays, which are no spills."""
+    found = []
+    for line, operation in zip(sass.lines, sass.operations, strict=True):
+        place = _STACK.search(line) if operation.startswith(("LDL", "STL")) else None
+        found.append(place is not None and int(place.group(1) or "0", 16) >= arrays)
+    return found
 
 
 def read_live(text: str) -> list[tuple[int, int]]:

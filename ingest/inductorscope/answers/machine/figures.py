@@ -1,0 +1,141 @@
+"""What a kernel takes of the machine: registers, occupancy, instructions by kind and line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.machine.figures import (
+    TENSOR,
+    Occupancy,
+    mix_of,
+    occupancy_of,
+    widths_of,
+)
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.compiled import Configuration, configurations
+from inductorscope.answers.machine.text import kernel_of, read_stage
+from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
+from inductorscope.formats.machine.places import kernel_lines
+from inductorscope.formats.machine.sass import Sass
+from inductorscope.formats.vocabulary import SASS
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Graph, JsonObject
+
+MOST_LINES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationFigures:
+    """One configuration that Triton compiled."""
+
+    key: str
+    """The name of its folder in Triton's cache."""
+    ran: bool
+    options: JsonObject
+    registers: int
+    """Of a thread, as compiled; 0 if unknown."""
+    local: int
+    """Bytes of local memory of a thread: the program's arrays, and registers that it spills."""
+    shared: int
+    """Bytes of shared memory of a block."""
+    occupancy: Occupancy | None
+
+
+@dataclass(slots=True)
+class LineFigures:
+    """What a line of the kernel takes."""
+
+    line: int
+    """Of the output code."""
+    text: str
+    nodes: list[str]
+    instructions: int = 0
+    live: int = 0
+    """Live registers where most are live."""
+    spills: int = 0
+    """Instructions that keep a register in local memory, or load it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMachine:
+    """What Triton compiled of a kernel, in figures."""
+
+    configurations: list[ConfigurationFigures]
+    """The one that ran first, if it is known."""
+    instructions: int = 0
+    placed: int = 0
+    """Instructions whose line in the kernel is known."""
+    mix: dict[str, int] = field(default_factory=dict)
+    """Kind → instructions; they sum to `instructions`."""
+    tensor: int = 0
+    spills: int = 0
+    widths: dict[int, int] = field(default_factory=dict)
+    """Bits a thread moves at once → loads and stores of global memory."""
+    live: int = 0
+    lines: list[LineFigures] = field(default_factory=list)
+    """Those that spill first, then by instructions; an instruction of a line that was inlined in
+    several places counts for the first."""
+    missing: str = ""
+    """Why there are no instructions."""
+
+
+def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine | None:
+    """None if nothing came that Triton compiled of it."""
+    known = configurations(session, graph).get(kernel)
+    if not known:
+        return None
+    rows = [_figures(session, each) for each in known]
+    try:
+        reading = read_stage(session, known[0], SASS)
+    except NotAnalysed as error:
+        return KernelMachine(rows, missing=str(error))
+    sass = reading.located
+    assert isinstance(sass, Sass)
+    code = kernel_of(session, graph, kernel)
+    lines: dict[int, LineFigures] = {}
+    columns = zip(sass.at, sass.operations, reading.live, reading.spills, strict=True)
+    for at, operation, live, spilled in columns:
+        own = kernel_lines(sass.places[at], known[0].source) if at >= 0 and operation else []
+        if not own:
+            continue
+        line = code.line(own[-1])
+        found = lines.get(line)
+        if found is None:
+            text = code.text[own[-1] - 1].strip() if own[-1] <= len(code.text) else ""
+            found = lines[line] = LineFigures(line, text, sorted(code.nodes_of(line)))
+        found.instructions += 1
+        found.live = max(found.live, live)
+        found.spills += spilled
+    operations = [operation for operation in sass.operations if operation]
+    mix = mix_of(operations)
+    ordered = sorted(lines.values(), key=lambda each: (-each.spills, -each.instructions, each.line))
+    return KernelMachine(
+        rows,
+        *sass.instructions(),
+        mix,
+        mix.get(TENSOR, 0),
+        sum(reading.spills),
+        widths_of(operations),
+        max(reading.live, default=0),
+        ordered[:MOST_LINES],
+    )
+
+
+def _figures(session: Session, configuration: Configuration) -> ConfigurationFigures:
+    file = configuration.files.get(SASS)
+    facts = CubinFacts() if file is None else read_cubin(read_blob(session, file.digest) or b"")
+    values = Counter(
+        {name: value for name, value in configuration.options.items() if isinstance(value, int)}
+    )
+    return ConfigurationFigures(
+        configuration.key,
+        configuration.ran,
+        configuration.options,
+        facts.registers,
+        facts.local,
+        values["shared"],
+        occupancy_of(configuration.arch, values["num_warps"], facts.registers, values["shared"]),
+    )

@@ -1,0 +1,76 @@
+"""Registers, local memory and shared memory of a kernel, from the attributes of its cubin.
+
+A cubin is an ELF file. Its section `.nv.info` holds attributes: a byte for the form, one for the
+attribute, and two that are a value or the length of a longer one.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL_VALUE = struct.Struct("<II")
+MOST_SECTIONS = 10_000
+LONG_FORM = 4
+FRAME_SIZE, REGISTERS = 0x11, 0x2F
+"""Attributes, each with the number of a symbol and its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class CubinFacts:
+    """Resources of the function that takes most."""
+
+    registers: int = 0
+    """Of a thread; 0 if unknown."""
+    local: int = 0
+    """Bytes of local memory of a thread: its stack and what it spills."""
+    shared: int = 0
+    """Bytes of shared memory whose size is fixed."""
+
+
+def read_cubin(data: bytes) -> CubinFacts:
+    """Facts that are 0 where the file is damaged."""
+    try:
+        header = _HEADER.unpack_from(data)
+        if header[0][:6] != b"\x7fELF\x02\x01":  # 64 bits, little-endian
+            return CubinFacts()
+        offset, size, count, names_at = header[6], header[11], header[12], header[13]
+        sections = [
+            _SECTION.unpack_from(data, offset + number * size)
+            for number in range(min(count, MOST_SECTIONS))
+        ]
+        names = sections[names_at]
+        registers = local = shared = 0
+        for name_at, _, _, _, start, length, *_ in sections:
+            first = names[4] + name_at
+            name = data[first : data.index(b"\0", first)]
+            if name == b".nv.info":
+                attributes = _attributes(data[start : start + length])
+                registers = max(registers, attributes.get(REGISTERS, 0))
+                local = max(local, attributes.get(FRAME_SIZE, 0))
+            elif name.startswith(b".nv.shared.") and name != b".nv.shared.reserved.0":
+                shared = max(shared, length)
+    except (struct.error, IndexError, ValueError, OverflowError):
+        return CubinFacts()
+    return CubinFacts(registers, local, shared)
+
+
+def _attributes(info: bytes) -> dict[int, int]:
+    """Attribute → the largest value of any symbol."""
+    found: dict[int, int] = {}
+    at = 0
+    while at + 4 <= len(info):
+        form, attribute, length = (
+            info[at],
+            info[at + 1],
+            int.from_bytes(info[at + 2 : at + 4], "little"),
+        )
+        at += 4
+        if form != LONG_FORM:
+            continue
+        if length == _SYMBOL_VALUE.size and at + length <= len(info):
+            found[attribute] = max(found.get(attribute, 0), _SYMBOL_VALUE.unpack_from(info, at)[1])
+        at += length
+    return found
