@@ -11,6 +11,8 @@ from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.machine.figures import kernel_machine
 from inductorscope.answers.machine.text import MachineText, machine_text
+from inductorscope.capturing.inside.compiled import keep_compiled
+from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.disassembling.nvdisasm import nvdisasm
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.vocabulary import LLIR, OF_KERNELS, PTX, SASS, TTGIR, TTIR
@@ -120,6 +122,22 @@ def test_figures_of_a_kernel(read: Database) -> None:
     assert sum(each.instructions for each in found.lines) == found.instructions
     assert (found.spills, found.tensor) == (0, 0)
     assert [each.nodes for each in found.lines if "tl.load" in each.text] == [["add"]]
+
+
+def test_a_capture_keeps_what_was_compiled_of_its_kernels(fixtures: Path, tmp_path: Path) -> None:
+    cache, out = tmp_path / "cache", tmp_path / "out"
+    shutil.copytree(fixtures / "triton-cache" / "triton", cache / "triton")
+    for chosen in (fixtures / "triton-cache").glob("*.best_config"):
+        (cache / "xy").mkdir(exist_ok=True)
+        shutil.copy(chosen, cache / "xy")
+    keep_compiled(cache, out)
+    assert not out.exists()  # no kernel of the capture
+    (model,) = (fixtures / "triton-cache").glob("model*")
+    shutil.copytree(model, out / DEBUG_FOLDER / model.name)
+    keep_compiled(cache, out)
+    kept = sorted(file.suffix for file in (out / "triton").rglob("*.*"))
+    endings = [*OF_KERNELS.values(), ".json"]
+    assert kept == sorted([*endings, *endings, ".best_config"])
 
 
 def test_indices_and_masks_serve_the_lines_that_need_them() -> None:

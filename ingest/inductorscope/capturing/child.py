@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.capturing.inside import environment, sources
+from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.errors import describe_error, is_compile_error
 from inductorscope.capturing.inside.leaving import leave
 from inductorscope.capturing.inside.report import Reporter
@@ -211,6 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         report = Reporter(options.report)
         state = Capture(spec, loading, out, report, options.memory, options.brief).run()
+        keep_compiled(cache, out)
     finally:
         if options.cache is None:
             shutil.rmtree(cache, ignore_errors=True)

@@ -22,6 +22,7 @@ import msgspec
 from inductorscope.capturing import process_group
 from inductorscope.capturing.brief import Brief
 from inductorscope.capturing.inside import environment, sources
+from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.script.gather import add_eager, gather
 from inductorscope.capturing.script.order import STOP, Order, statuses
@@ -126,6 +127,7 @@ def capture_script(
         )  # fmt: skip
         failure = _run(running, shown=loading.trusted)
         facts = gather(out, spec, COMPILED).facts
+        keep_compiled(running.cache, out)
         _judge(facts, failure, out)
         if facts.error is not None:
             watch.log(facts.error.message)
