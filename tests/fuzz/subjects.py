@@ -39,6 +39,7 @@ from inductorscope.analyze.fusing.chosen import chosen_kernels
 from inductorscope.analyze.fusing.rules import apart
 from inductorscope.analyze.fusing.vectors import nests_in_code
 from inductorscope.analyze.guards.forecast import forecast
+from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
@@ -329,6 +330,8 @@ def on_graphs() -> list[Subject]:
             lambda text: read_cache_answer("fx_graph_cache_miss", text.encode()),
             ('{"key": "f", "components": ["[x] a: b", "[y] c: d"]}',),
         ),
+        Subject("instructions", lambda text: mix_of(text.split())),
+        Subject("widths of accesses", lambda text: widths_of(text.split())),
         Subject("lines that serve others", lambda text: serving(text.split("\n"), {7, 70})),
         Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),

@@ -159,7 +159,7 @@ _REFUSED_JSON = (
     # {"event_type":"compilation","pid":7,"stack":[…],"payload":{…}}
     (re.compile(rb'^\{[^\[]{0,400}"event_type"\s*:\s*"(?:compilation|launch)'), TRITONPARSE_LOG),
 )  # fmt: skip
-# {"hash": "e1f44a97…", "target": {"backend": "cuda", "arch": 90, …}, "num_warps": 16, …
+# {"hash": "e1f44a97…", "target": {…}, "num_warps": 16, …
 _COMPILED_FACTS = re.compile(rb'^\{\s*"hash"\s*:\s*"[0-9a-f]{64}"\s*,\s*"target"\s*:')
 _BEST = re.compile(rb'"(?:configs_hash|found_by_coordesc)"\s*:')
 _TRACE = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
