@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from inductorscope import urls
+from inductorscope.cli.local import read_paths
 from inductorscope.playing.lessons import LESSONS
 from inductorscope.settings import Settings
+from inductorscope.store.tables.models import TRY
 from inductorscope_server.pages.play import is_on
 from starlette.testclient import TestClient
 
@@ -76,3 +80,18 @@ def test_lessons_have_what_a_try_needs() -> None:
     for lesson in LESSONS:
         compile(lesson.code, lesson.id, "exec")
         assert lesson.look.endswith(".")
+
+
+def test_a_try_is_shown_with_its_graph(
+    own_settings: Settings, client: TestClient, fixtures: Path
+) -> None:
+    read = read_paths(
+        own_settings, [fixtures / "cuda-foo1"], name="a try", tags=[], origin=TRY,
+        progress=lambda step, done, total, unit: None,
+    )  # fmt: skip
+    page = client.get(urls.play(read.run_id))
+    assert page.status_code == 200, page.text
+    part = client.get(urls.play(read.run_id), headers={"hx-request": "true"}).text
+    assert part.strip().startswith('<section class="explorer"')
+    assert client.get("/api/").json()["runs"] == []
+    assert [run["id"] for run in client.get("/api/?tries=1").json()["runs"]] == [read.run_id]
