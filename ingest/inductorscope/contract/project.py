@@ -217,7 +217,7 @@ class _Made:
         for row in table.rows if table else ():
             lines = self.calls.get((row.graph or "", row.kernel), NOWHERE)
             if row.vectorised:
-                widths = ", ".join(re.findall(r"(\d+) at a time", row.how))
+                widths = ", ".join(re.findall(r"(\d{1,6}) at a time", row.how))
                 self.add("vector_loops", f"{lines}: {widths} at a time")
             else:
                 self.add("scalar_loops", f"{lines}: {row.how}")
