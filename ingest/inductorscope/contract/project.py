@@ -69,7 +69,13 @@ def project(
     there is no such run."""
     run_story = read_run_story(session, run)
     made = _Made(session, run_story)
-    for graph in session.scalars(select(Graph).where(Graph.run_id == run).order_by(Graph.position)):
+    graphs = session.scalars(
+        select(Graph).where(Graph.run_id == run).order_by(Graph.position)
+    ).all()
+    # A run in a process that compiled before also has the sources of earlier compiles.
+    compiles = run_story.story.compiles if run_story.story else []
+    made.files = {each.file for each in compiles if each.file}.union(*(of.sources for of in graphs))
+    for graph in graphs:
         made.add_graph(graph)
     made.add_loops()
     if run_story.story is not None:
@@ -114,6 +120,8 @@ class _Made:
         default_factory=lambda: {name: Counter() for name in BY_ID}
     )
     instructions: str = ""
+    files: set[str] = field(default_factory=set)
+    """Files that compiles and graphs name."""
     named: set[Place] = field(default_factory=set)
     calls: dict[tuple[str, str], str] = field(default_factory=dict)
     """Graph and kernel → the lines of its first call."""
@@ -143,7 +151,7 @@ class _Made:
         if short != path:
             return short
         parts = path.rsplit("/")
-        others = [other.rsplit("/") for other in self.run_story.sources if other != path]
+        others = [other.rsplit("/") for other in self.files if other != path]
         for keep in range(1, len(parts)):
             if all(other[-keep:] != parts[-keep:] for other in others):
                 return "/".join(parts[-keep:])

@@ -148,6 +148,8 @@ class Compiled:
             progress=silent,
         ).run_id  # fmt: skip
         self._program, _ = stored_program(settings, self.run, self.name)
+        # The first compile of a process has other phases than later ones.
+        del self._program.counts["passes"]
 
     def _locked(self) -> list[Program]:
         return read_lock(self._lock.read_text("utf-8")).program if self._lock.exists() else []
