@@ -44,14 +44,14 @@ def measured(factory: Sessions, run: str) -> Counter[str]:
                     counts[f"{stage} at a line"] += text.placed
                     counts[f"{stage} at a node"] += text.with_nodes
                 file = known[0].files[SASS]
-                text = printed(read_blob(session, file.digest) or b"", file.digest, LINES)
-                read = read_sass(text)
+                sass = printed(read_blob(session, file.digest) or b"", file.digest, LINES)
+                read = read_sass(sass)
                 mine = [
                     read.places[at][0]
                     for at, op in zip(read.at, read.operations, strict=True)
                     if op
                 ]
-                counts["line tables alike"] += mine == _plainly(text)
+                counts["line tables alike"] += mine == _plainly(sass)
                 counts["kernels"] += 1
     return counts
 

@@ -53,6 +53,8 @@ class Warm:
         self.separated = False
 
     def prepare(self) -> Ready:
+        # Otherwise asking whether there is a GPU begins to use it, and no fork could use it then.
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
         import torch
         from torch._inductor import codecache
 

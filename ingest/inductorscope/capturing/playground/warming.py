@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import logging
 import os
+import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -20,18 +25,32 @@ from inductorscope.capturing.spec import CaptureSpec
 
 
 def warm_up() -> None:
-    """Compiles a function, which loads the compiler, tries instructions and precompiles headers.
-
-    Its tensors are small: threads of a parallel loop would be missing in forks.
-    """
+    """Loads the compiler, tries instructions and precompiles headers."""
     with tempfile.TemporaryDirectory(prefix="isc-play-") as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
         config.compile_threads = 1  # forks have no threads, and would wait for them
         try_instructions("cpu")
-        recording(CaptureSpec(model=MODEL))
-        with records.recording(Path(folder)):
-            x = torch.arange(64.0).reshape(8, 8)
-            torch.compile(lambda a: torch.relu(a @ a * 2).sum(1).softmax(0))(x)
-        torch._dynamo.reset()
+        if torch.cuda.is_available():
+            # Compiling asks a GPU for its properties, after which forks could not use it.
+            with ProcessPoolExecutor(1, get_context("fork")) as fork:
+                names = fork.submit(_compile, folder).result()
+            for name in names:
+                with suppress(ImportError):
+                    importlib.import_module(name)
+        else:
+            _compile(folder)
         logging.getLogger("torch._inductor.debug").setLevel(logging.ERROR)  # it prints folders
-        DebugContext._counter = itertools.count()
+
+
+def _compile(folder: str) -> list[str]:
+    """Compiles a function, and returns the names of all modules that are loaded then.
+
+    Its tensors are small: threads of a parallel loop would be missing in forks.
+    """
+    recording(CaptureSpec(model=MODEL))
+    with records.recording(Path(folder)):
+        x = torch.arange(64.0).reshape(8, 8)
+        torch.compile(lambda a: torch.relu(a @ a * 2).sum(1).softmax(0))(x)
+    torch._dynamo.reset()
+    DebugContext._counter = itertools.count()
+    return list(sys.modules)
