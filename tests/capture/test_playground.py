@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator
@@ -188,3 +189,17 @@ def test_a_crash_or_a_full_disk_is_a_result(warm: Warm, crash: str) -> None:
     outcome = warm(SMALL).outcome
     assert outcome is not None
     assert outcome.error == ""
+
+
+def test_a_try_on_a_gpu_makes_local_sockets_only() -> None:
+    code = (
+        "import socket\n"
+        "from inductorscope.capturing.playground import kernel_calls\n"
+        "kernel_calls.give_up_privileges()\n"
+        "kernel_calls.refuse_calls(local_sockets=True)\n"
+        "socket.socket(socket.AF_UNIX)\n"
+        "socket.socket(socket.AF_INET)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "line 6" in done.stderr
+    assert "PermissionError" in done.stderr

@@ -23,6 +23,7 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SET_ATTRIBUTES = 442
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_LOCAL = 1
 # socket, ptrace, process_vm_readv and _writev, unshare, mount, setns, bpf, perf_event_open, keyctl,
 # add_key, request_key, userfaultfd, io_uring_setup, open_by_handle_at, pidfd_getfd
 _REFUSED = {
@@ -89,8 +90,9 @@ def give_up_privileges() -> None:
     _checked(_libc.capset(header, nothing), "dropping capabilities")
 
 
-def refuse_calls() -> None:
-    """Has the kernel refuse sockets and calls that reach other processes or make namespaces."""
+def refuse_calls(*, local_sockets: bool = False) -> None:
+    """Has the kernel refuse sockets and calls that reach other processes or make namespaces.
+    `local_sockets` permits those of the machine, without which CUDA does not start."""
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
         raise OSError(f"system calls of {machine} are not known here")
@@ -99,6 +101,9 @@ def refuse_calls() -> None:
     program = [(load, 0, 0, 4), *wrong, (load, 0, 0, 0)]
     program += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, _DENIED)]  # calls of another kind
     program += [(equal, 0, 1, _CLONE3), (answer, 0, 0, _ABSENT)]  # the C library uses clone then
+    if local_sockets:
+        program += [(equal, 0, 4, _REFUSED[machine][0]), (load, 0, 0, 16)]
+        program += [(equal, 0, 1, _LOCAL), (answer, 0, 0, _ALLOWED), (answer, 0, 0, _DENIED)]
     for call in _REFUSED[machine]:
         program += [(equal, 0, 1, call), (answer, 0, 0, _DENIED)]
     program += [(equal, 0, 3, _CLONE[machine]), (load, 0, 0, 16)]

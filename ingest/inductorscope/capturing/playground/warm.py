@@ -26,18 +26,22 @@ from inductorscope.capturing.playground.confine import Room
 from inductorscope.capturing.playground.order import (
     CACHE,
     FILE,
+    MODEL,
     PRINTED,
     RESULT,
     RUN,
     Done,
     Order,
+    Outcome,
     Ready,
 )
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.processes.dying import die_with
 
 RESIDENT = 8 * GIB
 """Memory limit of all processes of a try together."""
+ON_GPU = "import torch\ndef f(x):\n    return x\ninputs = torch.ones(1, device='cuda')\n"
 LOOK_EVERY_S = 0.01
 MEASURE_EVERY_S = 0.2
 MOST_ARCHIVED = 64 * MIB
@@ -69,7 +73,20 @@ class Warm:
         self.room.shown = [codecache._HEADER_DIR, str(self.cache)]
         protections = confine.protections(self.room)
         self.separated = not protections["files, processes and network"]
-        return Ready(protections, torch.cuda.is_available())
+        return Ready(protections, torch.cuda.is_available() and self._reaches_gpu())
+
+    def _reaches_gpu(self) -> bool:
+        """Whether a try can use the GPU: what confines it may keep it from the driver."""
+        with tempfile.NamedTemporaryFile() as target:
+            self.run(Order(CaptureSpec(model=MODEL, device="cuda"), ON_GPU, target.name))
+            if not Path(target.name).stat().st_size:
+                return False
+            with tarfile.open(target.name) as archive:
+                result = archive.extractfile(RESULT) if RESULT in archive.getnames() else None
+                return (
+                    result is not None
+                    and not msgspec.json.decode(result.read(), type=Outcome).error
+                )
 
     def run(self, order: Order) -> Done:
         """Forks a try and waits until it ends or exceeds a limit."""
@@ -123,7 +140,9 @@ class Warm:
             kernel_calls.die_with_parent()
             with suppress(OSError):  # the page says so
                 kernel_calls.give_up_privileges()
-                kernel_calls.refuse_calls()
+                # In its namespaces a try reaches no other process by a local socket.
+                on_gpu = self.separated and order.spec.device == "cuda"
+                kernel_calls.refuse_calls(local_sockets=on_gpu)
             os.environ |= {"HOME": str(home), "TORCHINDUCTOR_CACHE_DIR": str(base / CACHE)}
             os.environ["TMPDIR"] = tempfile.tempdir = str(own[-1])
             os.chdir(home)
