@@ -66,13 +66,15 @@ def a_queued_job(url: str) -> str:
     path = an_upload(url, "", 2)
     patched = httpx.patch(f"{url}{path}", content=b"ab", headers={"Upload-Offset": "0"})
     patched.raise_for_status()
-    finished = httpx.post(f"{url}{path.partition('/files/')[0]}/finish").raise_for_status()
+    finished = httpx.post(
+        f"{url}{path.partition('/files/')[0]}/finish", timeout=30
+    ).raise_for_status()
     return str(finished.json()["job"])
 
 
 def _cancel_and_read(url: str, job: str, streams: list[socket.socket]) -> None:
     """The newest streams still tell what happens."""
-    httpx.post(f"{url}/api/jobs/{job}/cancel").raise_for_status()
+    httpx.post(f"{url}/api/jobs/{job}/cancel", timeout=30).raise_for_status()
     for opened in streams:
         opened.settimeout(20)
         text = b""

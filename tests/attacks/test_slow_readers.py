@@ -61,7 +61,7 @@ def test_a_reader_that_takes_nothing_is_ended(impatient: Served, large_file: Lar
     with reader(impatient.url, "", path) as slow:
         slow.recv(1)
         assert _ends(impatient.url, slow)
-    whole = httpx.get(f"{impatient.url}{path}", headers={"Accept-Encoding": "identity"})
+    whole = httpx.get(f"{impatient.url}{path}", headers={"Accept-Encoding": "identity"}, timeout=30)
     assert len(whole.content) == int(whole.headers["Content-Length"])
 
 

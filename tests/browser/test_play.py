@@ -99,8 +99,8 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
     other.goto(served.url + beside)
     expect(other.locator(".beside-tally")).to_be_visible()
     other.context.close()
-    listed = httpx.get(f"{served.url}/api/").json()["runs"]
-    tries = httpx.get(f"{served.url}/api/?tries=1").json()["runs"]
+    listed = httpx.get(f"{served.url}/api/", timeout=30).json()["runs"]
+    tries = httpx.get(f"{served.url}/api/?tries=1", timeout=30).json()["runs"]
     assert listed == []
     assert {run["id"] for run in tries} == {first, second}
 

@@ -38,8 +38,8 @@ def test_kinds_of_text_narrow_a_search(page: Page, zoo: Served) -> None:
 
 
 def test_a_file_opens_at_a_line_and_marks_a_range(page: Page, zoo: Served) -> None:
-    run = httpx.get(f"{zoo.url}/api/").json()["runs"][0]["id"]
-    files = httpx.get(f"{zoo.url}/api/runs/{run}/read").json()["files"]
+    run = httpx.get(f"{zoo.url}/api/", timeout=30).json()["runs"][0]["id"]
+    files = httpx.get(f"{zoo.url}/api/runs/{run}/read", timeout=30).json()["files"]
     log = next(file["artifact"] for file in files if file["role"] == "trace_log")
     page.goto(f"{zoo.url}/runs/{run}/files/{log}?line=600")
     expect(page.locator("#L600")).to_be_in_viewport()

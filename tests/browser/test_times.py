@@ -14,7 +14,7 @@ from tests.support.serving import Served
 @pytest.fixture(scope="module")
 def timed(zoo: Served) -> str:
     """The address of a run that was profiled."""
-    run = httpx.get(f"{zoo.url}/api/").json()["runs"][0]["id"]
+    run = httpx.get(f"{zoo.url}/api/", timeout=30).json()["runs"][0]["id"]
     return f"{zoo.url}/runs/{run}"
 
 

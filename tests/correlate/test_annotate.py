@@ -151,6 +151,7 @@ def test_what_is_annotated_links_as_before(fixtures: Path) -> None:
     assert [call.arguments for call in after.calls] == [call.arguments for call in before.calls]
 
 
+@pytest.mark.usefixtures("vectors")
 def test_an_annotated_cpp_kernel_compiles(fixtures: Path, tmp_path: Path) -> None:
     from torch._inductor.cpu_vec_isa import pick_vec_isa
     from torch.utils.cpp_extension import include_paths

@@ -111,16 +111,16 @@ def assert_all_whole(served: Served, sent: list[Pushed], captured: list[dict[str
     assert {pushed.run for pushed in sent} | {job["run_id"] for job in captured} == set(ids)
     for pushed in sent:
         assert_whole(served.url, str(pushed.run))
-    active = httpx.get(f"{served.url}/api/jobs", params={"active": 1}).json()["jobs"]
+    active = httpx.get(f"{served.url}/api/jobs", params={"active": 1}, timeout=30).json()["jobs"]
     assert active == []
 
 
 def assert_whole(url: str, run: str) -> None:
-    page = httpx.get(f"{url}/api/runs/{run}").raise_for_status().json()
+    page = httpx.get(f"{url}/api/runs/{run}", timeout=30).raise_for_status().json()
     (graph,) = page["graphs"]
-    explorer = httpx.get(f"{url}/api/runs/{run}/graphs/{graph['slug']}/explorer")
+    explorer = httpx.get(f"{url}/api/runs/{run}/graphs/{graph['slug']}/explorer", timeout=30)
     assert len(explorer.raise_for_status().json()["kernels"]) == 1
-    links = httpx.get(f"{url}/api/runs/{run}/graphs/{graph['slug']}/links")
+    links = httpx.get(f"{url}/api/runs/{run}/graphs/{graph['slug']}/links", timeout=30)
     assert links.raise_for_status().json()["entities"]
 
 

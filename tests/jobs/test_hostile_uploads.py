@@ -88,13 +88,13 @@ def test_it_is_refused_in_a_sentence(server: Served, tmp_path: Path, what: str) 
     if isinstance(pushed, Pushed):
         assert pushed.state == "failed", pushed
         assert pushed.run is None
-        page = httpx.get(f"{server.url}/jobs/{pushed.job}")
+        page = httpx.get(f"{server.url}/jobs/{pushed.job}", timeout=30)
         assert page.status_code == 200
         assert "<script>alert" not in page.text
     assert re.search(said, message, re.IGNORECASE), message
     assert message.endswith((".", "?")), message
     assert "Traceback" not in message
-    assert httpx.get(f"{server.url}/api/").json()["total"] == 0
+    assert httpx.get(f"{server.url}/api/", timeout=30).json()["total"] == 0
     end = time.monotonic() + 60
     while (left := leftovers(server.data)) and time.monotonic() < end:
         time.sleep(0.2)  # the job says why it failed before its folders are gone

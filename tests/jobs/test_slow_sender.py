@@ -86,5 +86,5 @@ def test_bytes_are_kept_as_they_come_and_others_are_not_kept_waiting(
 
 
 def _has_come(sender: Sender) -> int:
-    state = httpx.get(f"{sender.client.base_url}/api/uploads/{sender.upload}").json()
+    state = httpx.get(f"{sender.client.base_url}/api/uploads/{sender.upload}", timeout=30).json()
     return int(state["files"][0]["received"])

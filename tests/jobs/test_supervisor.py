@@ -153,18 +153,22 @@ def test_the_first_capture_is_asked_for_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="needs torch")
 def test_cancelling_a_capture_ends_its_compilers(server: Served) -> None:
     body = {"model": "gpt-small", "seconds": 5}
-    job = httpx.post(f"{server.url}/api/captures", json=body).raise_for_status().json()["job"]
+    job = (
+        httpx.post(f"{server.url}/api/captures", json=body, timeout=30)
+        .raise_for_status()
+        .json()["job"]
+    )
 
     def is_compiling() -> bool:
-        row = httpx.get(f"{server.url}/api/jobs/{job}").json()["job"]
+        row = httpx.get(f"{server.url}/api/jobs/{job}", timeout=30).json()["job"]
         return "compil" in row["step"]
 
     assert until(is_compiling, 60)
     assert len(processes_of(job)) >= 2
-    asked = httpx.post(f"{server.url}/api/jobs/{job}/cancel")
+    asked = httpx.post(f"{server.url}/api/jobs/{job}/cancel", timeout=30)
     assert asked.json()["cancelled"]
     assert until(lambda: not processes_of(job), 20)
-    row = httpx.get(f"{server.url}/api/jobs/{job}").json()["job"]
+    row = httpx.get(f"{server.url}/api/jobs/{job}", timeout=30).json()["job"]
     assert row["state"] == "cancelled"
     captures = server.data / "captures"
     assert until(lambda: not list(captures.iterdir()))

@@ -14,9 +14,9 @@ from tests.support.serving import Served
 @cache
 def graph_address(server: str, name: str) -> str:
     """The address of the first graph of the run with this name."""
-    runs = httpx.get(f"{server}/api/").json()["runs"]
+    runs = httpx.get(f"{server}/api/", timeout=30).json()["runs"]
     run = next(run["id"] for run in runs if run["name"] == name)
-    graphs = httpx.get(f"{server}/api/runs/{run}").json()["graphs"]
+    graphs = httpx.get(f"{server}/api/runs/{run}", timeout=30).json()["graphs"]
     return server + urls.graph(run, graphs[0]["slug"])
 
 

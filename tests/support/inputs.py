@@ -72,9 +72,10 @@ INPUTS: tuple[Input, ...] = (
         graphs=1, kernels=1,
     ),
     Input(
-        CODE, "Triton's cache folder: `.ttir`, `.ptx`, `.cubin`, …", "inputs/triton-cache",
-        "refused", "upload `output_code.py`, Inductor's cache folder or a `TORCH_TRACE` log, which "
-        "have the kernel's source", says="not read: what a compiler made of a kernel",
+        CODE, "Triton's cache folder alone: `.ttir`, `.ptx`, `.cubin`, …", "inputs/triton-cache",
+        "refused", "upload it with `output_code.py`, Inductor's cache folder or a `TORCH_TRACE` "
+        "log, which have the kernels' source: each kernel then has its compiled texts",
+        says="what Triton compiled of a kernel",
     ),
     Input(
         CODE, "depyf's folder", "inputs/depyf.tar.xz", "partly",

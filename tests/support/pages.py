@@ -25,10 +25,10 @@ OPENED = tuple(
 def parts_of(served: Served, run: str) -> dict[str, str]:
     """What addresses of a run's pages consist of: a graph, a kernel with code, a log."""
     api = f"{served.url}/api/runs/{run}"
-    slug = httpx.get(api).json()["graphs"][0]["slug"]
-    kernels = httpx.get(f"{api}/graphs/{slug}/explorer").json()["kernels"]
+    slug = httpx.get(api, timeout=30).json()["graphs"][0]["slug"]
+    kernels = httpx.get(f"{api}/graphs/{slug}/explorer", timeout=30).json()["kernels"]
     kernel = next(each for each in kernels if each["first"] is not None)
-    files = httpx.get(f"{api}/read").json()["files"]
+    files = httpx.get(f"{api}/read", timeout=30).json()["files"]
     return {
         "run": run,
         "slug": slug,

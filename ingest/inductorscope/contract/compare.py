@@ -15,7 +15,7 @@ from inductorscope.units import size_in_bytes
 
 Verdict = Literal["worse", "better", "changed", "allowed"]
 
-_BUDGET = re.compile(r"\s*(<=|>=|==|=|<|>)?\s*(\d[\d_]*(?:\.\d+)?)\s*(x|%)?\s*")
+_BUDGET = re.compile(r"(?:(<=|>=|==|=|<|>)\s*)?(\d[\d_]*(?:\.\d+)?)\s*(x|%)?")
 _TIMES = re.compile(r" ×(\d+)$")
 
 
@@ -104,7 +104,7 @@ def _compared(
 def within(budget: str, was: int, value: int) -> bool:
     """Whether a value keeps a budget: `<= 14`, `<= 1.02x` of what was locked, `1`. Raises
     LockError."""
-    match = _BUDGET.fullmatch(budget)
+    match = _BUDGET.fullmatch(budget.strip())
     if match is None:
         raise LockError(f"The budget {budget!r} cannot be read; write <= 14 or <= 1.02x.")
     sign, number, unit = match.groups()

@@ -92,7 +92,7 @@ _FX = re.compile(
 )
 #     def forward(self, L_x_: "f32[4]"):
 _DYNAMO = re.compile(
-    rb"def forward\(self,[^\n]{0,4000}?\bL_[A-Za-z]|= torch\._dynamo|\bl_[a-z]\w*_ = L_"
+    rb"def forward\(self,[^\n]{0,400}?\bL_[A-Za-z]|= torch\._dynamo|\bl_[a-z]\w*_ = L_"
 )
 # A graph without its class, as people paste it, and as `print(graph)` shows it:
 # def forward1(self, arg0_1):
@@ -147,7 +147,7 @@ _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _REFUSED_JSON = (
     # {"segments": [{"device": 0, "address": …, "total_size": …, "blocks": […]}], "device_traces": …
     (
-        re.compile(rb'"segments"\s*:\s*\[[^\]]{0,4000}?"(?:total_size|blocks)"'
+        re.compile(rb'"segments"\s*:\s*\[[^\]]{0,400}?"(?:total_size|blocks)"'
                    rb'|^\{\s*"device_traces"\s*:'),
         MEMORY_SNAPSHOT,
     ),

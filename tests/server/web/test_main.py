@@ -73,7 +73,7 @@ def test_it_stops_in_order_with_a_stream_open(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until_up(url)
-        started = httpx.post(f"{url}/api/captures", json={"model": "neg-maximum-cat"})
+        started = httpx.post(f"{url}/api/captures", json={"model": "neg-maximum-cat"}, timeout=30)
         job = started.json()["job"]
         with httpx.stream("GET", f"{url}/api/jobs/{job}/events", timeout=20) as answer:
             lines = answer.iter_lines()
@@ -105,7 +105,7 @@ def test_the_address_to_open(tmp_path: Path, host: str, address: str) -> None:
 def wait_until_up(url: str) -> None:
     for _ in range(200):
         try:
-            if httpx.get(f"{url}/healthz").status_code == 200:
+            if httpx.get(f"{url}/healthz", timeout=30).status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.1)

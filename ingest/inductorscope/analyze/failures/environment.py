@@ -28,8 +28,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "python3-devel) for the Python version that runs torch.",
     ),
     (
-        r"CalledProcessError: Command '\[[^\n]{0,200}(?:gcc|cc|clang)'?,[^\n]{0,200}/main\.c"
-        r"[^\n]{0,4000}non-zero exit status",
+        r"CalledProcessError: Command '\[[^\n]{0,200}(?:gcc|cc|clang)'?,[^\n]{0,200}/main\.c",
         "The C compiler could not build a helper of Triton. Its own message is not in this text.",
         "Most often Python's headers are missing. Install them (Debian, Ubuntu: apt-get install "
         "python3-dev; Fedora: dnf install python3-devel) for the Python version that runs torch. "

@@ -62,14 +62,20 @@ def _nests(body: list[str]) -> list[_Nest]:
                     current.vectors[name] = int(step.group(1))
         elif current is not None:
             current.wide = current.wide or _WIDE.search(line) is not None
-            current.indexes += [
-                line[match.end() : closing(line, match.end() - 1)]
-                for match in _ACCESS.finditer(line)
-            ]
+            current.indexes += _indexes(line)
         depth += line.count("{") - line.count("}")
         if current is not None and depth <= outside and "}" in line:
             current = None
     return [nest for nest in nests if not nest.remainder]
+
+
+def _indexes(line: str) -> list[str]:
+    """The indexes of a line's accesses; those inside of another index are part of it."""
+    indexes, end = [], 0
+    while (match := _ACCESS.search(line, end)) is not None:
+        end = closing(line, match.end() - 1)
+        indexes.append(line[match.end() : end])
+    return indexes
 
 
 def _nest(kernel: str, nest: _Nest) -> LoopNest:

@@ -17,7 +17,7 @@ from inductorscope.formats.machine.places import Located, Places
 from inductorscope.formats.text import lines_of
 
 _PLACE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})( inlined at)?')
-_INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,16})\*/\s+(.*?) *;?(?:\s*//.*)?$")
+_INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,16})\*/\s+([^;/]*)")
 _LABEL = re.compile(r"\s*(\.L_\w+|\.text\.\w+):")
 _STACK = re.compile(r"\[R1(?:\+0x([0-9a-f]{1,8}))?\]")
 _LIVE = re.compile(r"// \| +(\d{1,3}) ")
@@ -48,7 +48,7 @@ def read_sass(text: str) -> Sass:
         instruction = _INSTRUCTION.match(line)
         label = None if instruction else _LABEL.match(line)
         if instruction is not None:
-            words = instruction.group(2)
+            words = instruction.group(2).rstrip()
             predicate, _, rest = words.partition(" ") if words.startswith("@") else ("", "", words)
             sass.lines.append(f"{instruction.group(1)} {predicate:>6} {rest.strip()}")
             sass.addresses.append(int(instruction.group(1), 16))
