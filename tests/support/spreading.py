@@ -28,9 +28,10 @@ TOGETHER = (
         "attacks/test_slow_readers.py", "attacks/test_idle_connections.py",
     ),
     ("jobs/test_supervisor.py", "jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py"),
+    ("browser/test_play.py", "capture/test_playground.py"),
 )  # fmt: skip
 """Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`,
-`filled`, and the servers that attacks share."""
+`filled`, and the servers that attacks share; tries of the playground, which count as one user's."""
 
 LONGEST = (
     "jobs/test_worker.py",
@@ -58,6 +59,8 @@ LONGEST = (
     "server/web/test_analysis.py",
     "attacks/test_log_floods.py",
     "capture/test_minify.py",
+    "browser/test_play.py",
+    "contract/test_plugin.py",
     "server/api/test_openapi.py",
     "attacks/test_guessing.py",
     "reading/test_read_run.py",

@@ -1,13 +1,13 @@
-"""The playground's process: `python -m inductorscope.playing --parent PID`.
+"""The playground's process: `python -m inductorscope.playing`.
 
 It starts the warm process with torch, asks it for tries, and reads what these recorded. It has the
 settings and the database; the warm process and the tries have neither. Questions and answers are
-lines of JSON. It ends when nobody has asked for a while.
+lines of JSON. It ends when nobody has asked for a while, and when the pipe of questions closes: the
+signal at a parent's death would come when the thread ends that started it.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import select
@@ -29,7 +29,6 @@ from inductorscope.capturing.playground.order import Done, Order, Outcome, Ready
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.unpack import unpack
 from inductorscope.playing.tries import Answer, Asked, Tried
-from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import needed_variables, program
 from inductorscope.reading.run import NothingToRead, read_run
 from inductorscope.settings import Settings, load
@@ -155,10 +154,7 @@ def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
             say(play.try_out(msgspec.json.decode(line, type=Asked)))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m inductorscope.playing")
-    parser.add_argument("--parent", type=int, required=True, help="end when this process does")
-    die_with(parser.parse_args(arguments).parent)
+def main() -> int:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(sys.stdin.buffer, answers, load())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import subprocess
 import threading
@@ -71,7 +70,7 @@ class Playground:
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(
-                program("inductorscope.playing", "--parent", str(os.getpid())),
+                program("inductorscope.playing"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment(self._settings),
