@@ -183,9 +183,9 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
         case ast.BoolOp():
             return _both(node.values, values, isinstance(node.op, ast.And))
         case ast.BinOp() if type(node.op) in _BINARY:
-            return _limited(
-                _BINARY[type(node.op)](_value(node.left, values), _value(node.right, values))
-            )
+            both = _value(node.left, values), _value(node.right, values)
+            if all(isinstance(each, int | float) for each in both):  # a text times 10**9 is long
+                return _limited(_BINARY[type(node.op)](*both))
         case ast.Compare() if all(type(op) in _COMPARED for op in node.ops):
             parts = [_value(part, values) for part in (node.left, *node.comparators)]
             return all(
