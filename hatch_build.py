@@ -1,8 +1,8 @@
 """Bundles the front end while the package is built.
 
-The bundle goes to `frontend/dist` (not in git). A wheel takes templates and bundle along, below the
-server package; an editable install reads both from the checkout. Node comes from a wheel on PyPI
-when the machine has none that is recent enough, so that building needs Python alone.
+The bundle goes to `frontend/dist` (not in git). A wheel takes templates, bundle and documentation
+along, below the server package; an editable install reads them from the checkout. Node comes from a
+wheel on PyPI when the machine has none that is recent enough, so that building needs Python alone.
 """
 
 from __future__ import annotations
@@ -46,6 +46,13 @@ class FrontEndHook(BuildHookInterface[Any]):
                 {
                     str(front / "templates"): "inductorscope_server/assets/templates",
                     str(front / "dist"): "inductorscope_server/assets/dist",
+                }
+            )
+            docs = Path(self.root) / "docs"
+            build_data["force_include"].update(
+                {
+                    str(file): f"inductorscope_server/assets/docs/{file.relative_to(docs)}"
+                    for file in docs.rglob("*.md")
                 }
             )
 

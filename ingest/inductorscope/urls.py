@@ -35,6 +35,11 @@ def api(path: str) -> str:
     return f"{API}{path}"
 
 
+def markdown(path: str) -> str:
+    """A page as Markdown, by its path."""
+    return f"{path}.md" if path != "/" else "/index.md"
+
+
 def runs(**query: str | int | None) -> str:
     return with_query("/", **query)
 
@@ -329,6 +334,11 @@ def api_job_events(job_id: str) -> str:
 def docs() -> str:
     """The reference of the API."""
     return f"{API}/openapi.json"
+
+
+def mcp() -> str:
+    """Where agents connect."""
+    return "/mcp"
 
 
 def health() -> str:

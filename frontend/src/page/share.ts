@@ -29,6 +29,13 @@ export function share(): void {
   void copy(location.href, "Link");
 }
 
+/** Copy this page as Markdown, which the server makes from the same answer. */
+async function copyMarkdown(): Promise<void> {
+  const answer = await fetch(location.href, { headers: { Accept: "text/markdown" } });
+  if (answer.ok) await copy(await answer.text(), "Markdown");
+  else announce("The server has no Markdown of this page now.");
+}
+
 /** Names cut in the middle are whole again on the clipboard. */
 function copyWhole(event: ClipboardEvent): void {
   const selection = document.getSelection();
@@ -47,6 +54,7 @@ export function startCopying(): void {
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element)) return;
     if (event.target.closest("#share")) share();
+    if (event.target.closest("#as-markdown")) void copyMarkdown();
     const button = event.target.closest<HTMLElement>("[data-copy]");
     if (button?.dataset.copy) void copy(button.dataset.copy, button.dataset.what ?? "Text");
   });

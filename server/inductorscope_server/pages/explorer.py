@@ -90,8 +90,8 @@ def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> Explore
     return explorer_head(session, run, slug, state)
 
 
-def load_page(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerPage:
-    return explorer_page(session, run, slug, state)
+async def load_page(analysis: Analysing, run: RunId, slug: Slug, state: Asked) -> ExplorerPage:
+    return await analysis(explorer_page, run, slug, state)
 
 
 def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:

@@ -29,7 +29,8 @@ from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
 from inductorscope_server.serving.playground import Playground
-from inductorscope_server.web import errors, openapi
+from inductorscope_server.web import docs, errors, openapi
+from inductorscope_server.web.markdown import MarkdownPages
 from inductorscope_server.web.pages import add_page
 from inductorscope_server.web.parts import Parts, in_turn
 from inductorscope_server.web.security import Guard
@@ -81,6 +82,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     openapi.install(app, _answers(), settings)
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
+    app.add_middleware(MarkdownPages, paths=[page.path for page in PAGES])
     return app
 
 
@@ -109,4 +111,5 @@ def _add_routes(app: FastAPI, templates: Pages) -> None:
     # Not in turn: they last as long as their clients, and do most of their work elsewhere.
     app.include_router(uploads.files, prefix=urls.API)
     app.include_router(html)
+    app.include_router(docs.router((page.path, page.summary) for page in PAGES))
     app.include_router(health.api)

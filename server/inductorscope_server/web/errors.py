@@ -23,6 +23,7 @@ from inductorscope.jobs.errors import (
     TooManyUploadsError,
     UploadRefusedError,
 )
+from inductorscope.markdown.text import prose
 from inductorscope.settings import PREFIX
 from inductorscope.store.database.engine import folder_of
 from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
@@ -33,6 +34,7 @@ from starlette.routing import Match, Mount
 
 from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
+from inductorscope_server.web.markdown import markdown, wants_markdown
 from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
@@ -118,7 +120,10 @@ def wants_json(request: Request) -> bool:
 
 
 def answer(request: Request, refusal: Refusal) -> Response:
-    """Returns the refusal as JSON, a fragment or a page, depending on the request."""
+    """Returns the refusal as Markdown, JSON, a fragment or a page, depending on the request."""
+    if wants_markdown(request):
+        text = " ".join(filter(None, (refusal.body.what, refusal.body.do)))
+        return markdown(f"{prose(text)}\n", refusal.status)
     if wants_json(request):
         body = {name: value for name, value in asdict(refusal.body).items() if value is not None}
         return JSONResponse({"error": body}, refusal.status, headers=refusal.headers)

@@ -1,4 +1,4 @@
-"""Registers a page and its JSON twin from one entry of the table."""
+"""Registers a page, its JSON twin and its Markdown from one entry of the table."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
+from inductorscope_server.web.markdown import as_markdown, wants_markdown
 from inductorscope_server.web.parts import Shared, prepare_analysis
 from inductorscope_server.web.templating import Pages
 
@@ -91,7 +92,9 @@ def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates
 
     shown, returned = Depends(page.load), Depends(load)
 
-    def get(answer: object = returned) -> Response:
+    def get(request: Request, answer: object = returned) -> Response:
+        if wants_markdown(request):
+            return as_markdown(request, answer, page.summary)
         return as_json(answer)
 
     def show(request: Request, parts: Shared, answer: object = shown) -> Response:

@@ -161,7 +161,7 @@ class Pages:
         if fragment and self.is_partial(request):
             name = fragment
         response = HTMLResponse(self.text(request, name, page, **more), status, headers)
-        response.headers["Vary"] = "HX-Request, HX-Request-Type, Cookie"
+        response.headers["Vary"] = "Accept, HX-Request, HX-Request-Type, Cookie"
         return response
 
     def _public(self, request: Request) -> PublicSettings:

@@ -22,6 +22,7 @@ from inductorscope.analyze.measure.result import (
 )
 from inductorscope.cli.app import app
 from inductorscope.cli.local import read_paths
+from inductorscope.markdown.text import prose
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.measurements import write_measurement
@@ -118,7 +119,7 @@ def test_a_measurement_is_the_verdict_in_either_order(
     assert "25.0\u202f% longer, +20.0\u202f% to +30.0\u202f%" in said["text"]
     assert "80.0\u202f%: `triton_poi_fused_0`, gone; 20.0\u202f% unexplained" in said["text"]
     assert "2 processes were disturbed: Busy." in said["text"]
-    assert said["text"] in page["markdown"]
+    assert prose(said["text"]) in page["markdown"]
     back = _json(client, urls.compare(three, one))
     assert back["verdict"] == "faster"
     assert back["measured"]["found"]["judged"]["shift"] == pytest.approx(-0.2)
@@ -194,7 +195,7 @@ def test_a_history_has_every_run_of_a_name_and_follows_a_kernel(
 def test_the_command_prints_markdown_or_json(
     compared: tuple[TestClient, Settings, Runs],
 ) -> None:
-    from inductorscope.cli.commands import diff
+    from inductorscope.cli.commands.text import diff
 
     assert diff  # importing it registers the command
     client, settings, (one, two, _) = compared
@@ -202,5 +203,5 @@ def test_the_command_prints_markdown_or_json(
     printed = CliRunner().invoke(app, asked)
     assert printed.exit_code == 0, printed.output
     assert printed.stdout == _json(client, urls.compare(one, two))["markdown"]
-    assert "| configuration | `functorch.debug_partitioner` | True | False |" in printed.stdout
+    assert "| configuration | `functorch.debug_partitioner` | `True` | `False` |" in printed.stdout
     assert '"said"' in CliRunner().invoke(app, [*asked, "--json"]).stdout

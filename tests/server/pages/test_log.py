@@ -16,7 +16,7 @@ def run(filled: TestClient) -> str:
     return str(filled.get("/api/").json()["runs"][0]["id"])
 
 
-def log(client: TestClient, run: str, **asked: object) -> Any:
+def log(client: TestClient, run: str, **asked: str | int) -> Any:
     answer = client.get(f"/api{urls.log(run)}", params=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()

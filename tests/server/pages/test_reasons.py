@@ -20,7 +20,8 @@ def test_a_line_that_computes_nothing_has_no_reason(filled: TestClient, graph: s
 
 
 def test_what_cannot_be_asked(filled: TestClient, graph: str) -> None:
-    asked = {"stage": "code", "line": 78}
+    asked: dict[str, str | int] = {"stage": "code", "line": 78}
     assert filled.get(f"/api{graph}x/reason", params=asked).status_code == 404
-    for wrong in ({"line": 0}, {"line": 10**9}, {"stage": "readable"}):
-        assert filled.get(f"/api{graph}/reason", params=asked | wrong).status_code == 422
+    for name, wrong in (("line", 0), ("line", 10**9), ("stage", "readable")):
+        params = {**asked, name: wrong}
+        assert filled.get(f"/api{graph}/reason", params=params).status_code == 422

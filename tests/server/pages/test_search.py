@@ -16,7 +16,7 @@ def run(filled: TestClient) -> str:
     return str(filled.get("/api/").json()["runs"][0]["id"])
 
 
-def found(client: TestClient, **asked: object) -> Any:
+def found(client: TestClient, **asked: str | int) -> Any:
     answer = client.get("/api/search", params=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()

@@ -115,7 +115,7 @@ def test_a_token_in_other_letters_passes_in_a_header(
     own_settings: Settings, opened: Opened
 ) -> None:
     with opened(own_settings, token=TOKEN) as client:
-        given = {"Authorization": f"Bearer {TOKEN}".encode()}
+        given = {b"Authorization": f"Bearer {TOKEN}".encode()}
         assert client.post("/api/uploads", json=UPLOAD, headers=given).status_code == 201
 
 

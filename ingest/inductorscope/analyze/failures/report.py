@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from inductorscope.markdown.text import block
+
 LONGEST_BLOCK = 12_000
 """Longest block in characters; issue trackers refuse much longer texts."""
 
@@ -73,12 +75,5 @@ def issue_markdown(parts: ReportParts) -> str:
 
 
 def _block(text: str, language: str) -> str:
-    """Puts text between fences with more backticks than the text has in a row."""
     cut = text[:LONGEST_BLOCK].rstrip("\n")
-    cut += "\n… (cut)" if len(text) > LONGEST_BLOCK else ""
-    longest = run = 0
-    for letter in cut:
-        run = run + 1 if letter == "`" else 0
-        longest = max(longest, run)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{cut}\n{fence}"
+    return block(cut + "\n… (cut)" if len(text) > LONGEST_BLOCK else cut, language)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls
-from inductorscope.units import dash, microseconds, signed_microseconds
+from inductorscope.markdown.text import code, plain, prose, table
+from inductorscope.units import DASH, microseconds, signed_microseconds
 
 MOST_KERNELS = 20
 
@@ -15,36 +16,43 @@ def as_markdown(page: ComparePage) -> str:
 
 
 def _lines(page: ComparePage) -> Iterator[str]:
-    yield f"**A** {page.a.name} ({page.a.id}) → **B** {page.b.name} ({page.b.id})"
+    a, b = (f"{code(one.name)} ({one.id})" for one in (page.a, page.b))
+    yield f"**A** {a} → **B** {b}"
     yield ""
-    yield from (f"- **{one.label}**: {one.text}" for one in page.said)
+    yield from (f"- **{prose(one.label)}**: {prose(one.text)}" for one in page.said)
     if page.inputs:
-        rows = ((row.kind, f"`{row.name}`", dash(row.a), dash(row.b)) for row in page.inputs)
-        yield from _table(("input", "name", "A", "B"), rows)
+        rows = (
+            (row.kind, code(row.name), code(row.a or "") or DASH, code(row.b or "") or DASH)
+            for row in page.inputs
+        )
+        yield ""
+        yield from table(("input", "name", "A", "B"), rows)
     if page.bars:
-        bars = [(bar.title, signed_microseconds(bar.more_us)) for bar in page.bars]
-        step = ("**a step**", f"**{signed_microseconds(page.step.more_us)}**")
-        yield from _table(("from A's step to B's", "difference"), [*bars, step])
+        bars = [(prose(bar.title), _more(bar.more_us)) for bar in page.bars]
+        yield ""
+        yield from table(
+            ("from A's step to B's", "difference"),
+            [*bars, ("**a step**", f"**{_more(page.step.more_us)}**")],
+        )
     if page.groups:
         kernels = (
             (_names(row.a), _names(row.b), row.change, _known(row),
-             microseconds(row.a_us), microseconds(row.b_us), signed_microseconds(row.more_us))
+             plain(microseconds(row.a_us)), plain(microseconds(row.b_us)), _more(row.more_us))
             for row in page.groups[:MOST_KERNELS]
         )  # fmt: skip
-        yield from _table(
+        yield ""
+        yield from table(
             ("kernels of A", "kernels of B", "change", "known by", "A", "B", "difference"), kernels
         )
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield ""
-    for row in (head, ("---",) * len(head), *rows):
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |"
+def _more(us: float | None) -> str:
+    return plain(signed_microseconds(us))
 
 
 def _names(kernels: list[KernelCalls]) -> str:
-    return "<br>".join(f"`{one.kernel}` ×{one.calls}" for one in kernels) or "—"
+    return "<br>".join(f"{code(one.kernel)} ×{one.calls}" for one in kernels) or DASH
 
 
 def _known(row: GroupRow) -> str:
-    return f"{row.known}, {row.certainty}" if row.known else "—"
+    return f"{row.known}, {row.certainty}" if row.known else DASH

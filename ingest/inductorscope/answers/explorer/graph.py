@@ -10,7 +10,9 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.answers.explorer.line import LinePage, line_page
 from inductorscope.answers.machine.compiled import configurations
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
     GraphName,
     RunName,
@@ -159,6 +161,8 @@ class ExplorerPage(Explorer):
     failed: bool
     """Whether a compile of the run failed: its errors stand in the code then."""
     state: ExplorerState
+    selected: LinePage | None
+    """The line that the state selects, and what it became."""
 
 
 def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerHead:
@@ -176,8 +180,20 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     answer = explorer(session, run, slug)
     values = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    failed = run_of(session, run).failure is not None
-    return ExplorerPage(**values, graphs=graphs_of(session, run), failed=failed, state=state)
+    return ExplorerPage(
+        **values,
+        graphs=graphs_of(session, run),
+        failed=run_of(session, run).failure is not None,
+        state=state,
+        selected=_selected(session, run, slug, state.sel),
+    )
+
+
+def _selected(session: Session, run: str, slug: str, selected: str) -> LinePage | None:
+    try:
+        return line_page(session, run, selected, slug) if selected else None
+    except NotHere:  # a selection of an entity, or of a line that is not there
+        return None
 
 
 def links_payload(session: Session, run: str, slug: str) -> bytes | None:

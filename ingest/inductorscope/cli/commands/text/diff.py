@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import Data, app, load_settings
+from inductorscope.cli.app import Data, app
 
 
 @app.command()
@@ -21,17 +21,10 @@ def diff(
     """Print what differs between two runs: inputs, time, kernels, compiling."""
     from inductorscope.answers.compare.compare import compare_page
     from inductorscope.cli.one_run import one_run
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
+    from inductorscope.cli.reading import reading
 
-    settings = load_settings(data=data)
-    migrate(settings)
-    engine = make_engine(settings)
-    try:
-        with sessions(engine, read_only=True)() as session:
-            page = compare_page(session, one_run(session, a), one_run(session, b))
-    finally:
-        engine.dispose()
+    with reading(data) as (session, _):
+        page = compare_page(session, one_run(session, a), one_run(session, b))
     if json:
         import msgspec
 

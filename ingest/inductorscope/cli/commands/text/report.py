@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from inductorscope import urls
-from inductorscope.cli.app import Data, Server, app, load_settings
+from inductorscope.cli.app import Data, Server, app
 
 
 @app.command()
@@ -19,17 +19,10 @@ def report(
     """Print a run's failure as Markdown for an issue: versions, kernel, error and verdicts."""
     from inductorscope.answers.failures.report import reported
     from inductorscope.cli.one_run import one_run
+    from inductorscope.cli.reading import reading
     from inductorscope.jobs.queue.address import address
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
 
-    settings = load_settings(data=data)
-    migrate(settings)
-    engine = make_engine(settings)
-    try:
-        with sessions(engine, read_only=True)() as session:
-            run_id = one_run(session, run)
-            page = (server.rstrip("/") or address(settings)) + urls.failures(run_id)
-            typer.echo(reported(session, run_id, page).report, nl=False)
-    finally:
-        engine.dispose()
+    with reading(data) as (session, settings):
+        run_id = one_run(session, run)
+        page = (server.rstrip("/") or address(settings)) + urls.failures(run_id)
+        typer.echo(reported(session, run_id, page).report, nl=False)

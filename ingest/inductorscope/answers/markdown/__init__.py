@@ -1,0 +1,1 @@
+"""Pages as Markdown, one renderer for all and shapes for a few."""

@@ -1,0 +1,1 @@
+"""Answers as Markdown, for issues, terminals and coding agents."""

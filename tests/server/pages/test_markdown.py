@@ -1,0 +1,143 @@
+"""Every page as Markdown: the same figures as its JSON twin, and nothing that breaks out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from inductorscope import urls
+from inductorscope.cli.app import app, load_commands
+from inductorscope.markdown.figures import UNITS
+from inductorscope.markdown.text import block, code, plain, prose, table
+from inductorscope.settings import Settings
+from inductorscope.units import count, ratio, signed_percent
+from inductorscope_server.pages.table import PAGES
+from markdown_it import MarkdownIt
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+from tests.support.pages import OPENED
+
+GRAPH = "model__0_inference_0.0"
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+FORMATS = [*(format for _, format in UNITS), ratio, count, signed_percent]
+COUNTED = re.compile(r"^\d+\. |\]\([^)]*\)|^\d+ more .*", re.M)
+"""Numbers of list items, addresses, and how many rows are elsewhere."""
+
+
+@pytest.fixture(scope="module")
+def parts(filled: TestClient) -> dict[str, str]:
+    run = str(filled.get("/api/").json()["runs"][0]["id"])
+    kernel = filled.get(urls.api_explorer(run, GRAPH)).json()["kernels"][0]
+    files = filled.get(f"/api{urls.read(run)}").json()["files"]
+    log = next(str(file["artifact"]) for file in files if file["role"] == "trace_log")
+    name = urls.kernel_key(kernel["name"], kernel["calls"][0]["handle"])
+    return {"run": run, "other": run, "slug": GRAPH, "kernel": name, "number": "0", "artifact": log}
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Every text and number in a JSON value, as a page may write it."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from leaves(each)
+    elif isinstance(value, list):
+        yield str(len(value))
+        for each in value:
+            yield from leaves(each)
+    elif isinstance(value, int | float):
+        yield str(value)
+        yield from (plain(format(value)) for format in FORMATS)
+    elif value is not None:
+        yield plain(str(value))
+
+
+@pytest.mark.parametrize("path", [*OPENED, "/runs/{run}/graphs/{slug}?sel=post_grad:7"])
+def test_a_page_as_markdown_has_the_figures_of_its_twin(
+    filled: TestClient, parts: dict[str, str], path: str
+) -> None:
+    address, question, query = path.format(**parts).partition("?")
+    written = filled.get(urls.markdown(address) + question + query)
+    assert (written.status_code, written.headers["content-type"]) == (
+        200, "text/markdown; charset=utf-8",
+    )  # fmt: skip
+    accepting = {"Accept": "text/markdown"}
+    assert filled.get(address + question + query, headers=accepting).text == written.text
+    twin = filled.get(f"/api{address}{question}{query}").json()
+    known = {number for leaf in leaves(twin) for number in NUMBER.findall(leaf)}
+    said = set(NUMBER.findall(COUNTED.sub("", written.text)))
+    assert said <= known, sorted(said - known)
+    for name in ("compiled_ms", "kernel_time_us", "time_us"):
+        if isinstance(twin.get(name), float):
+            assert any(plain(format(twin[name])) in written.text for format in FORMATS), name
+    MarkdownIt("commonmark").enable("table").parse(written.text)
+
+
+def test_what_is_not_there_is_said_in_markdown(filled: TestClient) -> None:
+    answer = filled.get("/runs/0123456789abcdef/time.md")
+    assert answer.status_code == 404
+    assert answer.text.startswith("There is no run 0123456789abcdef here.")
+    assert answer.headers["content-type"].startswith("text/markdown")
+
+
+def test_programs_find_the_documentation(filled: TestClient) -> None:
+    listed = filled.get("/llms.txt")
+    assert all(page.summary in listed.text for page in PAGES)
+    documents = re.findall(r"\]\(http://[^/]+(/docs/[^)]+)\)", listed.text)
+    assert "/docs/decisions/0010-one-struct-a-page.md" in documents
+    for document in documents[:5]:
+        assert filled.get(document).text.startswith("# ")
+    assert filled.get("/docs/../README.md").status_code == 404
+    assert filled.get("/docs/%2e%2e/README.md").status_code == 404
+
+
+HOSTILE = (
+    "`", "``` ```", "a\n# b", "<script>", "[a](http://b)", "| a | b |", "\x1b[31m", "\u202eabc",
+    "![x](y)", "**a**", "__init__", "a\\|b", "~~~\n```\n# c\n````",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_texts_of_a_run_stay_quoted(text: str) -> None:
+    parse = MarkdownIt("commonmark").enable("table").parse
+    (_, name, _) = parse(f"a {code(text)}")
+    assert {each.type for each in name.children or []} <= {"text", "code_inline"}
+    fence = parse(f"{block(text, 'python')}\n\nafter")
+    assert [each.type for each in fence][:2] == ["fence", "paragraph_open"]
+    (_, sentence, _) = parse(f"a {prose(text)}")
+    assert {each.type for each in sentence.children or []} <= {
+        "text",
+        "code_inline",
+        "text_special",
+    }
+    cells = [each for each in parse("\n".join(table(["h"], [[code(text)], [prose(text)]])))
+             if each.type == "td_open"]  # fmt: skip
+    assert len(cells) == 2
+    assert not re.search(r"[\x1b\u202e]", code(text) + block(text) + prose(text))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ([], "# Run `foo1`"),
+        (["time"], "# Where the time goes"),
+        (["kernel", "triton"], "# Kernel `triton_poi_fused"),
+        (["explorer", "--line", "models.py:12"], "# Line `models.py:12`"),
+        (["nothing"], "There is no page nothing."),
+        (["kernel", "none"], "No kernel of run"),
+        (["explorer", "--line", "other.py:1"], "No source file of this run is named"),
+    ],
+)
+def test_show_prints_pages(
+    filled: TestClient,
+    filled_settings: Settings,
+    parts: dict[str, str],
+    asked: list[str],
+    said: str,
+) -> None:
+    load_commands("show")
+    data = ["--data", str(filled_settings.data)]
+    printed = CliRunner().invoke(app, ["show", parts["run"][:6], *asked, *data])
+    assert said in printed.output
