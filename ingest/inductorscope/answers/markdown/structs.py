@@ -27,11 +27,11 @@ DEEPEST = 12
 """Spaces before the items of the innermost list."""
 HIDDEN = frozenset(
     {
-        "artifact", "artifact_id", "file_artifact", "log_artifact", "user_artifact", "record",
+        "artifact_id", "record",
         "previous", "next_cursor", "map", "points", "lives", "drawn", "spans", "dots", "marks",
         "x_us", "lane", "depth", "first_row", "roles", "offered", "lessons", "config", "modes",
         "dtypes", "sorts", "any_runs", "kept", "watch", "profile_labels", "href", "url", "to",
-        "evidence", "joined_by", "content_digest", "digest", "guards_artifact", "guards_earlier",
+        "evidence", "joined_by", "content_digest", "digest", "guards_earlier",
         "panels", "can_resume", "markdown", "defaults",
     }
 )  # fmt: skip
@@ -197,7 +197,9 @@ def _fields(struct: Value) -> list[tuple[str, Value]]:
     return [
         (field.name, getattr(struct, field.name))
         for field in fields(struct)
-        if field.name not in HIDDEN and (kind, field.name) not in HIDDEN_OF
+        if field.name not in HIDDEN
+        and not field.name.endswith("artifact")
+        and (kind, field.name) not in HIDDEN_OF
     ]
 
 
