@@ -57,6 +57,7 @@ def type_code(page: Page, code: str) -> None:
 def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> None:
     page.goto(f"{served.url}/play")
     expect(page.locator(".play-said")).to_contain_text("Ready", timeout=120_000)
+    page.get_by_label("as I type").uncheck()
     type_code(page, CODE)
     first = compiled(page)
     lines = page.locator(".play-editor .cm-line")
@@ -90,10 +91,25 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
     expect(page.locator(".play-said")).to_contain_text("Kept")
     check(page, "a try")
 
+    # Names of torch are completed, and what is typed compiles by itself after a pause.
+    page.get_by_label("as I type").check()
+    type_code(page, CODE.replace("* 2", "* torch."))
+    page.get_by_text("return torch.relu(total) * torch.").click()
+    page.keyboard.press("End")
+    page.keyboard.type("e")
+    page.keyboard.type("xp")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("expm1")
+    page.keyboard.press("Escape")
+    page.keyboard.type("(x)")
+    expect(page.locator(".panes")).to_contain_text("exp", timeout=60_000)
+    expect(page.locator(".play-said")).to_contain_text("Shown after")
+    third = page.locator("main.play").get_attribute("data-run") or ""
+    assert third not in (first, second)
+
     # The link shows it all elsewhere, and the list of runs does not.
     other = chromium.new_context().new_page()
     other.goto(page.url)
-    expect(other.locator(".play-editor .cm-line").nth(3)).to_contain_text("total = x + y")
+    expect(other.locator(".play-editor .cm-line").nth(4)).to_contain_text("torch.exp(x)")
     expect(other.get_by_label("cpp.simdlen")).to_have_value("0")
     expect(other.locator(".panes")).to_contain_text("extern")
     other.goto(served.url + beside)
@@ -102,7 +118,7 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
     listed = httpx.get(f"{served.url}/api/", timeout=30).json()["runs"]
     tries = httpx.get(f"{served.url}/api/?tries=1", timeout=30).json()["runs"]
     assert listed == []
-    assert {run["id"] for run in tries} == {first, second}
+    assert {run["id"] for run in tries} == {first, second, third}
 
 
 def test_every_example_compiles(served: Served) -> None:

@@ -113,6 +113,7 @@ def test_a_try_records_its_graph_and_what_it_prints(warm: Warm) -> None:
         ("x = 1\ny = x / 0", 3, "ZeroDivisionError"),
         ("def f(x):\n  return x @ x\ninputs = torch.ones(2, 3)", 3, "TorchRuntimeError"),
         ("inputs = torch.ones(2)", None, "no function or module f"),
+        ("inputs = torch.ones(2, device='cuda')", 2, "runs without one"),
         ("def f(x): return x", None, "no inputs"),
     ],
 )

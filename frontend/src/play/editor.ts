@@ -1,4 +1,5 @@
 // The editor of the playground: code with the colours that its lines share with the explorer's panes.
+import { autocompletion } from "@codemirror/autocomplete";
 import {
   defaultKeymap,
   history,
@@ -15,9 +16,11 @@ import { squiggled } from "../explorer/code/squiggles";
 import { type TintOf, tinted } from "../explorer/code/tinted";
 import { type Marks, NO_MARKS } from "../explorer/state/marks";
 import { PLAIN } from "../explorer/state/tints";
+import { completing, type Names } from "./completion";
 
 interface EditorEvents {
   compile(): void;
+  edited(): void;
   /** The caret came to a line of the code that was compiled last. */
   reached(line: number): void;
 }
@@ -26,6 +29,7 @@ export class Editor {
   readonly view: EditorView;
   private readonly tints = new Compartment();
   private readonly errors = new Compartment();
+  private readonly names = new Compartment();
   /** Lines of the code that was compiled last. */
   private compiled: readonly string[] = [];
 
@@ -61,9 +65,12 @@ export class Editor {
           coloured("python"),
           this.tints.of([]),
           this.errors.of([]),
+          this.names.of([]),
           EditorView.updateListener.of(({ docChanged, selectionSet, state }) => {
-            if (docChanged) this.mark(NO_MARKS);
-            else if (selectionSet && this.isAsCompiled) {
+            if (docChanged) {
+              this.mark(NO_MARKS);
+              events.edited();
+            } else if (selectionSet && this.isAsCompiled) {
               events.reached(state.doc.lineAt(state.selection.main.head).number);
             }
           }),
@@ -115,6 +122,11 @@ export class Editor {
     if (this.isAsCompiled || marks === NO_MARKS) {
       this.view.dispatch({ effects: setMarks.of(marks) });
     }
+  }
+
+  complete(names: Names): void {
+    const source = autocompletion({ override: [completing(names)], icons: false });
+    this.view.dispatch({ effects: this.names.reconfigure(source) });
   }
 
   showError(line: number | null, message: string): void {

@@ -12,6 +12,7 @@ import { Editor } from "./editor";
 
 const PANES = `panes=${POST_GRAD},kernel`;
 const FIRST_LINES = 3;
+const PAUSE_MS = 700;
 
 interface Shown {
   run: string;
@@ -24,9 +25,15 @@ class Play {
   private readonly form: HTMLFormElement;
   private explorer: Explorer | null = null;
   private shown: Shown | null = null;
-  private before: Shown | null = null;
+  /** The try that was there first or that was last asked for; others are compared with it. */
+  private base: Shown | null = null;
   private file = "";
   private busy = false;
+  private ready = false;
+  /** What is compiled next: because the person asked, or because of what they typed. */
+  private next: "asked" | "typed" | null = null;
+  private pause = 0;
+  private compiled = "";
   private readonly page: Promise<PlayPage>;
 
   constructor(root: HTMLElement) {
@@ -37,14 +44,16 @@ class Play {
     const typed = this.part<HTMLTextAreaElement>("textarea");
     const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
     this.editor = new Editor(this.part(".play-editor"), typed.value, nonce, {
-      compile: () => void this.compile(),
+      compile: () => void this.compile("asked"),
+      edited: () => this.wait(),
       reached: (line) => this.select(line),
     });
     typed.remove();
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      void this.compile();
+      void this.compile("asked");
     });
+    this.form.addEventListener("change", () => this.wait());
     const lesson = this.field("lesson");
     lesson.addEventListener("change", () => void this.begin(lesson.value));
     root.addEventListener("click", ({ target }) => {
@@ -62,7 +71,7 @@ class Play {
   async start(): Promise<void> {
     const { run, graph, file } = this.root.dataset;
     if (run && graph) {
-      this.shown = { run, graph };
+      this.shown = this.base = { run, graph };
       this.file = file ?? "";
       await this.explore(this.editor.text);
     }
@@ -72,8 +81,10 @@ class Play {
     try {
       const ready = await ask<PlayReady>(this.api("/ready"), { method: "POST" });
       this.part(".play-walls ul").replaceChildren(...wallsOf(ready));
+      this.editor.complete(ready.names);
+      this.ready = true;
       if (!ready.cuda) this.field("device").querySelector("option + option")?.remove();
-      if (!this.shown && !this.busy) this.say("", "Ready: Ctrl-Enter compiles.");
+      if (!this.shown && !this.busy) this.say("", "Ready: type, or press Ctrl-Enter to compile.");
     } catch (trouble) {
       this.say("bad", sentenceOf(trouble));
     }
@@ -118,7 +129,18 @@ class Play {
     this.part(".play-look").hidden = false;
     this.editor.text = lesson.code;
     this.editor.view.focus();
-    await this.compile();
+    await this.compile("asked");
+  }
+
+  /** Compile once nothing was typed for a moment. */
+  private wait(): void {
+    clearTimeout(this.pause);
+    const typing = this.form.elements.namedItem("typing") as HTMLInputElement;
+    if (!this.ready || !typing.checked) return;
+    this.pause = window.setTimeout(() => {
+      const body = JSON.stringify(this.asked(this.editor.text));
+      if (body !== this.compiled) void this.compile("typed");
+    }, PAUSE_MS);
   }
 
   private asked(code: string): object {
@@ -140,8 +162,13 @@ class Play {
   }
 
   /** Compile the code. What was compiled last stays until the new result is here. */
-  private async compile(): Promise<void> {
-    if (this.busy || !this.canCompile) return;
+  private async compile(why: "asked" | "typed"): Promise<void> {
+    clearTimeout(this.pause);
+    if (!this.canCompile) return;
+    if (this.busy) {
+      if (this.next !== "asked") this.next = why;
+      return;
+    }
     this.busy = true;
     this.root.classList.add("busy");
     this.say("", "Compiling …");
@@ -149,44 +176,49 @@ class Play {
     const begin = performance.now();
     try {
       const body = this.asked(code);
+      this.compiled = JSON.stringify(body);
       const tried = await ask<Tried>(this.api("/tries"), { method: "POST", body });
       const printed = this.part(".play-printed");
       printed.textContent = tried.printed;
       printed.hidden = !tried.printed.trim();
       const message = shortened(tried.error ?? "");
       this.editor.showError(tried.line, message);
-      if (tried.run) await this.turnTo(tried.run, code);
+      if (tried.run) await this.turnTo(tried.run, code, why);
       if (tried.error) this.say("bad", `${tried.line ? `Line ${tried.line}: ` : ""}${message}`);
       else this.tell(tried, (performance.now() - begin) / 1000);
+      if (tried.run && why === "asked") this.base = this.shown;
     } catch (trouble) {
       this.say("bad", sentenceOf(trouble));
     } finally {
       this.busy = false;
       this.root.classList.remove("busy");
     }
+    const { next } = this;
+    this.next = null;
+    if (next) await this.compile(next);
   }
 
   private tell(tried: Tried, whole: number): void {
     const words = `Shown after ${whole.toFixed(1)} s: compiled in ${tried.compile_seconds.toFixed(1)} s, read in ${tried.read_seconds.toFixed(1)} s.`;
-    const { before, shown } = this;
-    if (!before || !shown) {
+    const { base, shown } = this;
+    if (!base || !shown || base.run === shown.run) {
       this.say("", words);
       return;
     }
     const name = ({ run, graph }: Shown) => `${run}/${encodeURIComponent(graph)}/kernel`;
-    const beside = `/beside?left=${name(before)}&right=${name(shown)}`;
+    const beside = `/beside?left=${name(base)}&right=${name(shown)}`;
     this.say(
       "",
       `${words} With the try before: `,
       make("a", { href: beside }, "kernels side by side"),
       ", ",
-      make("a", { href: `/compare/${before.run}/${shown.run}` }, "compare"),
+      make("a", { href: `/compare/${base.run}/${shown.run}` }, "compare"),
       ".",
     );
   }
 
   /** Show a try in place of the one that is shown. */
-  private async turnTo(run: string, code: string): Promise<void> {
+  private async turnTo(run: string, code: string, why: "asked" | "typed"): Promise<void> {
     const path = this.pathOf(run);
     const [answer, { shown: head }] = await Promise.all([
       fetch(path, { headers: { "hx-request": "true" } }).then((each) => each.text()),
@@ -195,10 +227,11 @@ class Play {
     const element = new DOMParser().parseFromString(answer, "text/html").querySelector(".explorer");
     if (!element || !head) throw new Error("The result could not be shown.");
     const panes = /panes=[^&]*/.exec(location.search)?.[0] ?? PANES;
-    history.pushState(null, "", `${path}?${panes}`);
+    const address = `${path}?${panes}`;
+    if (why === "asked") history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
     this.explorer?.close();
     this.part(".play-result").replaceChildren(document.adoptNode(element));
-    this.before = this.shown;
     this.shown = { run, graph: head.head.graph.slug };
     this.file = head.file;
     const link = this.part<HTMLAnchorElement>(".play-run");

@@ -49,6 +49,8 @@ class PlayReady:
     protections: dict[str, str]
     """What a try cannot reach; the value says why it can here, and is empty where it cannot."""
     cuda: bool
+    names: dict[str, list[str]]
+    """Public names of torch's modules and of its tensors, for completion."""
 
 
 def is_on(settings: Settings) -> bool:
@@ -99,7 +101,7 @@ async def ready(request: Request, parts: Shared) -> PlayReady:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
     await _allow(request, parts)
     found = await run_in_threadpool(parts.playground.ready)
-    return PlayReady(found.protections, found.cuda)
+    return PlayReady(found.protections, found.cuda, found.names)
 
 
 @api.post(urls.PLAY + "/tries", summary="Compile code", responses=documented(403, 422, 503))

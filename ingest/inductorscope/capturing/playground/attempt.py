@@ -6,9 +6,10 @@ import re
 import sys
 import time
 import traceback
+import warnings
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Never
 
 import torch
 from torch._inductor import config
@@ -43,6 +44,10 @@ def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
     try:
         if spec.device == "cpu":
             config.compile_threads = COMPILED_AT_ONCE
+            # The limit of memory keeps CUDA from starting, which torch reports as "out of memory".
+            torch.cuda._lazy_init = _no_gpu
+        # Torch counts GPUs by NVML first, which no try reaches.
+        warnings.filterwarnings("ignore", "Can't initialize NVML")
         facts.config = apply_options(spec, trusted=False)
         describe_machine(facts, spec.device)
         keep_logs(out)
@@ -57,6 +62,13 @@ def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
     facts.write(out)
     graphs = sum(1 for _ in out.glob("**/output_code.py"))
     return Outcome(error, line, graphs, time.perf_counter() - begin)
+
+
+def _no_gpu() -> Never:
+    raise SpecError(
+        "The code uses a GPU, and this try runs without one. Choose cuda as its device; if the "
+        "page does not offer it, this server has no GPU for tries."
+    )
 
 
 def _module(code: str, file: Path) -> ModuleType:

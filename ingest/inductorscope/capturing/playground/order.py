@@ -48,6 +48,8 @@ class Ready(msgspec.Struct, frozen=True):
     protections: dict[str, str]
     """What every try is kept from; the value says why it is not, and is empty where it is."""
     cuda: bool
+    names: dict[str, list[str]]
+    """Names that an editor completes, by the module or class that has them."""
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -42,6 +42,7 @@ from inductorscope.processes.dying import die_with
 RESIDENT = 8 * GIB
 """Memory limit of all processes of a try together."""
 ON_GPU = "import torch\ndef f(x):\n    return x\ninputs = torch.ones(1, device='cuda')\n"
+ASK_DRIVER = "PYTORCH_NVML_BASED_CUDA_CHECK"
 LOOK_EVERY_S = 0.01
 MEASURE_EVERY_S = 0.2
 MOST_ARCHIVED = 64 * MIB
@@ -58,12 +59,12 @@ class Warm:
 
     def prepare(self) -> Ready:
         # Otherwise asking whether there is a GPU begins to use it, and no fork could use it then.
-        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+        os.environ[ASK_DRIVER] = "1"
         import torch
         from torch._inductor import codecache
 
         from inductorscope.capturing.playground import attempt
-        from inductorscope.capturing.playground.warming import warm_up
+        from inductorscope.capturing.playground.warming import names_of_torch, warm_up
 
         self.attempt = attempt.attempt
         warm_up()
@@ -73,7 +74,8 @@ class Warm:
         self.room.shown = [codecache._HEADER_DIR, str(self.cache)]
         protections = confine.protections(self.room)
         self.separated = not protections["files, processes and network"]
-        return Ready(protections, torch.cuda.is_available() and self._reaches_gpu())
+        cuda = torch.cuda.is_available() and self._reaches_gpu()
+        return Ready(protections, cuda, names_of_torch())
 
     def _reaches_gpu(self) -> bool:
         """Whether a try can use the GPU: what confines it may keep it from the driver."""
@@ -143,7 +145,10 @@ class Warm:
                 # In its namespaces a try reaches no other process by a local socket.
                 on_gpu = self.separated and order.spec.device == "cuda"
                 kernel_calls.refuse_calls(local_sockets=on_gpu)
-            os.environ |= {"HOME": str(home), "TORCHINDUCTOR_CACHE_DIR": str(base / CACHE)}
+            # Triton read HOME when it was imported.
+            os.environ |= {"HOME": str(home), "TRITON_HOME": str(home)}
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(base / CACHE)
+            del os.environ[ASK_DRIVER]
             os.environ["TMPDIR"] = tempfile.tempdir = str(own[-1])
             os.chdir(home)
             outcome = self.attempt(order.spec, order.code, base / FILE, base / RUN)

@@ -42,6 +42,19 @@ def warm_up() -> None:
         logging.getLogger("torch._inductor.debug").setLevel(logging.ERROR)  # it prints folders
 
 
+def names_of_torch() -> dict[str, list[str]]:
+    """Public names of the modules and of the class that people use in functions."""
+    owners: dict[str, object] = {
+        "torch": torch, "torch.nn": torch.nn, "torch.nn.functional": torch.nn.functional,
+        "torch.linalg": torch.linalg, "torch.fft": torch.fft, "torch.special": torch.special,
+        "torch.Tensor": torch.Tensor,
+    }  # fmt: skip
+    return {
+        owner: [name for name in dir(value) if not name.startswith("_")]
+        for owner, value in owners.items()
+    }
+
+
 def _compile(folder: str) -> list[str]:
     """Compiles a function, and returns the names of all modules that are loaded then.
 
