@@ -25,7 +25,7 @@ import inductorscope.analyze
 import inductorscope.correlate
 import inductorscope.formats
 from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
-from inductorscope.analyze.bytes.graph import read_graph, work_of
+from inductorscope.analyze.bytes.graph import read_graph
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, match_calls
 from inductorscope.analyze.compare.lines import moved_lines, same_files
@@ -35,9 +35,7 @@ from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.failures.known import KernelSpan, known_graph
 from inductorscope.analyze.failures.shown import show
 from inductorscope.analyze.failures.text import explain
-from inductorscope.analyze.fusing.chosen import chosen_kernels
-from inductorscope.analyze.fusing.rules import apart
-from inductorscope.analyze.fusing.vectors import nests_in_code
+from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.analyze.guards.forecast import forecast
 from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.serving import serving
@@ -181,10 +179,7 @@ def _reasons(texts: GraphTexts) -> None:
 def _fusing(texts: GraphTexts) -> None:
     """`/compile/fusing`, `/roofline` and a kernel's page."""
     read = read_graph(texts.code or "", texts.ir_post, texts.post_grad)
-    works = work_of(read)
-    apart(read, works)
-    nests_in_code(read.code, read.lines)
-    chosen_kernels(read.code, read.lines, works)
+    facts_of(read, ir=texts.ir_post is not None)
 
 
 def _memory(texts: GraphTexts) -> None:

@@ -26,7 +26,7 @@ from inductorscope.formats.code.output_code import (
     parse_output_code,
 )
 from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
-from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.fx import FxText, parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
 from inductorscope.formats.text import plain_lines
 
@@ -73,11 +73,20 @@ class GraphTextsRead:
 
 
 def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> GraphTextsRead:
-    code = parse_output_code(code_text)
+    return with_wrapper(
+        code_text,
+        parse_output_code(code_text),
+        parse_ir(ir_text, bodies=False) if ir_text is not None else None,
+        parse_fx(fx_text) if fx_text is not None else None,
+    )
+
+
+def with_wrapper(
+    code_text: str, code: OutputCode, ir: IrText | None, fx: FxText | None
+) -> GraphTextsRead:
+    """Reads the wrapper of code that is parsed. Spells out the arguments of C++ calls in `code`."""
     lines = plain_lines(code_text)
     wrapper = parse_wrapper(code_text, code)
-    ir = parse_ir(ir_text, bodies=False) if ir_text is not None else None
-    fx = parse_fx(fx_text) if fx_text is not None else None
     layouts = layouts_of(wrapper, code, lines, ir, fx)
     hints = symbol_values(code, lines, wrapper)
     body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]

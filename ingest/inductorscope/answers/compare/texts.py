@@ -10,13 +10,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.kernels import Group
+from inductorscope.analyze.fusing.facts import GraphFacts
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakBar, PeakStep
 from inductorscope.answers.compare.sides import Side
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
-from inductorscope.answers.time.graph_facts import GraphFacts, graph_facts
+from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.store.tables.memory import KernelBenchmark
 
 MOST_EXPLAINED = 20

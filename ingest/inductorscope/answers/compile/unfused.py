@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.fusing import in_words
 from inductorscope.analyze.compile.model import Fusion
+from inductorscope.analyze.fusing.facts import GraphFacts
 from inductorscope.analyze.fusing.rules import RULES, Apart, Call
 from inductorscope.answers.compile.parts import RunStory
-from inductorscope.answers.time.graph_facts import GraphFacts
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime

@@ -1,21 +1,18 @@
-"""What a graph's texts say about its kernels, for every page that shows some of it."""
+"""The facts about the kernels of graphs, as they were stored or from the texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.bytes.graph import CallWork, read_graph, work_of
-from inductorscope.analyze.compile.torch_says import LoopNest
-from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
-from inductorscope.analyze.fusing.rules import Apart, apart
-from inductorscope.analyze.fusing.vectors import nests_in_code
+from inductorscope.analyze.bytes.graph import read_graph
+from inductorscope.analyze.fusing.facts import GraphFacts, facts_of
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
+from inductorscope.store.runs.nodes import stored_facts
 from inductorscope.store.tables.models import Graph
 
 MOST_TEXT = 64 * 1024 * 1024
@@ -24,27 +21,9 @@ KEPT_TEXT = MOST_TEXT
 """Bytes of texts whose results are kept; a result takes less than half of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphFacts:
-    """The work of a graph's calls, and what was not fused, not vectorised, or tuned."""
-
-    works: list[CallWork]
-    apart: list[Apart]
-    nests: list[LoopNest]
-    chosen: list[Chosen]
-    ir: bool
-
-
 def _facts(texts: dict[str, str]) -> GraphFacts:
     read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
-    works = work_of(read)
-    return GraphFacts(
-        works,
-        apart(read, works),
-        nests_in_code(read.code, read.lines),
-        chosen_kernels(read.code, read.lines, works),
-        IR_POST in texts,
-    )
+    return facts_of(read, ir=IR_POST in texts)
 
 
 _facts_of = remembered(_facts, KEPT_TEXT)
@@ -52,6 +31,9 @@ _facts_of = remembered(_facts, KEPT_TEXT)
 
 def graph_facts(session: Session, graph: Graph) -> GraphFacts:
     """Empty for a graph without code. Raises NotAnalysed."""
+    known = stored_facts(session, graph.id)
+    if known is not None:
+        return known
     stored = graph_texts(session, graph.id)
     if CODE not in stored.digests:
         return GraphFacts([], [], [], [], ir=False)

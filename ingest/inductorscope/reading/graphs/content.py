@@ -11,6 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inductorscope.analyze.bytes.graph import with_wrapper
+from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.model import GraphLinks
@@ -41,7 +43,13 @@ from inductorscope.reading.graphs.sources import Quotes, add_quotes
 from inductorscope.reading.notes import Notes
 from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft, PackedLinks
 from inductorscope.store.runs.links import packed
-from inductorscope.store.runs.nodes import pack_columns, pack_kernels, pack_nodes
+from inductorscope.store.runs.nodes import (
+    PackedNodes,
+    pack_columns,
+    pack_facts,
+    pack_kernels,
+    pack_nodes,
+)
 
 FX_STAGES = tuple(stage.id for stage in STAGES if stage.nodes)
 BEFORE = (DYNAMO, PRE_GRAD)
@@ -179,6 +187,8 @@ class _Reading:
             self._read_code(provenance)
         self._link(provenance)
         self.result.nodes |= pack_kernels(self.result.kernels)
+        if self.task.align:
+            self._work_out_facts()
         return self.result
 
     def _label(self, role: str) -> str:
@@ -285,6 +295,21 @@ class _Reading:
         if links is not None:
             self._find_nodes(links)
             self.result.links = packed(links)
+
+    def _work_out_facts(self) -> None:
+        """Last, since it changes the arguments of the code's calls."""
+        code, ir, fx = self.code, self.ir.get(IR_POST), self.fx.get(POST_GRAD)
+        if code is None:
+            return
+        none: PackedNodes = {}
+        self.result.nodes |= self.notes.attempt(
+            self._label(CODE),
+            "Working out what was not fused",
+            lambda: pack_facts(
+                facts_of(with_wrapper(self.texts[CODE], code, ir, fx), ir=ir is not None)
+            ),
+            none,
+        )
 
     def _find_nodes(self, links: GraphLinks) -> None:
         """Calls that provenance does not know get the nodes that their lines were aligned with."""

@@ -181,5 +181,5 @@ def _store(session: Session, graphs: list[int], outcome: Outcome, result: Relink
         mark_unaligned(session, graphs, outcome.failed)
         result.failed += len(graphs)
     else:
-        renew_links(session, graphs, content.links, content.kernels, costs_of)
+        renew_links(session, graphs, content.links, content.kernels, content.nodes, costs_of)
         result.done += len(graphs)

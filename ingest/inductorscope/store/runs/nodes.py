@@ -10,6 +10,7 @@ import zstandard
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
 from inductorscope.formats.vocabulary import IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.contents.packing import COLUMNS, compressor
 from inductorscope.store.database import storable
@@ -17,12 +18,14 @@ from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft, KernelDraft
 from inductorscope.store.tables.models import GraphNodes, JsonObject
 
 IR_STAGES = (IR_PRE, IR_POST)
-CALLS, FACTS = "calls", "kernel_facts"
+CALLS, FACTS, GRAPH_FACTS = "calls", "kernel_facts", "graph_facts"
 """Names of packed data other than stages."""
 
 CallTexts = list[tuple[list[str], list[str]]]
 Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
 NodesRow = dict[str, int | str | bytes]
+PackedNodes = dict[str, tuple[int, bytes]]
+"""Stage or other name → number of nodes, and the packed nodes."""
 
 
 def pack_nodes(nodes: Nodes) -> bytes:
@@ -38,8 +41,7 @@ def pack_columns(columns: dict[str, list[object]]) -> bytes:
     return _packed(columns)
 
 
-def rows_of_nodes(graph_id: int, packed: dict[str, tuple[int, bytes]]) -> list[NodesRow]:
-    """`packed`: stage → number of nodes, and the packed nodes."""
+def rows_of_nodes(graph_id: int, packed: PackedNodes) -> list[NodesRow]:
     return [
         {"graph_id": graph_id, "stage": stage, "count": count, "payload": payload}
         for stage, (count, payload) in packed.items()
@@ -55,7 +57,7 @@ def ir_nodes(session: Session, graph_id: int, stage: str = IR_POST) -> list[IrNo
     return [msgspec.convert(node, IrNodeDraft) for node in _stored(session, graph_id, stage)]
 
 
-def pack_kernels(kernels: Sequence[KernelDraft]) -> dict[str, tuple[int, bytes]]:
+def pack_kernels(kernels: Sequence[KernelDraft]) -> PackedNodes:
     """Packs the calls, in the order of kernels and calls, and the metadata of kernels."""
     if not kernels:
         return {}
@@ -81,6 +83,19 @@ def all_kernel_facts(session: Session, graph_id: int) -> dict[str, JsonObject]:
     """Returns the metadata of each kernel that has any."""
     plain = _plain(session, graph_id, FACTS)
     return {} if plain is None else msgspec.json.decode(plain, type=dict[str, JsonObject])
+
+
+def pack_facts(facts: GraphFacts) -> PackedNodes:
+    return {GRAPH_FACTS: (len(facts.works), _packed([VERSION, facts]))}
+
+
+def stored_facts(session: Session, graph_id: int) -> GraphFacts | None:
+    """None if lines are not aligned yet, or were by an older version."""
+    plain = _plain(session, graph_id, GRAPH_FACTS)
+    if plain is None:
+        return None
+    version, facts = msgspec.json.decode(plain, type=tuple[int, msgspec.Raw])
+    return msgspec.json.decode(facts, type=GraphFacts) if version == VERSION else None
 
 
 def _stored(session: Session, graph_id: int, stage: str) -> list[dict[str, object]]:

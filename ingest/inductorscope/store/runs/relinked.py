@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.correlate.links.model import CALLS
@@ -14,7 +14,13 @@ from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_gra
 from inductorscope.store.runs.draft import KernelDraft, PackedLinks
 from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.nodes import CALLS as STORED_CALLS
-from inductorscope.store.runs.nodes import call_texts, pack_kernels
+from inductorscope.store.runs.nodes import (
+    GRAPH_FACTS,
+    PackedNodes,
+    call_texts,
+    pack_kernels,
+    rows_of_nodes,
+)
 from inductorscope.store.runs.runs import bytes_stored
 from inductorscope.store.tables.models import COMPLETE, Graph, GraphNodes, Kernel, Links, Run
 from inductorscope.store.tables.times import LineCost, NodeCost
@@ -62,9 +68,10 @@ def renew_links(
     graphs: Sequence[int],
     links: PackedLinks,
     kernels: Sequence[KernelDraft],
+    nodes: PackedNodes,
     work_out_costs: WorkOutCosts,
 ) -> None:
-    """Renews the links of graphs that have the same texts.
+    """Renews the links of graphs that have the same texts, and the facts about their kernels.
 
     Calls with unknown nodes get the nodes that their lines were aligned with.
     """
@@ -78,7 +85,13 @@ def renew_links(
     # Empty the old rows first: the new payloads reuse their pages, or the file would grow.
     session.execute(update(Links).where(*outdated).values(payload=b""))
     renewed = update(Links).where(*outdated).values(values).returning(Links.graph_id)
+    facts = {stage: packed for stage, packed in nodes.items() if stage == GRAPH_FACTS}
     for graph in session.scalars(renewed).all():
+        session.execute(
+            delete(GraphNodes).where(GraphNodes.graph_id == graph, GraphNodes.stage == GRAPH_FACTS)
+        )
+        if facts:
+            session.execute(insert(GraphNodes), rows_of_nodes(graph, facts))
         if _renew_calls(session, graph, kernels):
             _renew_costs(session, graph, work_out_costs)
 

@@ -1,0 +1,36 @@
+"""What a graph's texts say about its kernels, for every page that shows some of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, work_of
+from inductorscope.analyze.compile.torch_says import LoopNest
+from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
+from inductorscope.analyze.fusing.rules import Apart, apart
+from inductorscope.analyze.fusing.vectors import nests_in_code
+
+VERSION = 1
+"""Of what is worked out here. Stored facts of another version are worked out again."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFacts:
+    """The work of a graph's calls, and what was not fused, not vectorised, or tuned."""
+
+    works: list[CallWork]
+    apart: list[Apart]
+    nests: list[LoopNest]
+    chosen: list[Chosen]
+    ir: bool
+
+
+def facts_of(read: GraphTextsRead, *, ir: bool) -> GraphFacts:
+    works = work_of(read)
+    return GraphFacts(
+        works,
+        apart(read, works),
+        nests_in_code(read.code, read.lines),
+        chosen_kernels(read.code, read.lines, works),
+        ir,
+    )
