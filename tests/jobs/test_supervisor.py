@@ -125,7 +125,7 @@ def test_a_taken_port_is_an_error_not_a_loop(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_two_servers_on_one_folder_have_workers_of_different_names_and_stop_when_asked(
+def test_processes_on_one_folder_have_different_names_and_a_second_server_is_refused(
     tmp_path: Path,
 ) -> None:
     data = tmp_path / "data"
@@ -134,11 +134,23 @@ def test_two_servers_on_one_folder_have_workers_of_different_names_and_stop_when
         page = httpx.get(f"{url}/api/jobs", timeout=10).raise_for_status().json()
         return {worker["id"] for worker in page["workers"]}
 
-    with serve(data) as first, serve(data) as second:
+    workers = [sys.executable, "-m", "inductorscope", "worker", "--data", str(data)]
+    with serve(data) as first, serve(data, "--workers", "0") as second:
+        refused = subprocess.run(
+            [*workers[:3], "serve", "--data", str(data), "--port", "0"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert refused.returncode == 1
+        assert f"at {first.url}" in refused.stderr or f"at {second.url}" in refused.stderr
+        assert "--workers 0" in refused.stderr
+        more = subprocess.Popen(workers)
         assert until(lambda: len(names(first.url)) == 2)
         assert names(first.url) == names(second.url)
         started = children(first.process.pid) + children(second.process.pid)
+        started += children(more.pid)
         assert len(started) == 4
+        more.terminate()
+        assert more.wait(20) == 0
     assert (first.process.returncode, second.process.returncode) == (0, 0)
     assert living(started) == []
 

@@ -32,6 +32,7 @@ ENDED = {
     "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "This was taken up too many times without an end.",
 }
 """What to tell about a job that the engine is done with and that never came to an end itself."""
+LOST = "The job engine does not know this job."
 
 
 class Reaper:
@@ -79,16 +80,29 @@ class Reaper:
             log.info("back to the queue from %s: %s", worker, ", ".join(ids))
         return ids
 
+    def take_back_all(self) -> None:
+        """Returns to the queue what any worker was doing, living or dead: the database was another
+        one then."""
+        for worker in self._working():
+            self.take_back(worker)
+
     def settle(self) -> list[str]:
         """Ends jobs that the engine is done with and that nobody has ended; their ids."""
+        over = self.ended()
+        return [job for job, why in over if transitions.give_up(self._sessions, job, why)]
+
+    def ended(self) -> list[tuple[str, str]]:
+        """Jobs that nobody has ended though the engine is done with them or does not know them,
+        with the reason."""
         open_ids = transitions.active_jobs(self._sessions)
         if not open_ids:
             return []
         rows = self._client.list_workflows(
             workflow_ids=open_ids, load_input=False, load_output=False
         )
-        over = [(row.workflow_id, ENDED[row.status]) for row in rows if row.status in ENDED]
-        return [job for job, why in over if transitions.give_up(self._sessions, job, why)]
+        known = {row.workflow_id: row.status for row in rows}
+        reasons = ((job, LOST if job not in known else ENDED.get(known[job])) for job in open_ids)
+        return [(job, why) for job, why in reasons if why is not None]
 
     def tidy(self) -> int:
         """Takes away runs that nobody will finish reading; how many."""

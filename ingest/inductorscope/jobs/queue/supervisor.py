@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from inductorscope.jobs.errors import cause_of
-from inductorscope.jobs.queue.address import announced
+from inductorscope.jobs.queue.address import announced, running
 from inductorscope.jobs.queue.answering import answers
 from inductorscope.jobs.queue.processes import environment
-from inductorscope.jobs.queue.slots import reserve
+from inductorscope.jobs.queue.slots import Slot, reserve
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
@@ -39,6 +39,8 @@ STARTS_THAT_FAIL = 3
 HOPELESS = (2, 3)
 """Exit codes of the web process: settings that cannot be used, a port that is taken."""
 GRACE_SECONDS = 12.0
+SECOND_SECONDS = 2.0
+"""How long a server waits for another one on the same data folder, which may be stopping."""
 LOOK_SECONDS = 0.25
 ASK_SECONDS = 5.0
 """Between questions to the web process."""
@@ -154,11 +156,13 @@ def supervise(
         check_data(settings)
         check_content(settings)
         slots = reserve(settings, workers)
+        if web and workers:
+            slots.append(_alone(settings))
     except UnusableError as error:
         raise StartError(str(error)) from error
     except OSError as error:
         raise StartError(f"The data folder cannot be used: {cause_of(error)}.") from error
-    kept = _processes(settings, [slot.executor_id for slot in slots], web)
+    kept = _processes(settings, [slot.executor_id for slot in slots[:workers]], web)
     variables = environment(settings, PYTHONUNBUFFERED="1")
     try:
         if first_capture is not None:
@@ -173,6 +177,19 @@ def supervise(
             slot.release()
         for sign, handler in before.items():
             signal.signal(sign, handler)
+
+
+def _alone(settings: Settings) -> Slot:
+    """Refuses a second server that brings workers: two are rarely meant. Raises StartError."""
+    slot = Slot(settings, "server", purpose="supervisor")
+    if slot.take(patience=SECOND_SECONDS):
+        return slot
+    at = running(settings)
+    raise StartError(
+        f"A server runs on the data folder {settings.data} already{f', at {at}' if at else ''}. "
+        "Open that one or name another folder with --data. For a second web process on purpose, "
+        "add --workers 0."
+    )
 
 
 def _processes(settings: Settings, workers: list[str], web: bool) -> list[Kept]:

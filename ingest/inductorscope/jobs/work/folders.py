@@ -66,7 +66,18 @@ def clear(settings: Settings, job_id: str) -> None:
 
 
 def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
-    """Removes what nobody needs: read, cancelled and abandoned uploads, folders of ended jobs."""
+    """Removes what nobody needs."""
+    gone = leftovers(settings, sessions)
+    for folder in gone:
+        if folder.name.startswith(RUN_CODE + READ_FILES):
+            clear(settings, folder.name)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return gone
+
+
+def leftovers(settings: Settings, sessions: Sessions) -> list[Path]:
+    """Folders that nobody needs: of read, cancelled and abandoned uploads, and of ended jobs."""
     sent = _folders(settings.uploads)
     # Listed before the rows are read: a folder of a job that starts meanwhile is not among them.
     used = [
@@ -79,18 +90,12 @@ def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
         active = set(session.scalars(_ACTIVE))
         uploads = {row.id: _is_needed(row, job) for row, job in session.execute(_UPLOADS_AND_JOBS)}
     gone = [folder for folder in sent if not uploads.get(folder.name, _is_younger(folder, NEW))]
-    for folder in gone:
-        UploadFolder(settings.uploads, folder.name).remove()
     ended = [folder for folder in used if folder.name not in active]
-    for folder in ended:
-        clear(settings, folder.name)
     forgotten = [
         folder
         for folder in settings.data.glob("reading-*")
         if not _is_younger(folder, FORGOTTEN_AFTER)
     ]
-    for folder in forgotten:
-        shutil.rmtree(folder, ignore_errors=True)
     return gone + ended + forgotten
 
 

@@ -279,11 +279,15 @@ def discard_unfinished(session: Session, reader: str) -> int:
     return len(runs)
 
 
+def abandoned_runs(session: Session) -> list[str]:
+    """Returns the unfinished runs whose reader is dead."""
+    unfinished = session.scalars(select(Run).where(Run.state == READING)).all()
+    return [run.id for run in unfinished if not is_alive(session, run)]
+
+
 def discard_abandoned(session: Session) -> int:
     """Deletes runs whose reader is dead; returns their number."""
-    unfinished = session.scalars(select(Run).where(Run.state == READING)).all()
-    gone = [run.id for run in unfinished if not is_alive(session, run)]
-    return sum(_discard_if_abandoned(session, run) for run in gone)
+    return sum(_discard_if_abandoned(session, run) for run in abandoned_runs(session))
 
 
 def _discard_if_abandoned(session: Session, run_id: str) -> bool:

@@ -1,0 +1,24 @@
+"""`inductorscope backup`: writes everything into one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import Data, app, load_settings
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write, `backup.tar.zst` for example.")],
+    data: Data = None,
+) -> None:
+    """Write the database and uploads that wait into one file, while the server runs."""
+    settings = load_settings(data=data)
+    from inductorscope.jobs.backup import back_up
+    from inductorscope.units import plural, size_in_bytes
+
+    about = back_up(settings, file.absolute())
+    typer.echo(f"{file} has {plural(about.runs, 'run')}, in {size_in_bytes(file.stat().st_size)}.")

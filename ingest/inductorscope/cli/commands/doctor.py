@@ -1,0 +1,48 @@
+"""`inductorscope doctor`: checks the database and what lies beside it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, Data, app, load_settings
+
+
+@app.command()
+def doctor(
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    data: Data = None,
+) -> None:
+    """Check that the database, its contents and its jobs are whole. The server may run meanwhile.
+
+    Exits with 1 if something is wrong and not mended.
+    """
+    settings = load_settings(data=data)
+    from inductorscope.jobs.doctor import Doctor
+    from inductorscope.units import plural, size_in_bytes
+
+    left = 0
+    examining = Doctor(settings)
+    try:
+        for finding in examining.findings():
+            typer.echo(finding.what)
+            if fix and finding.mend is not None:
+                finding.mend()
+                typer.echo("  Mended.")
+            else:
+                left += 1
+                if finding.mend is not None:
+                    typer.echo("  `inductorscope doctor --fix` mends it.")
+        found = examining.shares()
+    finally:
+        examining.close()
+    parts = ((found.own, "one run"), (found.shared, "several runs"), (found.unused, "no run"))
+    used = ", ".join(f"{size_in_bytes(size)} used by {whom}" for size, whom in parts)
+    typer.echo(
+        f"{plural(found.contents, 'content')}, {size_in_bytes(found.stored)}: {used}. "
+        f"Sharing saves {size_in_bytes(found.saved)}."
+    )
+    if left:
+        raise typer.Exit(FAILED)
+    typer.echo("Everything is whole.")

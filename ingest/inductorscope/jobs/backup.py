@@ -1,0 +1,99 @@
+"""One file with everything that an installation keeps: its database, and uploads that wait."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+import msgspec
+import zstandard
+from sqlalchemy import select
+
+from inductorscope.jobs.queue.engine import make_client, prepare
+from inductorscope.jobs.queue.reaper import Reaper
+from inductorscope.settings import Settings
+from inductorscope.store.database.copies import Copy, copy_database, put_database_back
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.errors import UnusableError
+from inductorscope.store.tables.models import Run
+
+ABOUT = "about.json"
+LEVEL = 3
+
+
+def back_up(settings: Settings, target: Path) -> Copy:
+    """Writes a backup; the file appears when it is whole. Servers and workers go on meanwhile."""
+    prepare(settings)
+    engine = make_engine(settings)
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as name:
+            folder = Path(name) / "backup"
+            folder.mkdir()
+            about = copy_database(engine, folder)
+            (folder / ABOUT).write_bytes(msgspec.json.encode(about))
+            # After the rows: files that go meanwhile have been read.
+            _copy_uploads(settings.uploads, folder / "uploads")
+            packed = Path(name) / "packed"
+            with (
+                zstandard.open(packed, "wb", zstandard.ZstdCompressor(LEVEL)) as stream,
+                tarfile.open(fileobj=stream, mode="w|") as archive,
+            ):
+                archive.add(folder, "")
+            packed.chmod(0o600)
+            packed.rename(target)
+        return about
+    finally:
+        engine.dispose()
+
+
+def restore(settings: Settings, source: Path, *, replace: bool = False) -> Copy:
+    """Puts a backup in place of everything; servers and workers go on. Raises UnusableError."""
+    prepare(settings)
+    engine = make_engine(settings)
+    factory = sessions(engine)
+    try:
+        with factory() as session:
+            if not replace and session.scalar(select(Run.id).limit(1)) is not None:
+                raise UnusableError(
+                    "There are runs in this database, which restoring would replace. Add --replace "
+                    "if they may go."
+                )
+        with tempfile.TemporaryDirectory(dir=settings.data, prefix="reading-") as name:
+            folder = Path(name)
+            about = _unpack(source, folder)
+            put_database_back(engine, folder, about)
+            _copy_uploads(folder / "uploads", settings.uploads)
+        client = make_client(settings)
+        try:
+            Reaper(settings, factory, client).take_back_all()
+        finally:
+            client.destroy()
+        return about
+    finally:
+        engine.dispose()
+
+
+def _unpack(source: Path, folder: Path) -> Copy:
+    try:
+        with zstandard.open(source, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as all:
+            all.extractall(folder, filter="data")
+        return msgspec.json.decode((folder / ABOUT).read_bytes(), type=Copy)
+    except (
+        zstandard.ZstdError,
+        tarfile.TarError,
+        FileNotFoundError,
+        msgspec.MsgspecError,
+    ) as error:
+        raise UnusableError(f"{source} is no whole backup: {error}.") from error
+
+
+def _copy_uploads(source: Path, target: Path) -> None:
+    for file in source.glob("*/files/*"):
+        to = target / file.relative_to(source)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(file, to)
+        except FileNotFoundError:  # read meanwhile
+            continue

@@ -1,0 +1,213 @@
+"""Compares the database with what lies beside it, and mends what a crash or a person broke."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from dbos import DBOSClient
+from sqlalchemy import Delete, delete, exists, func, select, text
+from sqlalchemy.orm import Session
+
+from inductorscope.formats.vocabulary import SEARCHED
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.engine import QUEUES, make_client, prepare
+from inductorscope.jobs.queue.health import is_alive
+from inductorscope.jobs.queue.reaper import Reaper
+from inductorscope.jobs.records import QUEUED
+from inductorscope.jobs.work.folders import leftovers, sweep
+from inductorscope.settings import Settings
+from inductorscope.store.contents.blobs import free_blobs, hold_blobs
+from inductorscope.store.contents.checking import (
+    Shares,
+    damaged_contents,
+    runs_with,
+    shares,
+    unused_contents,
+)
+from inductorscope.store.contents.fulltext import index_texts, unindex
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.database.room import give_back
+from inductorscope.store.runs.writer import abandoned_runs, discard_abandoned
+from inductorscope.store.tables.all import TABLES
+from inductorscope.store.tables.models import (
+    COMPLETE,
+    Artifact,
+    Blob,
+    Job,
+    Run,
+    TextFrame,
+    Worker,
+)
+from inductorscope.units import plural, size_in_bytes
+
+NAMED = 3
+INDEXED_AT_ONCE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be."""
+
+    what: str
+    mend: Callable[[], object] | None = None
+    """Mends it; None where only a person can."""
+
+
+class Doctor:
+    """Examines one installation; servers and workers may run meanwhile."""
+
+    def __init__(self, settings: Settings) -> None:
+        prepare(settings)
+        self._settings = settings
+        self._engine = make_engine(settings)
+        self._write: Sessions = sessions(self._engine)
+        self._read: Sessions = sessions(self._engine, read_only=True)
+        self._client: DBOSClient = make_client(settings)
+        self._reaper = Reaper(settings, self._write, self._client)
+
+    def close(self) -> None:
+        self._client.destroy()
+        self._engine.dispose()
+
+    def shares(self) -> Shares:
+        with self._read() as session:
+            return shares(session)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yields what is wrong. Mending one may end others, so each check comes after the mending
+        of what the ones before found."""
+        for check in (
+            self._file, self._rows, self._missing, self._damaged, self._runs, self._unused,
+            self._search, self._jobs, self._leftovers,
+        ):  # fmt: skip
+            yield from check()
+
+    def _file(self) -> Iterator[Finding]:
+        if self._engine.dialect.name == "sqlite":
+            with self._read() as session:
+                said = session.scalars(text("PRAGMA quick_check(1)")).all()
+            if said != ["ok"]:
+                yield Finding(f"The database file is damaged, restore a backup. SQLite: {said[0]}")
+
+    def _rows(self) -> Iterator[Finding]:
+        """Rows whose owner is gone; PostgreSQL has none."""
+        if self._engine.dialect.name != "sqlite":
+            return
+        with self._read() as session:
+            broken = session.execute(text("PRAGMA foreign_key_check")).all()
+        for table in sorted({row[0] for row in broken} & TABLES.tables.keys()):
+            of_contents = table in ("artifacts", "blob_parts")  # see `_missing` and `_damaged`
+            rows = [
+                row.rowid
+                for row in broken
+                if row[0] == table and not (of_contents and row.parent == "blobs")
+            ]
+            if rows:
+                what = f"The owner of {plural(len(rows), 'row')} of {table} is gone."
+                yield Finding(what, partial(self._delete_rows, table, rows))
+
+    def _delete_rows(self, table: str, rows: Sequence[int]) -> None:
+        statement = text(f"DELETE FROM {table} WHERE rowid = :row")  # noqa: S608
+        with self._write.begin() as session:
+            session.execute(statement, [{"row": row} for row in rows])
+
+    def _missing(self) -> Iterator[Finding]:
+        lost = ~exists().where(Blob.digest == Artifact.digest)
+        with self._read() as session:
+            rows = session.execute(select(Artifact.run_id, Artifact.path).where(lost)).all()
+        for run in sorted({row.run_id for row in rows}):
+            paths = [row.path for row in rows if row.run_id == run]
+            what = f"The content of {_some(paths)} of run {run} is missing."
+            gone = delete(Artifact).where(Artifact.run_id == run, lost)
+            yield Finding(f"{what} Delete the run and send its files again.", self._doing(gone))
+
+    def _damaged(self) -> Iterator[Finding]:
+        for digest in damaged_contents(self._read):
+            with self._read() as session:
+                runs = runs_with(session, digest)
+            yield Finding(
+                f"The content {digest[:16]} of {_some(runs) or 'no run'} is damaged. Restore a "
+                "backup, or delete these runs and send their files again."
+            )
+
+    def _runs(self) -> Iterator[Finding]:
+        with self._read() as session:
+            runs = abandoned_runs(session)
+        if runs:
+            what = f"Nobody reads {plural(len(runs), 'unfinished run')} any more: {_some(runs)}."
+            yield Finding(what, partial(self._in_transaction, discard_abandoned))
+
+    def _unused(self) -> Iterator[Finding]:
+        with self._read() as session:
+            digests = unused_contents(session)
+            size = session.scalar(
+                select(func.sum(Blob.stored_size)).where(Blob.digest.in_(digests[:10_000]))
+            )
+        if digests:
+            what = f"Nothing uses {plural(len(digests), 'content')} of {size_in_bytes(size)}."
+            yield Finding(what, partial(self._free, digests))
+
+    def _free(self, digests: Sequence[str]) -> None:
+        with self._write.begin() as session:
+            hold_blobs(session)
+            unindex(session, digests)
+            free_blobs(session, digests)
+        give_back(self._engine)
+
+    def _search(self) -> Iterator[Finding]:
+        indexed = exists().where(TextFrame.digest == Artifact.digest)
+        texts = select(Artifact.digest).join(Run, Run.id == Artifact.run_id).distinct()
+        searchable = (Artifact.role.in_(SEARCHED), Artifact.line_count > 0, Run.state == COMPLETE)
+        stored = exists().where(Blob.digest == Artifact.digest)
+        with self._read() as session:
+            digests = list(session.scalars(texts.where(*searchable, stored, ~indexed)))
+        if digests:
+            what = f"Search does not cover {plural(len(digests), 'text')}."
+            yield Finding(what, partial(self._index, digests))
+
+    def _index(self, digests: Sequence[str]) -> None:
+        for start in range(0, len(digests), INDEXED_AT_ONCE):
+            with self._write.begin() as session:
+                index_texts(session, digests[start : start + INDEXED_AT_ONCE])
+
+    def _jobs(self) -> Iterator[Finding]:
+        for job, why in self._reaper.ended():
+            yield Finding(
+                f"The job {job} never ends. {why}",
+                partial(transitions.give_up, self._write, job, why),
+            )
+        rows = self._client.list_workflows(
+            status=["PENDING", "ENQUEUED"], queue_name=list(QUEUES),
+            load_input=False, load_output=False,
+        )  # fmt: skip
+        active = set(transitions.active_jobs(self._read))
+        over = [row.workflow_id for row in rows if row.workflow_id not in active]
+        if over:
+            what = f"The job engine keeps {plural(len(over), 'job')} that are over: {_some(over)}."
+            yield Finding(what, partial(self._client.cancel_workflows, over))
+        with self._read() as session:
+            waiting = session.scalar(select(func.count()).where(Job.state == QUEUED))
+            alive = any(is_alive(worker) for worker in session.scalars(select(Worker)))
+        if waiting and not alive:
+            yield Finding(f"{plural(waiting, 'job')} cannot start: no worker runs.")
+
+    def _leftovers(self) -> Iterator[Finding]:
+        folders = leftovers(self._settings, self._read)
+        if folders:
+            names = _some([str(folder) for folder in folders])
+            what = f"Nobody needs {plural(len(folders), 'folder')}: {names}."
+            yield Finding(what, partial(sweep, self._settings, self._write))
+
+    def _doing(self, statement: Delete) -> Callable[[], object]:
+        return partial(self._in_transaction, lambda session: session.execute(statement))
+
+    def _in_transaction(self, change: Callable[[Session], object]) -> None:
+        with self._write.begin() as session:
+            change(session)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

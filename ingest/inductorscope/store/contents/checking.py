@@ -1,0 +1,101 @@
+"""Compares stored contents with the rows that use them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import zstandard
+from sqlalchemy import CompoundSelect, func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.formats.secrets import REMOVED
+from inductorscope.store.contents.blobs import unused
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.tables.models import Artifact, Blob, BlobPart
+
+CHECKED_AT_ONCE = 100
+"""Contents read in one transaction: a long one would keep SQLite's WAL from being emptied."""
+
+
+def uses() -> CompoundSelect[str, str]:
+    """Query of each run with each content that it uses, itself or as part of a log."""
+    parts = select(Artifact.run_id, BlobPart.part).join(BlobPart, BlobPart.blob == Artifact.digest)
+    return select(Artifact.run_id, Artifact.digest).union(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Contents by the number of runs that use them, as stored. The bytes sum to `stored`."""
+
+    contents: int
+    stored: int
+    own: int
+    """Bytes of contents that one run uses."""
+    shared: int
+    """Bytes of contents that several runs use."""
+    unused: int
+    saved: int
+    """Bytes that storing shared contents once for each run would take in addition."""
+
+
+def shares(session: Session) -> Shares:
+    """Adds up the contents."""
+    used = uses().subquery()
+    digest = used.c.digest
+    runs = select(digest, func.count().label("runs")).group_by(digest).subquery()
+    sizes = Blob.stored_size
+    count = func.coalesce(runs.c.runs, 0)
+    row = session.execute(
+        select(
+            func.count(),
+            func.sum(sizes),
+            func.sum(sizes).filter(count == 1),
+            func.sum(sizes).filter(count > 1),
+            func.sum(sizes).filter(count == 0),
+            func.sum(sizes * (count - 1)).filter(count > 1),
+        ).join(runs, runs.c.digest == Blob.digest, isouter=True)
+    ).one()
+    return Shares(*(int(value or 0) for value in row))
+
+
+def unused_contents(session: Session) -> list[str]:
+    """Returns the digests of contents that nothing uses, but for being part of such."""
+    return unused(session, session.scalars(select(Blob.digest)))
+
+
+def damaged_contents(sessions: Sessions) -> Iterator[str]:
+    """Reads every content and yields the digests of those that are not what was stored."""
+    with sessions() as session:
+        digests = list(session.scalars(select(Blob.digest).order_by(Blob.digest)))
+    for start in range(0, len(digests), CHECKED_AT_ONCE):
+        with sessions() as session:
+            for digest in digests[start : start + CHECKED_AT_ONCE]:
+                if not _is_sound(session, digest):
+                    yield digest
+
+
+def _is_sound(session: Session, digest: str) -> bool:
+    found, size, scrubbed, end = hashlib.sha256(), 0, False, b""
+    try:
+        content = stored_text(session, digest)
+        if content is None:  # deleted meanwhile
+            return True
+        for chunk in content.chunks():
+            found.update(chunk)
+            size += len(chunk)
+            scrubbed = scrubbed or REMOVED in end + chunk
+            end = chunk[-len(REMOVED) :]
+    except (zstandard.ZstdError, msgspec.MsgspecError, AssertionError, IndexError):
+        return False
+    # A content that secrets were removed from keeps the digest of what was sent.
+    return size == content.size and (found.hexdigest() == digest or scrubbed)
+
+
+def runs_with(session: Session, digest: str) -> list[str]:
+    """Returns the runs that use a content."""
+    used = uses().subquery()
+    return list(session.scalars(select(used.c.run_id).where(used.c.digest == digest)))
