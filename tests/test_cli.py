@@ -287,3 +287,42 @@ def test_without_torch_nothing_but_capture_needs_it(fixtures: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_people_projects_and_tokens_are_made_and_audited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def done(*arguments: str, code: int = 0, typed: str = "") -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        ended = run(*arguments, "--data", str(tmp_path))
+        assert ended.returncode == code, ended.stderr
+        return ended.stdout or ended.stderr
+
+    password = "correct horse\n"
+    done("user", "add", "ada", "--role", "author", typed=password)
+    assert "already" in done("user", "add", "ada", typed=password, code=1)
+    assert "10 characters" in done("user", "add", "eve", typed="short\n", code=1)
+    assert "no role" in done("user", "role", "ada", "king", code=2)
+    done("user", "role", "ada", "administrator")
+    done("user", "password", "ada", typed=password)
+    done("project", "add", "compilers")
+    done("project", "join", "compilers", "ada")
+    assert done("project", "list").split() == ["compilers", "ada"]
+    assert "Moved 0 runs" in done("project", "take", "compilers", "--unplaced")
+    made = done("token", "add", "ci", "--scope", "upload", "--project", "compilers").strip()
+    listed = done("token", "list")
+    assert "never used" in listed
+    assert made not in listed
+    assert "needs a person or a project" in done("token", "add", "x", "--scope", "read", code=1)
+    done("token", "remove", "1")
+    assert "no token 1" in done("token", "remove", "1", code=1)
+    done("project", "leave", "compilers", "ada")
+    done("project", "remove", "compilers")
+    assert done("user", "list").split() == ["ada", "administrator", "local"]
+    done("user", "remove", "ada")
+    entries = [json.loads(line) for line in done("audit").splitlines()]
+    actions = [entry["action"] for entry in entries]
+    assert actions.count("add person") == 1
+    assert {"make a token", "remove a token", "change role", "remove person"} <= set(actions)
+    assert len(done("audit", "--csv").splitlines()) == len(entries) + 1
+    assert done("audit", "--since", "2100-01-01") == ""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -45,6 +46,20 @@ class Settings:
     browser that logged in with it."""
     token_to_read: bool = False
     """Whether reading needs the token too."""
+    accounts: bool = False
+    """Whether people sign in with accounts that `inductorscope user add` makes."""
+    oidc_issuer: str = ""
+    """Address of an OpenID provider by which people sign in."""
+    oidc_client: str = ""
+    """Id of this server at the OpenID provider."""
+    oidc_secret: str = ""
+    """Secret of this server at the OpenID provider."""
+    proxies: str = ""
+    """Addresses or networks of proxies, separated by commas, whose headers are believed."""
+    proxy_header: str = ""
+    """Header in which these proxies name who is signed in: `X-Forwarded-User`, for example."""
+    new_role: str = "reader"
+    """Role of people who sign in for the first time by OpenID or a proxy."""
     client_seconds: int = 30
     """How long a client may keep the server waiting: for a request, its body, or to read."""
     workers: int = 1
@@ -74,6 +89,16 @@ class Settings:
     def url(self) -> str:
         """The database URL with the SQLite default filled in."""
         return self.database_url or f"sqlite:///{self.data / 'inductorscope.db'}"
+
+    @property
+    def has_accounts(self) -> bool:
+        """Whether people sign in, instead of sharing a token or this machine."""
+        return bool(self.accounts or self.oidc_issuer or self.proxy_header)
+
+    @property
+    def trusted(self) -> list[str]:
+        """Addresses and networks of proxies."""
+        return [each.strip() for each in self.proxies.split(",") if each.strip()]
 
     @property
     def uploads(self) -> Path:
@@ -115,6 +140,13 @@ def _check(settings: Settings) -> None:
             f"The port is {settings.port}; ports are numbers up to {LARGEST_PORT} "
             f"({PREFIX}PORT or --port)."
         )
+    for each in settings.trusted:
+        try:
+            ipaddress.ip_network(each)
+        except ValueError as error:
+            raise SettingError(f"{PREFIX}PROXIES: {error}.") from None
+    if settings.proxy_header and not settings.trusted:
+        raise SettingError(f"{PREFIX}PROXY_HEADER needs {PREFIX}PROXIES: whom to believe.")
     scheme, _, rest = settings.url.partition("://")
     if scheme.partition("+")[0] not in DATABASES or not rest:
         raise SettingError(

@@ -275,8 +275,50 @@ def login(then: str = "") -> str:
     return with_query("/login", next=then)
 
 
+def login_provider(then: str = "") -> str:
+    """Begins to log in with the OpenID provider."""
+    return with_query("/login/provider", next=then)
+
+
 def logout() -> str:
     return "/logout"
+
+
+def account() -> str:
+    """Logins and tokens."""
+    return "/account"
+
+
+def account_tokens(token: int | None = None) -> str:
+    """The form that makes a token, or that removes one."""
+    return "/account/tokens" if token is None else f"/account/tokens/{token}/remove"
+
+
+def login_end(login: str) -> str:
+    return f"/account/logins/{_part(login)}/end"
+
+
+def projects(project: int | None = None, person: int | None = None) -> str:
+    """The projects; the form that adds a member to one, or removes one."""
+    if project is None:
+        return "/projects"
+    members = f"/projects/{project}/members"
+    return members if person is None else f"{members}/{person}/remove"
+
+
+def run_access(run_id: str) -> str:
+    """Who sees a run."""
+    return run_page(run_id, "access")
+
+
+def run_link(run_id: str) -> str:
+    """The form that makes the link to a run; `/withdraw` below it withdraws the link."""
+    return run_page(run_id, "link")
+
+
+def shared(key: str) -> str:
+    """A run, for whoever has the link."""
+    return f"/shared/{_part(key)}"
 
 
 def static(name: str) -> str:

@@ -7,6 +7,7 @@ import errno
 import gc
 import socket
 import sys
+from importlib.util import find_spec
 from types import FrameType
 
 import uvicorn
@@ -16,9 +17,11 @@ from inductorscope.processes.logs import log_to_stderr
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.runs.secrets import report_secrets
+from inductorscope.store.who import ROLES
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
+from inductorscope_server.access.token import refusal_of_token
 from inductorscope_server.serving.connections import (
     ACCEPTED_AT_ONCE,
     QUEUED,
@@ -30,7 +33,6 @@ from inductorscope_server.serving.connections import (
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import WILDCARDS, is_loopback_name
-from inductorscope_server.web.token import refusal_of_token
 
 TAKEN = 3
 """Exit code when the port is taken; the supervisor does not retry."""
@@ -84,15 +86,22 @@ def address_of(settings: Settings) -> str:
 
 
 def check(settings: Settings) -> None:
-    """Refuses a token that can be guessed, and a non-loopback address without a token."""
+    """Refuses a token that can be guessed, and a non-loopback address without token or accounts."""
     refusal = refusal_of_token(settings.token)
     if refusal is not None:
         raise StartError(refusal, WRONG)
-    if settings.token or is_loopback_name(settings.host):
+    if settings.new_role not in ROLES:
+        roles = ", ".join(ROLES)
+        raise StartError(f"{PREFIX}NEW_ROLE is {settings.new_role!r}; roles are {roles}.", WRONG)
+    if settings.oidc_issuer and find_spec("authlib") is None:
+        raise StartError(
+            f"{PREFIX}OIDC_ISSUER needs authlib: pip install 'inductorscope[oidc]'.", WRONG
+        )
+    if settings.token or settings.has_accounts or is_loopback_name(settings.host):
         return
     raise StartError(
         f"Refusing to listen on {settings.host}, which other machines can reach, without a token: "
-        f"set {PREFIX}TOKEN to a secret, or {PREFIX}HOST to 127.0.0.1.",
+        f"set {PREFIX}TOKEN to a secret, {PREFIX}ACCOUNTS to 1, or {PREFIX}HOST to 127.0.0.1.",
         WRONG,
     )
 
@@ -150,7 +159,7 @@ def serve(settings: Settings) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=True,
+            proxy_headers=False,  # `BehindProxies` reads them
             backlog=ACCEPTED_AT_ONCE,
             limit_concurrency=most_connections(),
             timeout_graceful_shutdown=GRACE_SECONDS,

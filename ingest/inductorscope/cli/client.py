@@ -62,7 +62,9 @@ def files_of(paths: list[Path]) -> list[LocalFile]:
 class Client:
     """A client of one server's public API."""
 
-    def __init__(self, server: str, token: str = "") -> None:
+    def __init__(self, server: str, token: str = "", project: str = "") -> None:
+        """`project`: where runs go, instead of to the token's person alone."""
+        self._project = project
         headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
         self._http = httpx.Client(base_url=server.rstrip("/"), headers=headers, timeout=60.0)
 
@@ -77,6 +79,7 @@ class Client:
             "name": name or name_of(paths),
             "tags": tags,
             "files": [{"path": file.name, "size": file.size} for file in files],
+            **({"project": self._project} if self._project else {}),
         }
         upload = self._send("POST", "/api/uploads", json=wanted).json()
         total = sum(file.size for file in files)

@@ -100,13 +100,19 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> str:
 
 
 def push_and_print(
-    server: str, token: str, paths: list[Path], name: str | None, tags: list[str], as_json: bool
+    server: str,
+    token: str,
+    paths: list[Path],
+    name: str | None,
+    tags: list[str],
+    as_json: bool,
+    project: str = "",
 ) -> str:
     """Sends paths to a server, waits until it has read them, and prints the run. Returns the run's
     address."""
     with Progress(quiet=as_json) as progress:
         try:
-            done = Client(server, token).push(paths, name, tags, progress.bytes)
+            done = Client(server, token, project).push(paths, name, tags, progress.bytes)
         except ServerError as error:
             progress.stop()
             fail(str(error), SERVER)

@@ -59,9 +59,11 @@ from inductorscope.jobs.work.benchmark import UPLOADED
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.database.room import with_reserve
+from inductorscope.store.projects import project_for
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.runs.writer import JOB
 from inductorscope.store.tables.models import READING, Job, JobEvent, Run, Upload, Worker
+from inductorscope.store.who import OWNER, VIEWER
 
 KEPT_UPLOADS = 32
 """Announced files of so many uploads are kept in memory; they never change."""
@@ -108,16 +110,23 @@ class JobsClient:
     # --- uploads ---
 
     def create_upload(
-        self, name: str | None, tags: Sequence[str], files: Sequence[Announced]
+        self,
+        name: str | None,
+        tags: Sequence[str],
+        files: Sequence[Announced],
+        project: str | None = None,
     ) -> UploadState:
-        """Announces files, (path, size) each.
+        """Announces files, (path, size) each; `project`: where the run goes.
 
-        Raises UploadRefusedError, TooManyUploadsError, or StorageError when the disk is full.
+        Raises AccountError, UploadRefusedError, TooManyUploadsError, or StorageError when the disk
+        is full.
         """
         plain = checked(files, Limits.of(self.settings))
         size = sum(size for _, size in plain)
         upload_id = secrets.token_hex(8)
         with self._write.begin() as session:
+            who = VIEWER.get() or OWNER
+            place = project_for(session, who, project)
             leaving = make_way(session, self.settings, SENDER.get(), size)
             session.add(
                 Upload(
@@ -128,6 +137,8 @@ class JobsClient:
                     created_at=transitions.now(),
                     sender=SENDER.get(),
                     size=size,
+                    person_id=who.person,
+                    project_id=place,
                 )
             )
         for folder in leaving:
@@ -222,7 +233,9 @@ class JobsClient:
                 files = _files_of(upload)
                 facts = {"files": len(files), "bytes": sum(size for _, size in files)}
                 spec = {"upload": upload_id, "name": upload.name, "tags": upload.tags, **facts}
-                self._enqueue(session, locked.job_id, "ingest", upload.name, spec)
+                self._enqueue(
+                    session, locked.job_id, "ingest", upload.name, spec, upload.project_id
+                )
             job_id = locked.job_id
         ring(self.settings)
         return job_id
@@ -326,7 +339,13 @@ class JobsClient:
             return run.name
 
     def _enqueue(
-        self, session: Session, job_id: str, kind: str, title: str, spec: dict[str, Any]
+        self,
+        session: Session,
+        job_id: str,
+        kind: str,
+        title: str,
+        spec: dict[str, Any],
+        project: int | None = None,
     ) -> None:
         """Our row and the engine's, both or neither. Ring when the transaction is committed.
 
@@ -335,7 +354,7 @@ class JobsClient:
         """
         small = kind == "ingest" and spec.get("bytes", 0) <= SMALL_BYTES
         queue = SHORT_QUEUE if small else QUEUE
-        sender = SENDER.get()
+        sender, who = SENDER.get(), VIEWER.get() or OWNER
         mine = select(func.count()).where(Job.sender == sender, Job.state.in_(ACTIVE))
         if "bytes" in spec:
             mine = mine.where(Job.spec["bytes"].as_float() <= spec["bytes"])
@@ -352,6 +371,8 @@ class JobsClient:
                 created_at=transitions.now(),
                 sender=sender,
                 queue=queue,
+                person_id=who.person,
+                project_id=project or who.project,
             )
         )
         session.flush()
@@ -421,11 +442,11 @@ class JobsClient:
         elif "run" in old.spec:
             self._check_ours(str(old.spec["run"]), diagnosis.UPLOADED)
         with self._write.begin() as session:
-            session.get_one(Job, job_id, with_for_update=True)  # of two at once, one makes it
+            locked = session.get_one(Job, job_id, with_for_update=True)  # of two, one makes it
             if session.get(Job, new) is None:
                 if "upload" in old.spec:
                     again.take_over_upload(session, self.settings, old, new)
-                self._enqueue(session, new, old.kind, old.title, old.spec)
+                self._enqueue(session, new, old.kind, old.title, old.spec, locked.project_id)
         ring(self.settings)
         return new
 

@@ -1,7 +1,5 @@
-"""Who sends the request that is being answered, so that one sender's many do not hold up others.
-
-There are no accounts yet: a sender is the address that a request comes from.
-"""
+"""The address that a request comes from, so that one sender's many do not hold up others. Who
+sends it, and what they may see, is `store.who`'s."""
 
 from __future__ import annotations
 

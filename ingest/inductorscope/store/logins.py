@@ -11,7 +11,7 @@ import re
 import secrets
 from datetime import datetime, timedelta
 
-from sqlalchemy import CursorResult, delete, select
+from sqlalchemy import CursorResult, delete
 from sqlalchemy.orm import Session
 
 from inductorscope.store.tables.logins import Login
@@ -19,24 +19,34 @@ from inductorscope.store.tables.logins import Login
 LASTS = timedelta(days=30)
 """Time after which a browser has to log in again."""
 RANDOM_BYTES = 32
+LONGEST_AGENT = 300
 VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
 """A value of `RANDOM_BYTES` bytes."""
 
 
-def begin_login(session: Session, token: str, now: datetime) -> str:
+def begin_login(
+    session: Session, token: str, now: datetime, person: int | None = None, agent: str = ""
+) -> str:
     """Stores a login and returns the value for the browser's cookie."""
     value = secrets.token_urlsafe(RANDOM_BYTES)
-    session.add(Login(digest=_digest(value, token), created_at=now, expires_at=now + LASTS))
+    session.add(
+        Login(
+            digest=_digest(value, token),
+            created_at=now,
+            expires_at=now + LASTS,
+            person_id=person,
+            agent=agent[:LONGEST_AGENT] or None,
+        )
+    )
     return value
 
 
-def is_logged_in(session: Session, value: str, token: str, now: datetime) -> bool:
-    """Whether the value belongs to a login that has neither ended nor expired."""
+def login_with(session: Session, value: str, token: str, now: datetime) -> Login | None:
+    """The login with this value, unless it has ended or expired."""
     if not VALUE.fullmatch(value):
-        return False
-    query = select(Login.expires_at).where(Login.digest == _digest(value, token))
-    expires_at = session.scalar(query)
-    return expires_at is not None and now < expires_at
+        return None
+    login = session.get(Login, _digest(value, token))
+    return login if login is not None and now < login.expires_at else None
 
 
 def end_login(session: Session, value: str, token: str) -> None:
@@ -49,6 +59,11 @@ def delete_expired_logins(session: Session, now: datetime) -> int:
     deleted = session.execute(delete(Login).where(Login.expires_at <= now))
     assert isinstance(deleted, CursorResult)
     return deleted.rowcount
+
+
+def login_id(value: str, token: str) -> str:
+    """The id of a login in addresses: it opens nothing."""
+    return _digest(value, token)[:16]
 
 
 def _digest(value: str, token: str) -> str:

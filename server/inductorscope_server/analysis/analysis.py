@@ -17,6 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from cachetools import TTLCache
 from inductorscope.settings import Settings
+from inductorscope.store.who import VIEWER, Who
 from sqlalchemy.orm import Session
 
 from inductorscope_server.analysis.process import Exceeded, Process
@@ -63,7 +64,7 @@ class Analysis:
     ) -> Answer:
         """Returns `function(session, run, …)`. Raises what it raises, or Refusal past a limit."""
         process = await self._process_for(run)
-        work = partial(self._ask, process, function, run, args, options)
+        work = partial(self._ask, process, function, run, args, options, VIEWER.get())
         done = asyncio.get_running_loop().run_in_executor(self._threads, work)
         done.add_done_callback(lambda _: self._release(process, run))
         # Shielded, because the process stays occupied if the request is cancelled.
@@ -142,6 +143,7 @@ class Analysis:
         run: str,
         args: tuple[Any, ...],
         options: dict[str, Any],
+        viewer: Who | None,
     ) -> Answer:
         name = f"{function.__name__} of run {run}"
         what = ""
@@ -151,7 +153,7 @@ class Analysis:
             if EVERYTHING in passed_over:
                 break
             try:
-                answer = process.ask(Question(function, (run, *args), options, passed_over))
+                answer = process.ask(Question(function, (run, *args), options, passed_over, viewer))
             except Exceeded as error:
                 what = str(error)
                 log.warning("%s: analysing %s %s", name, error.text or "its texts", what)

@@ -18,6 +18,7 @@ from inductorscope.processes.dying import die_with
 from inductorscope.processes.memory import limit_memory
 from inductorscope.settings import load
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.who import VIEWER
 
 from inductorscope_server.analysis.protocol import (
     Answered,
@@ -58,6 +59,7 @@ def serve(connection: Connection, factory: Sessions) -> None:
         except EOFError:
             return
         assert isinstance(question, Question)
+        VIEWER.set(question.viewer)
         watching.set(partial(_begin, connection, question.passed_over))
         connection.send_bytes(_message(answer(factory, question)))
         give_back()

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from inductorscope.store.who import Who
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -20,6 +22,8 @@ class Question:
     options: dict[str, Any]
     passed_over: dict[str, str]
     """Names of texts that exceeded a limit before, with the limit: “takes longer than …”."""
+    viewer: Who | None = None
+    """Who asks, and sees only some runs."""
 
 
 @dataclass(frozen=True, slots=True)

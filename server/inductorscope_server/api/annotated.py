@@ -7,13 +7,14 @@ from inductorscope.answers.explorer.annotated import annotated_output
 from inductorscope.correlate.annotate.code import Style
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.parts import Analysing
 
-api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS], dependencies=[READS])
 
 CODE: Documented = {200: {"content": {"text/x-python": {"schema": {"type": "string"}}}}}
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query
 from inductorscope.answers.missing import NotHere
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import READS_FILES
 from inductorscope_server.serving.downloads import Download
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
@@ -26,7 +27,7 @@ from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId
 from inductorscope_server.web.parts import Reading
 
-api = APIRouter(tags=[openapi.FILES])
+api = APIRouter(tags=[openapi.FILES], dependencies=[READS_FILES])
 
 LineNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 

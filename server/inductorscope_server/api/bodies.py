@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
 from inductorscope_server.web.ids import Line, SafeInt, Whole
 
 MOST_WORDS = 64 * KIB
-"""Bytes of an upload's name and tags together."""
+"""Bytes of an upload's name, tags and project together."""
 
 
 class Body(BaseModel):
@@ -111,6 +111,7 @@ class UploadRequest(Body):
 
     name: Line | None = None
     tags: list[Line] = Field(default_factory=list, max_length=50)
+    project: Line | None = Field(None, description="Whose members see the run; else you alone.")
     files: Annotated[list[UploadFileRequest], Field(min_length=1), FailFast()]
 
 
@@ -125,6 +126,7 @@ class _Announced(msgspec.Struct, forbid_unknown_fields=True):
     files: list[_File]
     name: msgspec.Raw = msgspec.Raw(b"null")
     tags: msgspec.Raw = msgspec.Raw(b"[]")
+    project: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def check_announcement(body: bytes, most_files: int) -> str | None:
@@ -139,8 +141,8 @@ def check_announcement(body: bytes, most_files: int) -> str | None:
         announced = msgspec.json.decode(body, type=_Announced)
     except msgspec.DecodeError as error:
         return str(error)
-    if len(announced.name) + len(announced.tags) > MOST_WORDS:
-        return f"name and tags take more than {MOST_WORDS:,} bytes"
+    if len(announced.name) + len(announced.tags) + len(announced.project) > MOST_WORDS:
+        return f"name, tags and project take more than {MOST_WORDS:,} bytes"
     return None
 
 

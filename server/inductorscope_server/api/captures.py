@@ -11,6 +11,7 @@ from inductorscope.capturing.builtin import describe
 from inductorscope.capturing.spec import kind_of
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.api.bodies import CaptureRequest, JobStarted
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
@@ -38,7 +39,7 @@ class ModelsAnswer:
     models: list[BuiltinModel]
 
 
-api = APIRouter(tags=[openapi.JOBS])
+api = APIRouter(tags=[openapi.JOBS], dependencies=[READS])
 
 
 @api.get("/models", summary="Models to capture")
@@ -47,7 +48,10 @@ def models() -> ModelsAnswer:
     return ModelsAnswer(models=builtin_models())
 
 
-@api.post("/captures", status_code=202, summary="Capture a model", responses=documented(403, 422))
+@api.post(
+    "/captures", status_code=202, summary="Capture a model", responses=documented(403, 422),
+    dependencies=[RUNS_CODE],
+)  # fmt: skip
 def start_capture(parts: Shared, body: CaptureRequest, response: Response) -> JobStarted:
     """A worker compiles, times and profiles the model; the job's stream reports the progress."""
     job = capture(parts, body)

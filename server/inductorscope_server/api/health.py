@@ -10,6 +10,7 @@ from inductorscope.disk import Disk
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from inductorscope_server.access.rules import OPEN
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Documented, ErrorAnswer, Refusal
 from inductorscope_server.web.parts import Parts, Shared
@@ -17,7 +18,7 @@ from inductorscope_server.web.parts import Parts, Shared
 DATABASE_SECONDS = 3.0
 """How long the database may take to answer."""
 
-api = APIRouter(tags=[openapi.SERVER])
+api = APIRouter(tags=[openapi.SERVER], dependencies=[OPEN])
 
 
 @dataclass(frozen=True, slots=True)

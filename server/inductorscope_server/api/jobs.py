@@ -10,6 +10,7 @@ from inductorscope.jobs.records import JobLine
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from inductorscope_server.access.rules import CHANGES, OPEN
 from inductorscope_server.api.bodies import JobStarted
 from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
@@ -44,8 +45,8 @@ class CancelAnswer:
     """False if the job was already over."""
 
 
-api = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
-streams = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
+api = APIRouter(prefix="/jobs", tags=[openapi.JOBS], dependencies=[CHANGES])
+streams = APIRouter(prefix="/jobs", tags=[openapi.JOBS], dependencies=[OPEN])
 
 STREAM: Documented = {
     200: {

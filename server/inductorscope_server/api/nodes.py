@@ -7,6 +7,7 @@ from inductorscope.answers.explorer.nodes import Nodes, nodes_of
 from inductorscope.formats.vocabulary import POST_GRAD
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
@@ -14,7 +15,7 @@ from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.naming import GraphStage
 from inductorscope_server.web.parts import Reading
 
-api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS], dependencies=[READS])
 
 
 @api.get(

@@ -10,6 +10,7 @@ from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
@@ -17,7 +18,7 @@ from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.naming import ExplainedStage
 from inductorscope_server.web.parts import Analysing
 
-api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS], dependencies=[READS])
 
 LAST_LINE = 10_000_000
 

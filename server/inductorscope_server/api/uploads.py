@@ -30,6 +30,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import UPLOADS
 from inductorscope_server.api.bodies import JobStarted, UploadRequest, check_announcement
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
@@ -55,8 +56,10 @@ class Route(APIRoute):
         return checked
 
 
-api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS], route_class=Route)
-files = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
+api = APIRouter(
+    prefix="/uploads", tags=[openapi.UPLOADS], route_class=Route, dependencies=[UPLOADS]
+)
+files = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS], dependencies=[UPLOADS])
 
 WRITE_BYTES = MIB
 """Bytes per write: more costs memory, fewer costs thread switches."""
@@ -98,7 +101,7 @@ RAW_BODY = {
 def create_upload(parts: Shared, body: UploadRequest, response: Response) -> UploadState:
     """Takes names and sizes of the files; then send each file with PATCH."""
     files = [(file.path, file.size) for file in body.files]
-    upload = parts.jobs.create_upload(body.name, body.tags, files)
+    upload = parts.jobs.create_upload(body.name, body.tags, files, body.project)
     response.headers["Location"] = f"{urls.api_uploads()}/{upload.id}"
     return upload
 

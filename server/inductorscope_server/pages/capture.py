@@ -14,13 +14,14 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import RUNS_CODE
 from inductorscope_server.api.bodies import CaptureRequest
 from inductorscope_server.api.captures import BuiltinModel, builtin_models, capture
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts, Shared
 
-html = APIRouter()
+html = APIRouter(dependencies=[RUNS_CODE])
 api = APIRouter(tags=[openapi.JOBS])
 
 UNSET = {"", "unset"}

@@ -16,14 +16,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import RUNS_CODE
 from inductorscope_server.api.bodies import JobStarted, MeasureRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import Line, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
-html = APIRouter()
-api = APIRouter(tags=[openapi.RUNS])
+html = APIRouter(dependencies=[RUNS_CODE])
+api = APIRouter(tags=[openapi.RUNS], dependencies=[RUNS_CODE])
 
 PATH = "/compare/{run}/{other}/measure"
 Ids = Annotated[

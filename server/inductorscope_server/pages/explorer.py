@@ -28,6 +28,7 @@ from inductorscope.formats.vocabulary import OF_KERNELS, OPENED
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
     AcceptEncoding,
@@ -42,7 +43,7 @@ from inductorscope_server.web.ids import PLAIN, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Reading, Shared
 
 html = APIRouter()
-api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS], dependencies=[READS])
 
 PANES = ",".join(OPENED)
 KernelName = Annotated[str, Query(max_length=600, pattern=PLAIN)]

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.api.bodies import JobStarted, MinifyRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
@@ -26,8 +27,8 @@ from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, PLAIN, First, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
-html = APIRouter()
-api = APIRouter(tags=[openapi.RUNS])
+html = APIRouter(dependencies=[RUNS_CODE])
+api = APIRouter(tags=[openapi.RUNS], dependencies=[READS])
 
 PATH = "/runs/{run}/failures"
 FILE = "inductorscope-repro.py"
@@ -122,6 +123,7 @@ def _started(response: Response, job: str) -> JobStarted:
 @api.post(
     f"{PATH}/components",
     status_code=202,
+    dependencies=[RUNS_CODE],
     summary="Search for the component that fails",
     responses=documented(403, 404),
 )
@@ -133,6 +135,7 @@ def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted
 @api.post(
     f"{PATH}/numbers",
     status_code=202,
+    dependencies=[RUNS_CODE],
     summary="Search for the first wrong number",
     responses=documented(403, 404),
 )
@@ -144,6 +147,7 @@ def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
 @api.post(
     f"{PATH}/minify",
     status_code=202,
+    dependencies=[RUNS_CODE],
     summary="Search for the smallest failing program",
     responses=documented(403, 404, 409, 422),
 )

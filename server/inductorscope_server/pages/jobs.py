@@ -12,15 +12,15 @@ from inductorscope.jobs.records import JobLine, KeptUpload, WorkerStatus
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import CHANGES, OPEN, who_of
 from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
 from inductorscope_server.web.ids import Cursor, JobId, UploadId
 from inductorscope_server.web.parts import Parts, Shared
 from inductorscope_server.web.progress import JobRow, event, events, rows
-from inductorscope_server.web.token import may_write
 
-html = APIRouter()
-streams = APIRouter(include_in_schema=False)
+html = APIRouter(dependencies=[CHANGES])
+streams = APIRouter(include_in_schema=False, dependencies=[OPEN])
 api = APIRouter(tags=[openapi.JOBS])
 
 SHOWN = 50
@@ -107,5 +107,4 @@ async def _stream(request: Request, parts: Parts, job: str, template: str) -> Re
         page = load_job(parts, progress.job.id)
         return event(parts.pages.text(request, template, page, job=page.job))
 
-    token_needed = not may_write(request, parts.settings)
-    return await events(request, job, f"{template} {token_needed}", text)
+    return await events(request, job, f"{template} {sorted(who_of(request).scopes)}", text)

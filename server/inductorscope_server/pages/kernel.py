@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.analysis.case import case_file
 from inductorscope_server.api.bodies import BenchmarkRequest, JobStarted
 from inductorscope_server.web import openapi
@@ -27,8 +28,8 @@ from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import KernelKey, Permalink, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
-html = APIRouter()
-api = APIRouter(tags=[openapi.GRAPHS])
+html = APIRouter(dependencies=[RUNS_CODE])
+api = APIRouter(tags=[openapi.GRAPHS], dependencies=[READS])
 
 PATH = "/runs/{run}/graphs/{slug}/kernels/{kernel}"
 
@@ -75,6 +76,7 @@ async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKe
 @api.post(
     f"{PATH}/benchmark",
     status_code=202,
+    dependencies=[RUNS_CODE],
     summary="Benchmark a kernel",
     responses=documented(403, 404, 422),
 )

@@ -1,38 +1,58 @@
-"""Log in with the server's token: the browser gets a cookie that scripts cannot read."""
+"""Sign in with the server's token, a password, or an OpenID provider: the browser gets a cookie
+that scripts cannot read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form
 from inductorscope import urls
+from inductorscope.answers.missing import NotHere
 from inductorscope.store.logins import LASTS, begin_login, end_login
+from inductorscope.store.people import password_is_right, person_of
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access import openid
+from inductorscope_server.access.rules import OPEN, who_of
+from inductorscope_server.access.token import COOKIE, FORMER_COOKIE, token_is_right
 from inductorscope_server.web.parts import Parts, Shared
-from inductorscope_server.web.token import COOKIE, FORMER_COOKIE, may_pass, token_is_right
 
-html = APIRouter()
+html = APIRouter(dependencies=[OPEN])
 NO_STORE = {"Cache-Control": "no-store"}
+NOBODY = 0
+"""Stands for no person: who has the server's token."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoginPage:
-    """The content of `login.html`: a form with the fields `token` and `next`."""
+    """The content of `login.html`: forms with the fields `token`, or `name` and `password`, and
+    `next`."""
 
     next: str
     error: str | None
     logged_in: bool
+    token: bool
+    """Whether the server's token signs in."""
+    password: bool
+    provider: str | None
+    """Host of the OpenID provider."""
+
+
+def _page(parts: Parts, then: str, error: str | None = None, logged_in: bool = False) -> LoginPage:
+    settings = parts.settings
+    provider = urlsplit(settings.oidc_issuer).hostname
+    return LoginPage(then, error, logged_in, bool(settings.token), settings.accounts, provider)
 
 
 @html.get("/login")
 def login_form(request: Request, parts: Shared, next: str = "/") -> Response:
-    logged_in = may_pass(request)
-    page = LoginPage(next=own_path(next), error=None, logged_in=logged_in)
+    asks = bool(parts.settings.token) or parts.settings.has_accounts
+    page = _page(parts, own_path(next), logged_in=asks and who_of(request).signed_in)
     return parts.pages.render(request, "login.html", page, headers=NO_STORE)
 
 
@@ -41,21 +61,74 @@ async def log_in(
     request: Request,
     parts: Shared,
     token: Annotated[str, Form()] = "",
+    name: Annotated[str, Form()] = "",
+    password: Annotated[str, Form()] = "",
     next: Annotated[str, Form()] = "/",
 ) -> Response:
-    target = own_path(next)
-    wrong = None if parts.settings.token else "No token is needed."
-    if wrong is None and not await parts.attempts.check(
-        request, lambda: token_is_right(token.strip(), parts.settings)
-    ):
-        wrong = "This is not the server's token."
-    if wrong is not None:
-        page = LoginPage(next=target, error=wrong, logged_in=False)
+    settings = parts.settings
+
+    async def find() -> int | None:
+        if name and settings.accounts:
+            return await run_in_threadpool(_person, parts, name, password)
+        return NOBODY if token_is_right(token.strip(), settings) else None
+
+    if not settings.token and not settings.accounts:
+        wrong, person = "No token is needed.", None
+    else:
+        person = await parts.attempts.check(find)
+        wrong = (
+            "Name or password are wrong." if name else "This is not the server's token."
+        )  # fmt: skip
+    if person is None:
+        page = _page(parts, own_path(next), wrong)
         return parts.pages.render(request, "login.html", page, status=403, headers=NO_STORE)
+    return await run_in_threadpool(begin, request, parts, person or None, own_path(next))
+
+
+@html.get("/login/provider")
+async def go_to_provider(request: Request, parts: Shared, next: str = "/") -> Response:
+    """Redirects to the OpenID provider, which leads back."""
+    if not parts.settings.oidc_issuer:
+        raise NotHere("This server knows no OpenID provider.")
+    return await openid.begin(request, parts.settings, own_path(next))
+
+
+@html.get(openid.BACK)
+async def come_back(request: Request, parts: Shared) -> Response:
+    """Signs in whom the provider vouches for."""
+    if not parts.settings.oidc_issuer:
+        raise NotHere("This server knows no OpenID provider.")
+    subject, name, then = await openid.end(request, parts.settings)
+    person = await run_in_threadpool(_vouched_for, parts, subject, name)
+    answer = await run_in_threadpool(begin, request, parts, person, then)
+    openid.forget(answer)
+    return answer
+
+
+def _vouched_for(parts: Parts, subject: str, name: str) -> int:
+    settings = parts.settings
+    with parts.write.begin() as session:
+        given = (settings.oidc_issuer, subject, name, settings.new_role, datetime.now(UTC))
+        return person_of(session, *given).id
+
+
+def _person(parts: Parts, name: str, password: str) -> int | None:
+    with parts.read() as session:
+        person = password_is_right(session, name, password)
+    return None if person is None else person.id
+
+
+def begin(request: Request, parts: Parts, person: int | None, target: str) -> Response:
+    """Signs a browser in: a new login replaces what its cookie held."""
+    former, token = request.cookies.get(COOKIE, ""), parts.settings.token
+    agent = request.headers.get("user-agent", "")
+    with parts.write.begin() as session:
+        end_login(session, former, token)
+        value = begin_login(session, token, datetime.now(UTC), person, agent)
     answer = RedirectResponse(target, 303, headers=NO_STORE)
     answer.set_cookie(
         COOKIE,
-        await run_in_threadpool(_begin, parts),
+        value,
         max_age=int(LASTS.total_seconds()),
         httponly=True,
         samesite="strict",
@@ -75,11 +148,6 @@ def log_out(request: Request, parts: Shared) -> Response:
     for cookie in (COOKIE, FORMER_COOKIE):
         answer.delete_cookie(cookie, path="/", httponly=True, samesite="strict")
     return answer
-
-
-def _begin(parts: Parts) -> str:
-    with parts.write.begin() as session:
-        return begin_login(session, parts.settings.token, datetime.now(UTC))
 
 
 def own_path(target: str) -> str:

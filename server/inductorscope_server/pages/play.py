@@ -13,9 +13,12 @@ from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
 from inductorscope.playing.lessons import LESSONS, Lesson
 from inductorscope.playing.tries import Asked, Tried
 from inductorscope.settings import PREFIX, Settings
+from inductorscope.store.projects import place_run
+from inductorscope.store.who import Who
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from inductorscope_server.access.rules import RUNS_CODE, who_of
 from inductorscope_server.api.bodies import TryRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
@@ -24,7 +27,7 @@ from inductorscope_server.web.parts import Parts, Reading, Shared
 from inductorscope_server.web.security import is_loopback_name
 
 html = APIRouter()
-api = APIRouter(tags=[openapi.JOBS])
+api = APIRouter(tags=[openapi.JOBS], dependencies=[RUNS_CODE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +120,14 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Tried:
     options = body.model_dump(exclude={"code", "name"})
     name = body.name or "a try"
     spec = CaptureSpec(model=MODEL, name=name, **options)
-    return await run_in_threadpool(parts.playground.try_out, Asked(spec, body.code, name))
+    tried = await run_in_threadpool(parts.playground.try_out, Asked(spec, body.code, name))
+    if tried.run is not None:
+        await run_in_threadpool(_place, parts, tried.run, who_of(request))
+    return tried
+
+
+def _place(parts: Parts, run: str, who: Who) -> None:
+    """The playground's process knows nobody."""
+    if who.person is not None or who.project is not None:
+        with parts.write.begin() as session:
+            place_run(session, run, who.person, who.project)

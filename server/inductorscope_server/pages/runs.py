@@ -15,14 +15,17 @@ from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.runs.watch import TAG, Watched, watched
 from inductorscope.jobs.errors import NotFoundError
+from inductorscope.store.projects import leave_to_others
 from inductorscope.store.runs.runs import rename_run
 from inductorscope.store.tables.models import READING
+from inductorscope.store.who import ADMINISTER, Who
 from pydantic import ValidationError
 from sqlalchemy.exc import StatementError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.rules import CHANGES, DELETES, READS, who_of
 from inductorscope_server.api.bodies import RunChange
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
@@ -127,7 +130,12 @@ def show_state(
     return answer
 
 
-def remove(parts: Parts, run: str) -> None:
+def remove(parts: Parts, run: str, who: Who) -> None:
+    """Deletes a run; if others put it here too, it stays with them."""
+    if not who.may(ADMINISTER):
+        with parts.write.begin() as session:
+            if leave_to_others(session, run, who):
+                return
     try:
         parts.jobs.delete_run(run)
     except NotFoundError:
@@ -140,10 +148,11 @@ def remove(parts: Parts, run: str) -> None:
     summary="Delete a run",
     response_class=Response,
     responses=documented(403, 404, 507),
+    dependencies=[DELETES],
 )
 def delete(request: Request, parts: Shared, run: RunId) -> Response:
     """Also deletes content that no other run uses, and cancels a job that still reads the run."""
-    remove(parts, run)
+    remove(parts, run, who_of(request))
     answer = Response(status_code=204)
     if request.headers.get("hx-request") == "true":
         answer.headers["HX-Redirect"] = urls.runs()
@@ -161,7 +170,7 @@ def change(parts: Parts, run_id: str, wanted: RunChange) -> None:
         rename_run(session, run, wanted.name or run.name, [str(tag) for tag in tags])
 
 
-@api.get("/runs", include_in_schema=False)
+@api.get("/runs", include_in_schema=False, dependencies=[READS])
 def list_at_its_noun(request: Request) -> Response:
     """The list of runs is the page `/`; people and older clients look for it here too."""
     return RedirectResponse(urls.api("/") + f"?{request.url.query}".rstrip("?"), 308)
@@ -173,6 +182,7 @@ def list_at_its_noun(request: Request) -> Response:
     summary="Rename or tag a run",
     response_class=Response,
     responses=documented(403, 404, 409, 422, 507),
+    dependencies=[CHANGES],
 )
 def patch(parts: Shared, run: RunId, wanted: RunChange) -> Response:
     """Search finds the new name and tags."""
@@ -180,7 +190,7 @@ def patch(parts: Shared, run: RunId, wanted: RunChange) -> Response:
     return Response(status_code=204)
 
 
-@html.post("/runs/{run}/name")
+@html.post("/runs/{run}/name", dependencies=[CHANGES])
 async def change_by_form(request: Request, parts: Shared, run: RunId) -> Response:
     """Renames and tags the run, and shows it; tags are separated by commas."""
     async with request.form(max_files=0, max_fields=2) as form:
@@ -198,8 +208,8 @@ async def change_by_form(request: Request, parts: Shared, run: RunId) -> Respons
     return RedirectResponse(urls.run(run), 303)
 
 
-@html.post("/runs/{run}/delete")
-def delete_by_form(parts: Shared, run: RunId) -> Response:
+@html.post("/runs/{run}/delete", dependencies=[DELETES])
+def delete_by_form(request: Request, parts: Shared, run: RunId) -> Response:
     """Deletes the run and redirects to the list."""
-    remove(parts, run)
+    remove(parts, run, who_of(request))
     return RedirectResponse(urls.runs(), 303)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 
+from inductorscope_server.access.rules import CHANGES, OPEN, READS_FILES
 from inductorscope_server.pages import (
+    account,
     capture,
     compare,
     compile,
@@ -20,12 +22,13 @@ from inductorscope_server.pages import (
     log,
     memory,
     play,
+    projects,
     runs,
     search,
     time,
     timeline,
 )
-from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, RUNS
+from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, PEOPLE, RUNS
 from inductorscope_server.web.pages import Page
 
 PAGES = (
@@ -43,11 +46,13 @@ PAGES = (
          show=kernel.show_permalink),
     Page("/jobs", jobs.load_jobs, "jobs.html", JOBS, "Jobs, newest first",
          fragment="fragments/_jobs_table.html"),
-    Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log"),
+    Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log", needs=OPEN),
     Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
     Page(PLAY, play.load, "play.html", JOBS, "The playground"),
     Page(PLAY + "/{run}", play.load_try, "play.html", JOBS, "A try of the playground",
          fragment="fragments/_explorer.html"),
+    Page("/account", account.load, "account.html", PEOPLE, "Logins and tokens"),
+    Page("/projects", projects.load, "projects.html", PEOPLE, "Projects and their members"),
     # Of a run, in the order of its navigation.
     Page(RUN, runs.load_run, "run.html", RUNS, "A run", nav="Overview"),
     Page(RUN + "/state", runs.load_state, "fragments/_run_state.html", RUNS,
@@ -91,7 +96,9 @@ PAGES = (
     Page(RUN + "/log", log.load, "log.html", RUNS, "Records of a run's logs", nav="Log"),
     Page(RUN + "/read", runs.load_read, "read.html", RUNS, "What was read", nav="What was read"),
     Page(RUN + "/files/{artifact}", runs.load_file, "read_file.html", FILES,
-         "Lines of a stored file"),
+         "Lines of a stored file", needs=READS_FILES),
+    Page(RUN + "/access", projects.load_access, "access.html", PEOPLE, "Who sees a run",
+         needs=CHANGES),
     # Of a graph.
     Page(GRAPH, explorer.load_head, "explorer.html", GRAPHS,
          "The explorer of a graph and its state", twin=explorer.load_page),
@@ -101,6 +108,6 @@ PAGES = (
          "A kernel and one of its calls"),
 )  # fmt: skip
 
-ACTIONS = (runs, compare, explorer, kernel, failures, jobs, capture, play)
+ACTIONS = (runs, compare, explorer, kernel, failures, jobs, capture, play, account, projects)
 """Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
 of the API."""

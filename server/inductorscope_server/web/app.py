@@ -14,6 +14,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 
+from inductorscope_server.access.identity import BehindProxies
 from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.api import (
     annotated,
@@ -83,6 +84,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
     app.add_middleware(MarkdownPages, paths=[page.path for page in PAGES])
+    app.add_middleware(BehindProxies, settings=settings)
     return app
 
 

@@ -10,6 +10,7 @@ from inductorscope import urls
 from starlette.requests import Request
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import OPEN
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.markdown import INDEX, markdown
 from inductorscope_server.web.templating import CHECKOUT, PACKAGED
@@ -33,7 +34,7 @@ def docs_folder() -> Path:
 
 def router(pages: Iterable[tuple[str, str]]) -> APIRouter:
     """`pages`: path and summary of each page of the dashboard."""
-    added = APIRouter(include_in_schema=False)
+    added = APIRouter(include_in_schema=False, dependencies=[OPEN])
     folder = docs_folder()
     files = {file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*.md"))}
     listed = list(_listed(pages, files))

@@ -23,17 +23,19 @@ Every page has a JSON twin below `/api` at the same path. Errors are
 `{"error": {"what", "do", "limit", "where"}}`: what happened, how to fix it, the setting that
 defines the limit, and the part of the request that caused it.
 
-Requests that change something need `Authorization: Bearer …` if the server has a token. Such
-requests from pages of other sites are refused. After many wrong tokens from one address, the next
+Requests that change something need `Authorization: Bearer …` if the server has a token or accounts;
+with accounts, all requests do, and show the runs that the sender may see. Requests that change
+something from pages of other sites are refused. After many wrong tokens from one address, the next
 ones are checked slowly, or refused with status 429.
 """
 
-RUNS, GRAPHS, JOBS, UPLOADS, FILES, SERVER = (
+RUNS, GRAPHS, JOBS, UPLOADS, FILES, PEOPLE, SERVER = (
     "runs",
     "graphs",
     "jobs",
     "uploads",
     "files",
+    "people",
     "server",
 )
 
@@ -46,6 +48,7 @@ TAGS = [
         "name": JOBS,
         "description": "Reading uploads, captures, diagnoses and benchmarks, with live progress.",
     },
+    {"name": PEOPLE, "description": "Accounts, tokens and projects."},
     {"name": SERVER, "description": "The server itself."},
 ]
 

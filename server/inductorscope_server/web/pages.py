@@ -14,6 +14,7 @@ from inductorscope import urls
 from starlette.requests import Request
 from starlette.responses import Response
 
+from inductorscope_server.access.rules import READS
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.markdown import as_markdown, wants_markdown
@@ -40,6 +41,8 @@ class Page:
     """Handler of the page, if rendering a template is not enough: it redirects or sets headers."""
     twin: Callable[..., Any] | None = None
     """Loads the twin's answer, if it differs from the page's."""
+    needs: params.Depends = READS
+    """The rule of the page and its twin."""
 
     @property
     def name(self) -> str:
@@ -109,13 +112,13 @@ def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates
         description=load.__doc__,
         response_model=page.twin_struct,
         responses=documented(404, 422),
-        dependencies=turn,
+        dependencies=[*turn, page.needs],
     )
     app.add_api_route(
         page.path,
         page.show or show,
         name=f"show_{name}",
         response_model=None,
-        dependencies=[*turn, Depends(prepare_analysis)],
+        dependencies=[*turn, page.needs, Depends(prepare_analysis)],
         include_in_schema=False,
     )

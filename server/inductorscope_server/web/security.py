@@ -1,11 +1,11 @@
-"""Access control: host names, origins and the token. One ASGI middleware around everything.
+"""Access control: host names, origins, and who sends a request. One ASGI middleware around all.
 
 - The Host header must name this server, so that a foreign name that resolves to this address
   (DNS rebinding) reaches nothing.
 - Requests that change something must come from this server's pages or from a program, never
   from another site's page.
-- With a token set, they must carry it or come from a browser that is logged in; with
-  `token_to_read`, all requests must.
+- With a token or accounts, `Identity` finds out who sends them. Those who may not read here are
+  asked to sign in; `rules.py` says what each route needs.
 """
 
 from __future__ import annotations
@@ -13,32 +13,28 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from datetime import UTC, datetime
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from inductorscope import urls
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.jobs.sender import SENDER, sender_at
-from inductorscope.store.logins import is_logged_in
-from sqlalchemy.exc import SQLAlchemyError
-from starlette.concurrency import run_in_threadpool
+from inductorscope.settings import Settings
+from inductorscope.store.who import READ, VIEWER, WHO
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from inductorscope_server.access.identity import SAME_FOR_ALL, Identity
 from inductorscope_server.web import headers
 from inductorscope_server.web.errors import Refusal, answer, wants_json
 from inductorscope_server.web.parts import Parts
-from inductorscope_server.web.token import COOKIE, bearer, mark, may_pass, token_is_right
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_PATHS = ("/static/", "/login", "/logout", "/healthz")
-"""Served without a token: what logging in and out needs, and the health check."""
-NO_LOGIN = ("/static/", "/healthz")
-"""Paths whose answers are the same for everybody."""
+OPEN_PATHS = (*SAME_FOR_ALL, "/login", "/logout", "/shared/")
+"""Served to everybody: what signing in and out needs, links to runs, and the health check."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
 NUL = re.compile(rb"%00|\x00")
 MOST_BODY_BYTES = 256 * KIB
@@ -58,7 +54,7 @@ class Guard:
             most: RequestBodyLimitMiddleware(app, most)
             for most in (MOST_BODY_BYTES, MOST_ANNOUNCED_BYTES)
         }
-        self._parts = parts
+        self._identity = Identity(parts)
         self._settings = parts.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,35 +91,16 @@ class Guard:
                 "Add names of proxies and containers to INDUCTORSCOPE_HOSTS.",
                 limit="INDUCTORSCOPE_HOSTS",
             )
-        mark(request, await self._passes(request))
-        if request.method not in SAFE_METHODS:
+        who, by_header = await self._identity.of(request)
+        request.scope["state"][WHO] = who
+        VIEWER.set(who)
+        if request.method not in SAFE_METHODS and not by_header:
             _refuse_foreign_pages(request)
-        if self._needs_token(request) and not may_pass(request):
-            return _ask_for_token(request)
-        return None
-
-    async def _passes(self, request: Request) -> bool:
-        """Whether the request carries the token or belongs to a login."""
-        token, cookie = bearer(request), request.cookies.get(COOKIE, "")
-        if not self._settings.token or request.url.path.startswith(NO_LOGIN):
-            return False
-        if token:
-            attempts = self._parts.attempts
-            return await attempts.check(request, lambda: token_is_right(token, self._settings))
-        return bool(cookie) and await run_in_threadpool(self._is_logged_in, cookie)
-
-    def _is_logged_in(self, cookie: str) -> bool:
-        try:
-            with self._parts.read() as session:
-                return is_logged_in(session, cookie, self._settings.token, datetime.now(UTC))
-        except SQLAlchemyError as error:
-            what = "The database did not answer in time."
-            raise Refusal(503, what, do="Try again in a moment.") from error
-
-    def _needs_token(self, request: Request) -> bool:
-        if not self._settings.token or request.url.path.startswith(OPEN_PATHS):
-            return False
-        return self._settings.token_to_read or request.method not in SAFE_METHODS
+        if who.signed_in or request.url.path.startswith(OPEN_PATHS):
+            return None
+        if request.method in SAFE_METHODS and who.may(READ):
+            return None
+        return _ask_to_sign_in(request, settings)
 
 
 def _most_bytes(path: str) -> int | None:
@@ -203,11 +180,9 @@ def _own_names() -> frozenset[str]:
 def _refuse_foreign_pages(request: Request) -> None:
     """Refuses requests from pages of other sites. Browsers state the origin; programs do not.
 
-    A valid token in the Authorization header is accepted from anywhere, because no page can
-    make a browser send one.
+    Not for requests with a valid token in the Authorization header, which are accepted from
+    anywhere, because no page can make a browser send one.
     """
-    if bearer(request) and may_pass(request):
-        return
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         ours = site in ("same-origin", "none")
@@ -229,16 +204,17 @@ def _same_origin(origin: str, host: str) -> bool:
         return False
 
 
-# --- the token ---
+# --- signing in ---
 
 
-def _ask_for_token(request: Request) -> Response:
+def _ask_to_sign_in(request: Request, settings: Settings) -> Response:
     if wants_json(request) or request.method not in SAFE_METHODS:
+        asked = "a token" if settings.has_accounts else "the server's token"
         raise Refusal(
             401,
-            "This request needs the server's token.",
+            f"This request needs {asked}.",
             do="Send `Authorization: Bearer …`, or log in at /login.",
-            limit="INDUCTORSCOPE_TOKEN",
+            limit=None if settings.has_accounts else "INDUCTORSCOPE_TOKEN",
             headers={"WWW-Authenticate": "Bearer"},
         )
     if request.headers.get("sec-fetch-site") == "cross-site":

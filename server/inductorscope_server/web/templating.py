@@ -5,7 +5,7 @@ Templates get:
 - `page`, the answer, as the JSON twin returns it; `request`; and the filters of `units`
 - `urls` and `vocabulary`, the modules of `inductorscope`; `run_pages`, the navigation of a run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
-- `choices`, the reader's; `settings_public`, `version` and `csp_nonce`
+- `who`, whose page it is, and `choices`, theirs; `settings_public`, `version` and `csp_nonce`
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from inductorscope import __version__, urls
 from inductorscope.formats import vocabulary
 from inductorscope.settings import Settings
+from inductorscope.store.who import OWNER, WHO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -28,7 +29,6 @@ from inductorscope_server.web import headers
 from inductorscope_server.web.answers import json_bytes
 from inductorscope_server.web.choices import Choices
 from inductorscope_server.web.filters import FILTERS
-from inductorscope_server.web.token import may_write
 
 PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
@@ -43,10 +43,9 @@ def web_folder() -> Path:
 class PublicSettings:
     """The settings that pages may show."""
 
-    token_needed: bool
-    """Whether this reader must log in to change anything."""
-    has_token: bool
-    """Whether the server has a token, so that pages offer to log in and out."""
+    signs_in: bool
+    """Whether the server has accounts or a token, so that pages offer to log in and out."""
+    accounts: bool
     max_upload_bytes: int
     max_unpacked_bytes: int
     max_members: int
@@ -141,8 +140,9 @@ class Pages:
             page=page,
             request=request,
             csp_nonce=headers.nonce_of(request.scope),
-            settings_public=self._public(request),
+            settings_public=self._public(),
             choices=Choices(request),
+            who=request.scope["state"].get(WHO, OWNER),
             **more,
         )
 
@@ -164,10 +164,10 @@ class Pages:
         response.headers["Vary"] = "Accept, HX-Request, HX-Request-Type, Cookie"
         return response
 
-    def _public(self, request: Request) -> PublicSettings:
+    def _public(self) -> PublicSettings:
         return PublicSettings(
-            token_needed=not may_write(request, self.settings),
-            has_token=bool(self.settings.token),
+            signs_in=bool(self.settings.token) or self.settings.has_accounts,
+            accounts=self.settings.has_accounts,
             max_upload_bytes=self.settings.max_upload_bytes,
             max_unpacked_bytes=self.settings.max_unpacked_bytes,
             max_members=self.settings.max_members,

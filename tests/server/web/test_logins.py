@@ -11,11 +11,11 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.logins import LASTS, VALUE, delete_expired_logins
 from inductorscope.store.tables.logins import Login
-from inductorscope_server.web import attempts
-from inductorscope_server.web.attempts import Attempts
+from inductorscope_server.access import attempts
+from inductorscope_server.access.attempts import Attempts
+from inductorscope_server.access.token import COOKIE, FORMER_COOKIE, refusal_of_token
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts
-from inductorscope_server.web.token import COOKIE, FORMER_COOKIE, refusal_of_token
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 

@@ -19,7 +19,10 @@ def push(
     name: Name = None,
     tag: Tags = None,
     token: Annotated[
-        str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
+        str, typer.Option(help="A token, if the server asks for one.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
+    project: Annotated[
+        str, typer.Option(help="Project whose members see the run. Default: you alone.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -29,4 +32,4 @@ def push(
             fail(f"{path} does not exist.", USAGE)
     from inductorscope.cli.results import push_and_print
 
-    push_and_print(server, token, paths, name, tag or [], as_json)
+    push_and_print(server, token, paths, name, tag or [], as_json, project)

@@ -15,8 +15,9 @@ from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import Attempt, Event
 from inductorscope.reading.owner import Owner
 from inductorscope.reading.report import read_in_words
+from inductorscope.store.projects import place_run
 from inductorscope.store.runs.writer import JOB
-from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.models import Job, Run
 
 
 class OvertakenError(Exception):
@@ -31,6 +32,7 @@ def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
 
     def begun(session: Session, run_id: str) -> None:
         transitions.change(session, attempt, run_id=run_id)
+        place(session, attempt, run_id)
 
     def guard(session: Session) -> None:
         if not transitions.is_current(session, attempt):
@@ -49,6 +51,12 @@ def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
         transitions.add_events(session, attempt.job_id, lines)
 
     return Owner(f"{JOB}{attempt.job_id}", begun, guard, ended)
+
+
+def place(session: Session, attempt: Attempt, run_id: str) -> None:
+    """Puts a run where the person wants it who asked for the job."""
+    job = session.get_one(Job, attempt.job_id)
+    place_run(session, run_id, job.person_id, job.project_id)
 
 
 def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:

@@ -11,7 +11,7 @@ from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.uploads.files import UploadFolder
-from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of
+from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, place
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
 from inductorscope.reading import NothingToRead, ReadResult, read_run
 from inductorscope.reading.graphs.apart import cores
@@ -125,4 +125,5 @@ def _end_as_duplicate(task: Task, result: ReadResult) -> None:
             session, task.attempt, run_id=result.run_id, duplicate=True, message=message
         ):
             raise OvertakenError
+        place(session, task.attempt, result.run_id)
         transitions.add_events(session, task.attempt.job_id, lines)

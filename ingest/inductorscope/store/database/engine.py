@@ -28,6 +28,7 @@ from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, SettingError, Settings
 from inductorscope.store.database.private import make_private_file, make_private_folder
 from inductorscope.store.database.storable import json_text
+from inductorscope.store.who import restrict
 
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
@@ -156,11 +157,15 @@ def _on_sqlite_begin(connection: Connection) -> None:
 def sessions(engine: Engine, *, read_only: bool = False) -> Sessions:
     """Returns a session factory: `with factory() as session`, `with factory.begin() as session`.
 
-    Read-only sessions never wait for a writer; the others hold SQLite's write lock from the start.
+    Read-only sessions never wait for a writer, and see what the viewer may see; the others hold
+    SQLite's write lock from the start.
     """
-    if read_only:
-        engine = engine.execution_options(**{READ_ONLY: True, "postgresql_readonly": True})
-    return sessionmaker(engine, expire_on_commit=False)
+    if not read_only:
+        return sessionmaker(engine, expire_on_commit=False)
+    engine = engine.execution_options(**{READ_ONLY: True, "postgresql_readonly": True})
+    factory = sessionmaker(engine, expire_on_commit=False)
+    event.listen(factory, "do_orm_execute", restrict)
+    return factory
 
 
 @contextmanager

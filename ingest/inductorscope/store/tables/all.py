@@ -7,6 +7,15 @@ from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.logins import Login
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.people import (
+    AuditEntry,
+    Member,
+    Person,
+    Place,
+    Project,
+    Share,
+    Token,
+)
 from inductorscope.store.tables.secrets import FoundSecret
 from inductorscope.store.tables.times import (
     LineCost,
@@ -18,8 +27,9 @@ from inductorscope.store.tables.times import (
 )
 
 BESIDE_MODELS = (
-    CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, NodeCost, Timeline,
-    TimelineChunk, TraceChunk, TraceKernel,
+    AuditEntry, CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, Member,
+    NodeCost, Person, Place, Project, Share, Timeline, TimelineChunk, Token, TraceChunk,
+    TraceKernel,
 )  # fmt: skip
 """Tables of modules other than `models`."""
 

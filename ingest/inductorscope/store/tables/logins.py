@@ -19,3 +19,7 @@ class Login(Base):
     """Hash of the cookie's value, which is stored nowhere (see `store.logins`)."""
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
+    person_id: Mapped[int | None] = mapped_column(index=True)
+    """Who signed in; None for who has the server's token."""
+    agent: Mapped[str | None]
+    """What the browser calls itself."""

@@ -386,6 +386,9 @@ class Upload(Base):
     """Who sends it (`jobs.sender`); unknown for uploads of earlier versions."""
     size: Mapped[int | None]
     """Announced bytes of all files together; unknown for uploads of earlier versions."""
+    person_id: Mapped[int | None]
+    project_id: Mapped[int | None]
+    """Where its run goes."""
 
 
 class Job(Base):
@@ -421,6 +424,9 @@ class Job(Base):
     """Who asked for it (`jobs.sender`); unknown for jobs of earlier versions."""
     queue: Mapped[str | None]
     """The engine's queue that it waits in; empty means the one for long jobs."""
+    person_id: Mapped[int | None] = mapped_column(index=True)
+    project_id: Mapped[int | None] = mapped_column(index=True)
+    """Where its run goes."""
 
 
 class JobEvent(Base):

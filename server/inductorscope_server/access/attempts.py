@@ -11,11 +11,11 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from cachetools import TTLCache
 from inductorscope.jobs.sender import SENDER
-from starlette.requests import Request
 
 from inductorscope_server.web.errors import Refusal
 
@@ -29,6 +29,8 @@ REMEMBERED_SECONDS = 600.0
 """Time after its last wrong token in which a client waits for other such clients."""
 MOST_CLIENTS = 10_000
 
+Found = TypeVar("Found")
+
 log = logging.getLogger(__name__)
 
 
@@ -41,18 +43,20 @@ class Attempts:
         self._paid: TTLCache[str, float] = TTLCache(MOST_CLIENTS, REMEMBERED_SECONDS, clock)
         self._all_paid = -math.inf
 
-    async def check(self, request: Request, is_right: Callable[[], bool]) -> bool:
-        """Checks a token when it is the client's turn. Raises Refusal if that takes too long."""
+    async def check(self, find: Callable[[], Awaitable[Found | None]]) -> Found | None:
+        """Finds whose token or password it is when it is the client's turn; None for a wrong one.
+        Raises Refusal if that takes too long."""
         client = SENDER.get()
         wait = self.wait(client)
         if wait:
             await asyncio.sleep(wait)
-        if is_right():
-            return True
+        found = await find()
+        if found is not None:
+            return found
         if not wait:  # the others were counted when they began to wait
             self.count(client)
         log.warning("wrong token from %s", client)
-        return False
+        return None
 
     def wait(self, client: str) -> float:
         """Reserves the client's turn and returns the seconds until then."""

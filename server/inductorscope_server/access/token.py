@@ -1,7 +1,4 @@
-"""The server's token: programs send it in a header, browsers log in with it.
-
-`Guard` checks each request once; the other functions read its result.
-"""
+"""The server's token: programs send it in a header, browsers log in with it."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ FORMER_COOKIE = "inductorscope_token"
 """Held the token itself in earlier versions; logging in or out deletes it."""
 SHORTEST = 16
 """Characters of the shortest token that a server accepts."""
-PASSES = "passes"
-"""Key of the result in the request's state."""
 
 
 def refusal_of_token(token: str) -> str | None:
@@ -51,18 +46,3 @@ def token_is_right(token: str, settings: Settings) -> bool:
     return bool(settings.token) and secrets.compare_digest(
         token.encode(errors="replace"), settings.token.encode()
     )
-
-
-def mark(request: Request, passes: bool) -> None:
-    """Stores whether the request carries the token or belongs to a login."""
-    request.scope.setdefault("state", {})[PASSES] = passes
-
-
-def may_pass(request: Request) -> bool:
-    """Whether the request carries the token or belongs to a login."""
-    return bool(request.scope.get("state", {}).get(PASSES))
-
-
-def may_write(request: Request, settings: Settings) -> bool:
-    """Whether the page should offer changes."""
-    return not settings.token or may_pass(request)

@@ -1,0 +1,85 @@
+"""`inductorscope user`: the people who may sign in."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.accounts import PersonName, now, opened
+from inductorscope.cli.app import USAGE, Data, app, fail
+
+user = typer.Typer(help="Add, list, change and remove people who may sign in.")
+app.add_typer(user, name="user")
+
+Role = Annotated[str, typer.Option("--role", help="reader, contributor, author or administrator.")]
+
+
+def _checked(role: str) -> str:
+    from inductorscope.store.who import ROLES
+
+    if role not in ROLES:
+        fail(f"There is no role {role}; roles are {', '.join(ROLES)}.", USAGE)
+    return role
+
+
+def _asked_password() -> str:
+    """Asks for the password, or reads the first line of standard input."""
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\n")
+
+
+@user.command()
+def add(name: PersonName, role: Role = "reader", data: Data = None) -> None:
+    """Add a local account. The password is asked for, or read from standard input."""
+    from inductorscope.store.people import add_person
+
+    password = _asked_password()
+    with opened(data, "add person", f"{name}, {_checked(role)}") as session:
+        add_person(session, name, role, now(), password)
+    typer.echo(f"Added {name}, {role}.")
+
+
+@user.command()
+def role(name: PersonName, role: Annotated[str, typer.Argument()], data: Data = None) -> None:
+    """Give a person another role, from the next request on."""
+    from inductorscope.store.people import person_named
+
+    with opened(data, "change role", f"{name}, {_checked(role)}") as session:
+        person_named(session, name).role = role
+
+
+@user.command()
+def password(name: PersonName, data: Data = None) -> None:
+    """Give a local account another password, and end its logins."""
+    from inductorscope.store.people import end_logins, person_named, set_password
+
+    new = _asked_password()
+    with opened(data, "change password", name) as session:
+        person = person_named(session, name)
+        set_password(person, new)
+        end_logins(session, person.id)
+
+
+@user.command()
+def remove(name: PersonName, data: Data = None) -> None:
+    """Remove a person with their logins and tokens. Runs that nobody else sees stay, for
+    administrators."""
+    from inductorscope.store.people import person_named, remove_person
+
+    with opened(data, "remove person", name) as session:
+        remove_person(session, person_named(session, name))
+
+
+@user.command("list")
+def list_all(data: Data = None) -> None:
+    """List people with their roles, and who vouches for them."""
+    from sqlalchemy import select
+
+    from inductorscope.store.tables.people import Person
+
+    with opened(data) as session:
+        for person in session.scalars(select(Person).order_by(Person.name)):
+            typer.echo(f"{person.name}  {person.role}  {person.issuer}")

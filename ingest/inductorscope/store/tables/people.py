@@ -1,0 +1,119 @@
+"""The tables of people, their tokens, projects, and who sees which run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from inductorscope.store.tables.models import Base
+
+# An id that is used again would give what one person or project had to the next.
+NEVER_AGAIN = {"sqlite_autoincrement": True}
+
+
+class Person(Base):
+    """A person who may sign in."""
+
+    __tablename__ = "people"
+    __table_args__ = (UniqueConstraint("issuer", "subject"), NEVER_AGAIN)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    role: Mapped[str]
+    """A name of `store.who.ROLES`."""
+    issuer: Mapped[str]
+    """Who vouches for the person: 'local', 'proxy', or the address of an OpenID provider."""
+    subject: Mapped[str]
+    """The person's name there, which never changes; e-mail addresses do."""
+    password: Mapped[str | None]
+    """Hash of a local account's password."""
+    created_at: Mapped[datetime]
+
+
+class Project(Base):
+    """A place of runs that its members see."""
+
+    __tablename__ = "projects"
+    __table_args__ = NEVER_AGAIN
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime]
+
+
+class Member(Base):
+    """A person's membership of a project."""
+
+    __tablename__ = "members"
+
+    project_id: Mapped[int] = mapped_column(
+        ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True
+    )
+    person_id: Mapped[int] = mapped_column(
+        ForeignKey("people.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
+class Token(Base):
+    """A named token of a program."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    """Hash of the token, which is stored nowhere."""
+    name: Mapped[str]
+    person_id: Mapped[int | None] = mapped_column(
+        ForeignKey("people.id", ondelete="CASCADE"), index=True
+    )
+    """Whose rights it has at most; None for a token made on the command line for a program."""
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    """The only project whose runs it sees, and where its uploads go."""
+    scopes: Mapped[list[Any]]
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]
+    """The last use, to the minute."""
+
+
+class Place(Base):
+    """Where a run lies: with a person alone, or in a project. A run that several people uploaded
+    has several places."""
+
+    __tablename__ = "places"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    person_id: Mapped[int | None] = mapped_column(
+        ForeignKey("people.id", ondelete="SET NULL"), index=True
+    )
+    """Who put it there."""
+    project_id: Mapped[int | None] = mapped_column(
+        ForeignKey("projects.id", ondelete="SET NULL"), index=True
+    )
+
+
+class Share(Base):
+    """A link that shows a run to whoever has it, until it is withdrawn."""
+
+    __tablename__ = "shares"
+
+    key: Mapped[str] = mapped_column(String(43), primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
+    created_at: Mapped[datetime]
+
+
+class AuditEntry(Base):
+    """Something that somebody did. It refers to no other row, so that it outlasts them."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    who: Mapped[str]
+    address: Mapped[str | None]
+    action: Mapped[str]
+    target: Mapped[str]

@@ -1,0 +1,108 @@
+"""Who sends a request, what they may do, and which runs they see.
+
+`visible_to` is the one condition on runs. `restrict` adds it to every query of a read-only session,
+for runs and for everything that belongs to one, so that a page cannot forget it.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, false, or_, select
+from sqlalchemy.orm import LoaderCriteriaOption, ORMExecuteState, with_loader_criteria
+
+from inductorscope.store.tables.models import Base, Job, Run, Upload
+from inductorscope.store.tables.people import Member, Place, Share
+
+READ, UPLOAD, RUN, ADMINISTER = SCOPES = ("read", "upload", "run", "administer")
+"""What requests need: to see runs; to add, name and delete one's own; to run code; to manage
+people, projects and the runs of others."""
+ROLES = {
+    "reader": frozenset({READ}),
+    "contributor": frozenset({READ, UPLOAD}),
+    "author": frozenset({READ, UPLOAD, RUN}),
+    "administrator": frozenset(SCOPES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who sends a request."""
+
+    name: str
+    scopes: frozenset[str]
+    person: int | None = None
+    project: int | None = None
+    """The only project that a token reaches."""
+    links: tuple[str, ...] = ()
+    """Keys of links to runs."""
+    sees_all: bool = False
+    signed_in: bool = True
+    by_token: bool = False
+
+    def may(self, scope: str) -> bool:
+        return scope in self.scopes
+
+
+OWNER = Who("the owner", frozenset(SCOPES), sees_all=True)
+"""Who has the server's token, or uses a server without accounts and token."""
+
+WHO = "who"
+"""Key of who sends a request in its state."""
+VIEWER: ContextVar[Who | None] = ContextVar("viewer", default=None)
+"""The web process sets it for each request; threads that a request starts inherit it. Workers and
+the command line have none, and see everything."""
+
+
+def visible_to(who: Who) -> Select[str]:
+    """Selects the ids of the runs that somebody sees who does not see all."""
+    places = select(Place.run_id).where(_with(who, Place))
+    if not who.links:
+        return places
+    linked = select(Share.run_id).where(Share.key.in_(who.links))
+    return select(Run.id).where(or_(Run.id.in_(places), Run.id.in_(linked)))
+
+
+def belongs_to(who: Who, of: type[Upload] | type[Job] | type[Place]) -> ColumnElement[bool]:
+    """Condition for what somebody made."""
+    if who.person is not None:
+        return of.person_id == who.person
+    return false() if who.project is None else of.project_id == who.project
+
+
+def _with(who: Who, of: type[Job] | type[Place]) -> ColumnElement[bool]:
+    """Condition for what somebody made, and for what lies in their projects."""
+    if who.project is not None:
+        return of.project_id == who.project
+    if who.person is None:
+        return false()
+    projects = select(Member.project_id).where(Member.person_id == who.person)
+    return or_(of.person_id == who.person, of.project_id.in_(projects))
+
+
+def restrict(state: ORMExecuteState) -> None:
+    """Restricts a query of a read-only session to what the viewer sees."""
+    who = VIEWER.get()
+    if who is not None and not who.sees_all and state.is_select:
+        state.statement = state.statement.options(*_restrictions(who))
+
+
+@lru_cache(maxsize=256)
+def _restrictions(who: Who) -> tuple[LoaderCriteriaOption, ...]:
+    """Kept, because making them takes longer than a query."""
+    runs = visible_to(who)
+    conditions: dict[type[Any], ColumnElement[bool]] = {
+        each: each.run_id.in_(runs)
+        for each in (mapper.class_ for mapper in Base.registry.mappers)
+        if hasattr(each, "run_id") and each not in (Place, Share)
+    }
+    conditions[Run] = Run.id.in_(runs)
+    conditions[Job] = or_(Job.run_id.in_(runs), _with(who, Job))
+    conditions[Upload] = belongs_to(who, Upload)
+    return tuple(
+        with_loader_criteria(entity, condition, include_aliases=True)
+        for entity, condition in conditions.items()
+    )

@@ -1,0 +1,154 @@
+"""What each route needs of whoever sends a request; `Guard` has found out who that is. A test
+fails for a route without a rule."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from cachetools import TTLCache
+from fastapi import Depends, params
+from inductorscope.answers.missing import no_run
+from inductorscope.jobs.errors import NotFoundError
+from inductorscope.jobs.kinds import KINDS
+from inductorscope.jobs.sender import SENDER
+from inductorscope.store.audit import record
+from inductorscope.store.projects import is_own
+from inductorscope.store.tables.models import Artifact, Job, Run, Upload
+from inductorscope.store.who import ADMINISTER, READ, RUN, UPLOAD, WHO, Who, belongs_to
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from inductorscope_server.web.errors import Refusal
+from inductorscope_server.web.parts import parts_of
+
+NOTE = "note"
+NOTED_SECONDS = 3600.0
+"""Reading the files of a run is noted once in this time, for each person."""
+Check = Callable[[Session, Who, str, bool], None]
+
+
+def who_of(request: Request) -> Who:
+    """Who sends the request."""
+    who = request.scope["state"][WHO]
+    assert isinstance(who, Who)
+    return who
+
+
+class Needs:
+    """The rule of a route, as a dependency: which scopes it needs, and that what the address names
+    may be seen; with `own`, that it belongs to whoever sends the request."""
+
+    def __init__(self, *scopes: str, own: bool = False, noted: str = "") -> None:
+        self.scopes = scopes
+        self.own = own
+        self.noted = noted
+        """The action in the audit; empty for what is not noted."""
+        self._seen: TTLCache[tuple[str, str], bool] = TTLCache(10_000, NOTED_SECONDS)
+
+    async def __call__(self, request: Request) -> AsyncIterator[None]:
+        who = who_of(request)
+        missing = [scope for scope in self.scopes if not who.may(scope)]
+        if missing:
+            raise refusal(who, missing[0])
+        if not who.sees_all or (self.own and not who.may(ADMINISTER)):
+            await run_in_threadpool(self._check, request, who)
+        yield
+        if self.noted and parts_of(request).settings.has_accounts:
+            await run_in_threadpool(self._note, request, who)
+
+    def _check(self, request: Request, who: Who) -> None:
+        with parts_of(request).read() as session:
+            for name, check in CHECKS.items():
+                value = request.path_params.get(name)
+                if value is not None and value.isascii():  # others are refused as misspelt
+                    check(session, who, value, self.own)
+
+    def _note(self, request: Request, who: Who) -> None:
+        target = request.scope["state"].get(NOTE, request.url.path)
+        if request.method == "GET":
+            if (who.name, target) in self._seen:
+                return
+            self._seen[who.name, target] = True
+        with parts_of(request).write.begin() as session:
+            if "artifact" in request.path_params:
+                file = session.get(Artifact, int(request.path_params["artifact"]))
+                target = f"{file.path} of run {file.run_id}" if file is not None else target
+            record(session, datetime.now(UTC), who.name, self.noted, target, SENDER.get())
+
+
+def note(request: Request, target: str) -> None:
+    """Names what the audit says instead of the address."""
+    request.scope["state"][NOTE] = target
+
+
+def refusal(who: Who, scope: str) -> Refusal:
+    """Why somebody may not do what needs a scope."""
+    if not who.signed_in:
+        return Refusal(
+            401,
+            "This needs somebody who is signed in.",
+            do="Send `Authorization: Bearer …`, or sign in at /login.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    return Refusal(
+        403,
+        f"{who.name} may not do this: it needs the right “{scope}”.",
+        do="Ask an administrator for a role or a token with this right.",
+    )
+
+
+def _check_run(session: Session, who: Who, run: str, own: bool) -> None:
+    if session.get(Run, run) is None:
+        raise no_run(run)
+    if own and not is_own(session, run, who):
+        raise Refusal(
+            403, "This run was put here by somebody else.", do="Ask them, or an administrator."
+        )
+
+
+def _check_job(session: Session, who: Who, job_id: str, own: bool) -> None:
+    job = session.get(Job, job_id)
+    owned = select(Job.id).where(Job.id == job_id, belongs_to(who, Job))
+    mine = session.scalar(owned) is not None
+    if job is None or not (who.may(READ) or (mine and job.kind == "ingest")):
+        raise NotFoundError(f"There is no job {job_id}.")
+    if own and not mine:
+        raise Refusal(403, "Somebody else asked for this job.", do="Ask them, or an administrator.")
+    if own and KINDS[job.kind].runs_code and not who.may(RUN):
+        raise refusal(who, RUN)
+
+
+def _check_upload(session: Session, _who: Who, upload: str, _own: bool) -> None:
+    if session.get(Upload, upload) is None:
+        raise NotFoundError(f"There is no upload {upload}.")
+
+
+CHECKS: dict[str, Check] = {
+    "run": _check_run,
+    "other": _check_run,
+    "job": _check_job,
+    "upload": _check_upload,
+}
+"""Checks of what the parameters of addresses name, in read-only sessions, which see what the viewer
+may see. Other parameters name parts of these, or are looked up in such sessions."""
+
+
+def needs(*scopes: str, own: bool = False, noted: str = "") -> params.Depends:
+    dependency: Any = Depends(Needs(*scopes, own=own, noted=noted), scope="function")
+    assert isinstance(dependency, params.Depends)
+    return dependency
+
+
+OPEN = needs()
+"""For everybody; also for routes of a job or upload, which its sender may follow."""
+READS = needs(READ)
+READS_FILES = needs(READ, noted="read")
+UPLOADS = needs(UPLOAD)
+CHANGES = needs(READ, UPLOAD, own=True)
+DELETES = needs(READ, UPLOAD, own=True, noted="delete")
+RUNS_CODE = needs(READ, RUN, noted="run code")
+ADMINISTERS = needs(ADMINISTER, noted="administer")

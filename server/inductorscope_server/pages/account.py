@@ -1,0 +1,175 @@
+"""The account: its logins, which can be ended, and its tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Path
+from inductorscope import urls
+from inductorscope.store.logins import login_id
+from inductorscope.store.people import AccountError
+from inductorscope.store.projects import project_for, projects_of
+from inductorscope.store.tables.logins import Login
+from inductorscope.store.tables.people import Person, Project, Token
+from inductorscope.store.tokens import add_token
+from inductorscope.store.who import SCOPES, Who
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from inductorscope_server.access.rules import READS, needs, note, who_of
+from inductorscope_server.access.token import COOKIE
+from inductorscope_server.pages.login import NO_STORE
+from inductorscope_server.web.errors import Refusal
+from inductorscope_server.web.ids import LARGEST, Line
+from inductorscope_server.web.parts import Parts, Reading, Shared
+
+html = APIRouter(dependencies=[READS])
+api = APIRouter()
+
+LONGEST_DAYS = 3650
+LoginId = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+TokenId = Annotated[int, Path(ge=1, le=LARGEST)]
+
+
+@dataclass(frozen=True, slots=True)
+class LoginRow:
+    """A browser that is signed in."""
+
+    id: str
+    created_at: datetime
+    expires_at: datetime
+    agent: str | None
+    """What the browser calls itself."""
+    this: bool
+    """Whether it is the browser that asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A named token; the token itself is stored nowhere."""
+
+    id: int
+    name: str
+    scopes: list[str]
+    project: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    expired: bool
+    used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPage:
+    """The account of whoever asks `/account`."""
+
+    name: str
+    role: str | None
+    """None for who has the server's token."""
+    accounts: bool
+    """Whether the server has accounts; otherwise its token, if it has one, opens everything."""
+    logins: list[LoginRow]
+    tokens: list[TokenRow]
+    scopes: list[str]
+    """Scopes that a new token can have."""
+    projects: list[str]
+    """Projects that a new token can be for."""
+
+
+def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
+    """Browsers that are signed in, and tokens of programs."""
+    return _page(request, parts, session)
+
+
+def _page(request: Request, parts: Parts, session: Session) -> AccountPage:
+    who, now = who_of(request), datetime.now(UTC)
+    person = None if who.person is None else session.get(Person, who.person)
+    this = login_id(request.cookies.get(COOKIE, ""), parts.settings.token)
+    logins = session.scalars(
+        select(Login)
+        .where(Login.person_id.is_not_distinct_from(who.person), Login.expires_at > now)
+        .order_by(Login.created_at.desc())
+    )
+    tokens = session.execute(
+        select(Token, Project.name)
+        .outerjoin(Project, Project.id == Token.project_id)
+        .where(Token.person_id.is_not_distinct_from(who.person))
+        .order_by(Token.created_at.desc())
+    )
+    return AccountPage(
+        name=who.name,
+        role=None if person is None else person.role,
+        accounts=parts.settings.has_accounts,
+        logins=[
+            LoginRow(
+                each.digest[:16], each.created_at, each.expires_at, each.agent,
+                each.digest[:16] == this,
+            )
+            for each in logins
+        ] if who.signed_in else [],
+        tokens=[
+            TokenRow(
+                each.id, each.name, list(each.scopes), project, each.created_at, each.expires_at,
+                each.expires_at is not None and each.expires_at <= now, each.used_at,
+            )
+            for each, project in tokens
+        ] if who.signed_in else [],
+        scopes=[scope for scope in SCOPES if who.may(scope)],
+        projects=[project.name for project in projects_of(session, who)],
+    )  # fmt: skip
+
+
+@html.post("/account/logins/{login}/end")
+def end(request: Request, parts: Shared, login: LoginId) -> Response:
+    """Ends a login, here or in another browser."""
+    who = _in_person(request)
+    mine = Login.person_id.is_not_distinct_from(who.person)
+    with parts.write.begin() as session:
+        session.execute(delete(Login).where(mine, Login.digest.startswith(login)))
+    return RedirectResponse(urls.account(), 303)
+
+
+@html.post("/account/tokens", dependencies=[needs(noted="make a token")])
+def make(
+    request: Request,
+    parts: Shared,
+    name: Annotated[Line, Form()],
+    scopes: Annotated[list[str], Form(max_length=len(SCOPES))],
+    days: Annotated[int, Form(ge=1, le=LONGEST_DAYS)] = 365,
+    project: Annotated[Line, Form()] = "",
+) -> Response:
+    """Makes a token and shows it once."""
+    who = _in_person(request)
+    try:
+        with parts.write.begin() as session:
+            person = None if who.person is None else session.get(Person, who.person)
+            place = project_for(session, who, project)
+            now = datetime.now(UTC)
+            token = add_token(session, name, scopes, now, person=person, project=place, days=days)
+    except AccountError as error:
+        raise Refusal(422, str(error)) from None
+    note(request, f"{name} ({', '.join(scopes)})")
+    with parts.read() as session:
+        page = _page(request, parts, session)
+    return parts.pages.render(request, "account.html", page, headers=NO_STORE, token=token)
+
+
+@html.post("/account/tokens/{token}/remove")
+def remove(request: Request, parts: Shared, token: TokenId) -> Response:
+    """Removes a token, which opens nothing from then on."""
+    who = _in_person(request)
+    mine = Token.person_id.is_not_distinct_from(who.person)
+    with parts.write.begin() as session:
+        session.execute(delete(Token).where(mine, Token.id == token))
+    return RedirectResponse(urls.account(), 303)
+
+
+def _in_person(request: Request) -> Who:
+    """Who sends the request; not a token, which could make others that outlast it."""
+    who = who_of(request)
+    if who.by_token or not who.signed_in:
+        raise Refusal(403, "A token cannot change logins and tokens.", do="Sign in.")
+    return who

@@ -1,0 +1,208 @@
+"""Projects and their members; who sees a run, and the link that shows it to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Path
+from inductorscope import urls
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName, run_of
+from inductorscope.store import projects
+from inductorscope.store.people import AccountError, person_named
+from inductorscope.store.projects import projects_of
+from inductorscope.store.tables.people import Member, Person, Place, Project, Share
+from inductorscope.store.who import ADMINISTER
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from inductorscope_server.access.identity import LINKS_COOKIE, MOST_LINKS
+from inductorscope_server.access.rules import ADMINISTERS, CHANGES, OPEN, needs, who_of
+from inductorscope_server.web.errors import Refusal
+from inductorscope_server.web.ids import LARGEST, Line, RunId
+from inductorscope_server.web.parts import Parts, Reading, Shared
+
+html = APIRouter()
+api = APIRouter()
+
+ProjectId = Annotated[int, Path(ge=1, le=LARGEST)]
+PersonId = Annotated[int, Path(ge=1, le=LARGEST)]
+Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{43}$")]
+SHARES = needs("read", "upload", own=True, noted="share")
+LINKS_LAST = 30 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member of a project."""
+
+    id: int
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow:
+    """A project."""
+
+    id: int
+    name: str
+    runs: int
+    members: list[MemberRow]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectsPage:
+    """Projects `/projects`: those of whoever asks, or all for an administrator."""
+
+    projects: list[ProjectRow]
+    people: list[str]
+    """Names of people to add, for an administrator."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRow:
+    """Where a run lies."""
+
+    person: str | None
+    """Who put it there."""
+    project: str | None
+    """None for a private place."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPage:
+    """Who sees a run `/runs/{run}/access`."""
+
+    run: RunName
+    places: list[PlaceRow]
+    projects: list[str]
+    """Projects to move it to."""
+    link: str | None
+    """Path of the link that shows the run to whoever has it."""
+
+
+def load(request: Request, session: Reading) -> ProjectsPage:
+    """Projects with their members and the number of their runs."""
+    who = who_of(request)
+    counted = select(Place.project_id, func.count()).group_by(Place.project_id)
+    runs = dict(session.execute(counted).all())
+    return ProjectsPage(
+        [
+            ProjectRow(each.id, each.name, runs.get(each.id, 0), _members(session, each.id))
+            for each in projects_of(session, who)
+        ],
+        list(session.scalars(select(Person.name).order_by(Person.name)))
+        if who.may(ADMINISTER)
+        else [],
+    )
+
+
+def _members(session: Session, project: int) -> list[MemberRow]:
+    query = select(Person).join(Member, Member.person_id == Person.id).order_by(Person.name)
+    people = session.scalars(query.where(Member.project_id == project))
+    return [MemberRow(each.id, each.name, each.role) for each in people]
+
+
+def load_access(request: Request, session: Reading, run: RunId) -> AccessPage:
+    """For those who put the run here, and administrators."""
+    found = run_of(session, run)
+    query = (
+        select(Person.name, Project.name)
+        .select_from(Place)
+        .outerjoin(Person, Person.id == Place.person_id)
+        .outerjoin(Project, Project.id == Place.project_id)
+        .where(Place.run_id == run)
+    )
+    key = session.scalar(select(Share.key).where(Share.run_id == run))
+    return AccessPage(
+        RunName(found.id, found.name),
+        [PlaceRow(person, project) for person, project in session.execute(query)],
+        [each.name for each in projects_of(session, who_of(request))],
+        None if key is None else urls.shared(key),
+    )
+
+
+@html.post("/projects", dependencies=[ADMINISTERS])
+def add(parts: Shared, name: Annotated[Line, Form()]) -> Response:
+    with _changing(parts) as session:
+        projects.add_project(session, name.strip(), datetime.now(UTC))
+    return RedirectResponse(urls.projects(), 303)
+
+
+@html.post("/projects/{project}/members", dependencies=[ADMINISTERS])
+def add_member(parts: Shared, project: ProjectId, name: Annotated[Line, Form()]) -> Response:
+    with _changing(parts) as session:
+        if session.get(Project, project) is None:
+            raise NotHere("There is no such project.")
+        projects.add_member(session, project, person_named(session, name).id)
+    return RedirectResponse(urls.projects(), 303)
+
+
+@html.post("/projects/{project}/members/{person}/remove", dependencies=[ADMINISTERS])
+def remove_member(parts: Shared, project: ProjectId, person: PersonId) -> Response:
+    with _changing(parts) as session:
+        projects.remove_member(session, project, person)
+    return RedirectResponse(urls.projects(), 303)
+
+
+@html.post("/runs/{run}/access", dependencies=[CHANGES])
+def move(
+    request: Request, parts: Shared, run: RunId, project: Annotated[Line, Form()] = ""
+) -> Response:
+    """Moves the run to a project, or to whoever asks alone."""
+    who = who_of(request)
+    with _changing(parts) as session:
+        projects.move_run(session, run, who, projects.project_for(session, who, project))
+    return RedirectResponse(urls.run_access(run), 303)
+
+
+@html.post("/runs/{run}/link", dependencies=[SHARES])
+def share(parts: Shared, run: RunId) -> Response:
+    """Makes the link that shows the run to whoever has it."""
+    with _changing(parts) as session:
+        projects.share_run(session, run, datetime.now(UTC))
+    return RedirectResponse(urls.run_access(run), 303)
+
+
+@html.post("/runs/{run}/link/withdraw", dependencies=[SHARES])
+def unshare(parts: Shared, run: RunId) -> Response:
+    """The link shows nothing from then on."""
+    with _changing(parts) as session:
+        projects.unshare_run(session, run)
+    return RedirectResponse(urls.run_access(run), 303)
+
+
+@html.get("/shared/{key}", dependencies=[OPEN])
+def shared(request: Request, parts: Shared, session: Reading, key: Key) -> Response:
+    """Redirects to the run that the link shows; the browser keeps the key for its other pages."""
+    run = session.scalar(select(Share.run_id).where(Share.key == key))
+    if run is None:
+        raise NotHere("This link shows nothing here.", "It may have been withdrawn.")
+    sent = request.cookies.get(LINKS_COOKIE, "").split(".")
+    kept = [each for each in sent if each not in ("", key)]
+    answer = RedirectResponse(urls.run(run), 303, headers={"Cache-Control": "no-store"})
+    answer.set_cookie(
+        LINKS_COOKIE,
+        ".".join([key, *kept][:MOST_LINKS]),
+        max_age=LINKS_LAST,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+@contextmanager
+def _changing(parts: Parts) -> Iterator[Session]:
+    try:
+        with parts.write.begin() as session:
+            yield session
+    except AccountError as error:
+        raise Refusal(422, str(error)) from None
