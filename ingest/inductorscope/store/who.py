@@ -11,8 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, or_, select
-from sqlalchemy.orm import LoaderCriteriaOption, ORMExecuteState, with_loader_criteria
+from sqlalchemy import ColumnElement, exists, false, or_, select
+from sqlalchemy.orm import (
+    InstrumentedAttribute,
+    LoaderCriteriaOption,
+    ORMExecuteState,
+    aliased,
+    with_loader_criteria,
+)
 
 from inductorscope.store.tables.models import Base, Job, Run, Upload
 from inductorscope.store.tables.people import Member, Place, Share
@@ -57,13 +63,18 @@ VIEWER: ContextVar[Who | None] = ContextVar("viewer", default=None)
 the command line have none, and see everything."""
 
 
-def visible_to(who: Who) -> Select[str]:
-    """Selects the ids of the runs that somebody sees who does not see all."""
-    places = select(Place.run_id).where(_with(who, Place))
+def visible_to(
+    who: Who, run: ColumnElement[str] | InstrumentedAttribute[str]
+) -> ColumnElement[bool]:
+    """Condition for the runs that somebody sees who does not see all; `run`: their ids.
+
+    It is looked up for each row: most queries are about one run of thousands.
+    """
+    place, share = aliased(Place), aliased(Share)
+    placed = exists().where(place.run_id == run, _with(who, place))
     if not who.links:
-        return places
-    linked = select(Share.run_id).where(Share.key.in_(who.links))
-    return select(Run.id).where(or_(Run.id.in_(places), Run.id.in_(linked)))
+        return placed
+    return or_(placed, exists().where(share.run_id == run, share.key.in_(who.links)))
 
 
 def belongs_to(who: Who, of: type[Upload] | type[Job] | type[Place]) -> ColumnElement[bool]:
@@ -93,14 +104,13 @@ def restrict(state: ORMExecuteState) -> None:
 @lru_cache(maxsize=256)
 def _restrictions(who: Who) -> tuple[LoaderCriteriaOption, ...]:
     """Kept, because making them takes longer than a query."""
-    runs = visible_to(who)
     conditions: dict[type[Any], ColumnElement[bool]] = {
-        each: each.run_id.in_(runs)
+        each: visible_to(who, each.run_id)
         for each in (mapper.class_ for mapper in Base.registry.mappers)
         if hasattr(each, "run_id") and each not in (Place, Share)
     }
-    conditions[Run] = Run.id.in_(runs)
-    conditions[Job] = or_(Job.run_id.in_(runs), _with(who, Job))
+    conditions[Run] = visible_to(who, Run.id)
+    conditions[Job] = or_(visible_to(who, Job.run_id), _with(who, Job))
     conditions[Upload] = belongs_to(who, Upload)
     return tuple(
         with_loader_criteria(entity, condition, include_aliases=True)
