@@ -14,10 +14,12 @@ from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.disassembling.nvdisasm import nvdisasm
+from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.vocabulary import LLIR, OF_KERNELS, PTX, SASS, TTGIR, TTIR
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading import NothingToRead
+from inductorscope.store.runs.nodes import kernel_facts
 from inductorscope.store.tables.models import Graph
 from sqlalchemy import select
 
@@ -41,7 +43,14 @@ def _text(db: Database, stage: str) -> MachineText:
 
 def test_the_configuration_that_ran_is_first(read: Database) -> None:
     with read.sessions() as session:
-        known = configurations(session, session.scalars(select(Graph)).one())
+        graph = session.scalars(select(Graph)).one()
+        known = configurations(session, graph)
+        taken = kernel_facts(session, graph.id, KERNEL)[COMPILED][0]
+        machine = kernel_machine(session, graph, KERNEL)
+    assert machine is not None
+    first = machine.configurations[0]
+    assert (taken["registers"], taken["local"]) == (first.registers, first.local)
+    assert first.registers > 0
     chosen, other = known[KERNEL]
     assert (chosen.ran, other.ran) == (True, False)
     assert chosen.key == "K4JE6IKPKTOXQN7RIOXO43H3JTCFNZN5X77BMKCQNN7YWMAB2CFQ"

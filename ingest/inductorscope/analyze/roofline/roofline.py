@@ -89,8 +89,11 @@ def _measured(measured: Mapping[str, Any] | None, device_name: str | None) -> Pe
     }
     table = device_peaks(device_name)
     vector = table.vector if table is not None else matmul.get("float32", 0.0)
+    cache = _rate(measured.get("cache_bytes_per_s"))
+    if cache is not None and cache <= memory:  # a copy so small that starting it took the time
+        cache = None
     return Peaks(
-        device_name or "", memory, matmul, vector, _rate(measured.get("cache_bytes_per_s")),
+        device_name or "", memory, matmul, vector, cache,
         "measured", "a copy and matrix products on the machine, when it was captured",
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.metadata import (
     COMPILED,
     SOURCE_HASH,
@@ -14,7 +15,14 @@ from inductorscope.formats.machine.metadata import (
     source_named,
 )
 from inductorscope.formats.sizes import KIB
-from inductorscope.formats.vocabulary import BEST_CONFIG, LLIR, OF_KERNELS, TRITON_METADATA, TTIR
+from inductorscope.formats.vocabulary import (
+    BEST_CONFIG,
+    LLIR,
+    OF_KERNELS,
+    SASS,
+    TRITON_METADATA,
+    TTIR,
+)
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
@@ -84,10 +92,18 @@ def _configuration(
     if file is not None:
         text = notes.attempt(file.path, "Reading it", partial(read_text, file.absolute), "")
     facts = read_metadata(text) or CompiledFacts("")
+    cubin = group.get(SASS)
+    taken = CubinFacts()
+    if cubin is not None:
+        taken = notes.attempt(
+            cubin.path, "Reading it", lambda: read_cubin(cubin.absolute.read_bytes()), taken
+        )
     return {
         "key": facts.key,
         "arch": facts.arch,
         "options": chosen.get(facts.key, {}) | facts.options,
         "ran": facts.key in chosen,
+        "registers": taken.registers,
+        "local": taken.local,
         "files": {role: each.path for role, each in group.items() if role in OF_KERNELS},
     }

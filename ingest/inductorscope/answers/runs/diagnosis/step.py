@@ -19,6 +19,7 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseL
 from inductorscope.answers.runs.diagnosis.evidence import MOST_TEXT, Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork
+from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -29,8 +30,8 @@ from inductorscope.formats.vocabulary import (
     OTHER,
     OVERHEAD,
 )
-from inductorscope.store.runs.nodes import fx_nodes
-from inductorscope.store.tables.models import Graph
+from inductorscope.store.runs.nodes import fx_nodes, kernel_facts
+from inductorscope.store.tables.models import Graph, JsonObject
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0
@@ -41,6 +42,10 @@ PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
 
 AUTOTUNE = "`torch.compile(…, mode='max-autotune')` times other kernels for these shapes."
+FEWER_VALUES = (
+    "Let fewer values live at once: compute them again where they are used, or split the function. "
+    "The kernel's page names the lines that spill."
+)
 _SLOWER_FIXES = {
     GEMM: AUTOTUNE,
     CONVOLUTION: AUTOTUNE,
@@ -267,18 +272,33 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     own = {
         each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
     }
+    spilled = _spilled(evidence, worst)
     return Cause(
         "far from its roof",
         f"`{worst.name}` reaches {percent(worst.standing.share)} of its roof and takes "
         f"{microseconds(worst.time_us)} of {evidence.step}.",
-        _tuning(worst),
+        FEWER_VALUES if spilled else _tuning(worst),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
         why=f"Its limit is the {'memory' if worst.standing.bound == 'memory' else 'arithmetic'}: "
-        f"at that limit it would take {microseconds(worst.standing.roof_us)}.",
+        f"at that limit it would take {microseconds(worst.standing.roof_us)}.{spilled}",
         wins_us=wins,
         share=wins / step,
         known="at most",
         lines=evidence.lines(own),
+    )
+
+
+def _spilled(evidence: Evidence, row: KernelWork) -> str:
+    """A sentence about the local memory of the configuration that ran; empty if it has none."""
+    graph = select(Graph.id).where(Graph.run_id == evidence.id, Graph.slug == row.graph)
+    facts = kernel_facts(evidence.session, evidence.session.scalar(graph) or 0, row.name)
+    taken: JsonObject = next((each for each in facts.get(COMPILED, []) if each["ran"]), {})
+    local = taken.get("local", 0)
+    if not local:
+        return ""
+    return (
+        f" Each thread keeps {size_in_bytes(local)} in local memory, which is slow: more values "
+        f"are live than its {taken['registers']} registers hold, or it uses arrays."
     )
 
 
