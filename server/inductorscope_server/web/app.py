@@ -29,6 +29,7 @@ from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
+from inductorscope_server.serving.agents import Agents
 from inductorscope_server.serving.playground import Playground
 from inductorscope_server.web import docs, errors, openapi
 from inductorscope_server.web.markdown import MarkdownPages
@@ -58,10 +59,13 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         playground=Playground(settings),
     )
 
+    agents = Agents(parts.analysis)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         parts.stopping.set()
+        await agents.close()
         await run_in_threadpool(parts.close)
 
     app = FastAPI(
@@ -81,6 +85,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     parts.pages.set_run_pages(page for page in PAGES if page.nav)
     _add_routes(app, parts.pages)
     openapi.install(app, _answers(), settings)
+    app.include_router(agents.router())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
     app.add_middleware(MarkdownPages, paths=[page.path for page in PAGES])

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from inductorscope import urls
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.disk import TO_DO, Disk, is_full
@@ -116,7 +117,7 @@ def documented(*statuses: int) -> Documented:
 
 def wants_json(request: Request) -> bool:
     path = request.url.path
-    return path.startswith("/api/") or path in ("/api", "/healthz")
+    return path.startswith("/api/") or path in ("/api", "/healthz", urls.mcp())
 
 
 def answer(request: Request, refusal: Refusal) -> Response:

@@ -5,7 +5,7 @@
 - Requests that change something must come from this server's pages or from a program, never
   from another site's page.
 - With a token or accounts, `Identity` finds out who sends them. Those who may not read here are
-  asked to sign in; `rules.py` says what each route needs.
+  asked to sign in; `rules.py` says what each route needs. Agents at `/mcp` only read.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from inductorscope_server.web.parts import Parts
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = (*SAME_FOR_ALL, "/login", "/logout", "/shared/")
 """Served to everybody: what signing in and out needs, links to runs, and the health check."""
+ONLY_READ = (urls.mcp(),)
+"""Paths whose POST requests change nothing."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
 NUL = re.compile(rb"%00|\x00")
 MOST_BODY_BYTES = 256 * KIB
@@ -98,7 +100,8 @@ class Guard:
             _refuse_foreign_pages(request)
         if who.signed_in or request.url.path.startswith(OPEN_PATHS):
             return None
-        if request.method in SAFE_METHODS and who.may(READ):
+        reads = request.method in SAFE_METHODS or request.url.path in ONLY_READ
+        if reads and who.may(READ):
             return None
         return _ask_to_sign_in(request, settings)
 

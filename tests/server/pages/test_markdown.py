@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from inductorscope import urls
 from inductorscope.cli.app import app, load_commands
+from inductorscope.markdown.budget import fit, tokens
 from inductorscope.markdown.figures import UNITS
 from inductorscope.markdown.text import block, code, plain, prose, table
 from inductorscope.settings import Settings
@@ -116,6 +117,19 @@ def test_texts_of_a_run_stay_quoted(text: str) -> None:
              if each.type == "td_open"]  # fmt: skip
     assert len(cells) == 2
     assert not re.search(r"[\x1b\u202e]", code(text) + block(text) + prose(text))
+
+
+def test_a_text_fits_a_budget_and_says_what_it_leaves_out() -> None:
+    rows = "\n".join(table(["a"], ([str(row)] for row in range(1000))))
+    text = f"# Title\n\n## Rows\n\n{rows}\n\n## Code\n\n{block('x = 1' * 9000)}\n\n## Last\n\nend\n"
+    for most in (200, 1000, 4000):
+        cut = fit(text, most)
+        assert tokens(cut) <= most
+        assert cut.startswith("# Title")
+        assert f"Left out to fit {most:,} tokens" in cut
+        assert cut.count("```") % 2 == 0
+    assert "… 960 more rows" in fit(text, 4000)
+    assert fit(text, 10**6) == text
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,10 @@ class Team:
     parts: dict[str, dict[str, str]]
     """The parts of addresses, by the kind of run."""
 
-    def send(self, who: str, method: str, address: str, **more: Any) -> Any:
+    def send(self, who: str, method: str, address: str, accept: str = "*/*", **more: Any) -> Any:
         self.client.cookies.clear()
-        return self.client.request(method, address, headers=self.headers[who], **more)
+        headers = {**self.headers[who], "Accept": accept}
+        return self.client.request(method, address, headers=headers, **more)
 
 
 @pytest.fixture(scope="module")
@@ -415,3 +416,26 @@ def test_the_audit_says_who_read_and_deleted(team: Team) -> None:
     assert not [each for each in read if each[0] == "reader"]
     assert ("administrator", "delete", f"/api/runs/{run}") in noted
     assert ("contributor", "make a token", "laptop (read, upload)") in noted
+
+
+def _ask(team: Team, who: str, tool: str, **arguments: str) -> str:
+    """The answer of a tool for agents; what refuses it otherwise."""
+    called = {"name": tool, "arguments": arguments}
+    answer = team.send(
+        who, "POST", "/mcp", "application/json, text/event-stream",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called},
+    )  # fmt: skip
+    return str(answer.text)
+
+
+@pytest.mark.parametrize("who", SEES)
+def test_agents_and_markdown_show_what_their_reader_sees(team: Team, who: str) -> None:
+    listed = _ask(team, who, "find_runs", query=MARK)
+    for kind in KINDS:
+        run = team.parts[kind]["run"]
+        seen = kind in SEES[who]
+        assert _mentions(listed, kind) == seen, (who, kind, listed)
+        told = _ask(team, who, "kernel", run=run, name="triton")
+        assert _mentions(told, kind) == seen, (who, kind, told)
+        page = team.send(who, "GET", f"/runs/{run}.md")
+        assert (page.status_code == 200) == seen, (who, kind)

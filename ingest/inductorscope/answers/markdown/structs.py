@@ -208,7 +208,7 @@ def _known(struct: Value) -> list[tuple[str, Value]]:
     return [
         (name, value)
         for name, value in _fields(struct)
-        if not _is_empty(value) and not (value == 0 and name.startswith("more_"))
+        if not _is_empty(value) and not (value == 0 and name.startswith("more"))
     ]
 
 

@@ -1,0 +1,143 @@
+"""Asks the forty questions, and counts the tokens that each answer takes.
+
+    make bench-agents      writes the table in docs/agents.md
+
+An answer counts if the first call of the tool that one would take returns the facts, within its
+usual budget. Raw files are those that hold the facts, whole; of tlparse's output it is the smallest
+file that holds them. A token is four bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from inductorscope.agents import tools
+from inductorscope.agents.verify import verify
+from inductorscope.cli.local import read_paths
+from inductorscope.markdown.budget import fit, tokens
+from inductorscope.markdown.text import plain
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from sqlalchemy.orm import Session
+
+from bench.agents.questions import LOG, QUESTIONS, RUNS, Question, place, raw_files, text
+from bench.peers import tlparse
+
+BUDGET = 4_000
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
+TABLE = re.compile(r"(?<=<!-- questions -->\n).*(?=<!-- end -->)", re.S)
+TOOLS = {**vars(tools), "verify": verify}
+DEFAULTS: dict[str, dict[str, object]] = {
+    "find_runs": {"query": ""},
+    "diagnose": {},
+    "kernel": {"name": "", "graph": ""},
+    "explain_line": {"line": "", "graph": ""},
+    "why": {"question": "", "subject": ""},
+    "compare": {"other": ""},
+    "search": {"words": ""},
+    "read_lines": {"stage": "", "graph": "", "first": 1, "last": 100},
+    "verify": {"sentence": ""},
+}
+"""Arguments after the run, in the order of the functions."""
+
+
+def name_of(run: str) -> str:
+    return run.rpartition("/")[2]
+
+
+def read_all(settings: Settings) -> None:
+    for run in RUNS:
+        read_paths(
+            settings, [place(run)], name=name_of(run), tags=[], origin="ingest",
+            progress=lambda *_: None,
+        )  # fmt: skip
+
+
+def asked(session: Session, question: Question) -> str:
+    """The answer of the tool, as an agent gets it."""
+    arguments = {**DEFAULTS[question.tool], **question.arguments}
+    if question.tool == "find_runs":
+        given = (str(arguments["query"]), "")
+    else:
+        other = name_of(str(arguments["other"])) if "other" in arguments else None
+        given = (name_of(question.run), "", *([other] if other else arguments.values()))
+    return fit(TOOLS[question.tool](session, *given), BUDGET)
+
+
+def raw_tokens(question: Question) -> int:
+    return sum(
+        tokens(text(file)) for file in raw_files(question.run, question.files) if file.is_file()
+    )
+
+
+def parsed(run: str, work: Path) -> list[Path]:
+    """Files that tlparse writes for a run's log."""
+    log = next(iter(raw_files(run, (LOG, "*.log"))), None)
+    out = work / name_of(run)
+    if log is None or log.suffix != ".log":
+        return []
+    command = [str(tlparse()), "--no-browser", "--overwrite", "-o", str(out), str(log)]
+    subprocess.run(command, check=False, capture_output=True)
+    return sorted(file for file in out.rglob("*") if file.is_file())
+
+
+def of_tlparse(files: list[Path], facts: list[str]) -> int | None:
+    """Tokens of the smallest file that holds the facts, as they are or without their marks."""
+    bare = [re.sub(r"^\W+|\W+$", "", fact.rpartition("**: ")[2]) for fact in facts]
+    found = [
+        tokens(content)
+        for file in files
+        for content in [file.read_text(errors="replace")]
+        if all(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", content) for each in bare)
+    ]
+    return min(found, default=None)
+
+
+def table() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        settings = Settings(data=work / "data", database_url="")
+        read_all(settings)
+        outputs = {run: parsed(run, work) for run in RUNS}
+        engine = make_engine(settings)
+        ours, raw, theirs, right = [], [], [], 0
+        yield "| question | tool | answered | tokens | raw files | tlparse |"
+        yield "|---|---|---|---:|---:|---:|"
+        with sessions(engine, read_only=True)() as session:
+            for question in QUESTIONS:
+                answer, facts = plain(asked(session, question)), question.answer()
+                held = bool(facts) and all(fact in answer for fact in facts)
+                right += held
+                if not held:
+                    print(f"{question.text} {facts} is not in:\n{answer}", file=sys.stderr)
+                peer = of_tlparse(outputs[question.run], facts)
+                ours.append(tokens(answer))
+                raw.append(raw_tokens(question))
+                if peer is not None:
+                    theirs.append((tokens(answer), peer))
+                yield (
+                    f"| {question.text} | `{question.tool}` | {'yes' if held else 'no'} | "
+                    f"{ours[-1]:,} | {raw[-1]:,} | {'—' if peer is None else f'{peer:,}'} |"
+                )
+        engine.dispose()
+        times = median(each / own for each, own in zip(raw, ours, strict=True))
+        both = sum(own for own, _ in theirs), sum(peer for _, peer in theirs)
+        yield ""
+        yield (
+            f"{right} of {len(QUESTIONS)} first answers hold the fact, in {sum(ours):,} tokens. "
+            f"The raw files have {sum(raw):,}, {sum(raw) / sum(ours):.0f} times as many (median of "
+            f"the questions: {times:.0f} times). tlparse's output holds {len(theirs)} of the "
+            f"facts, in {both[1]:,} tokens; our answers to these have {both[0]:,}."
+        )
+
+
+if __name__ == "__main__":
+    written = "\n".join(table())
+    print(written)
+    DOCS.write_text(TABLE.sub(lambda _: f"\n{written}\n", DOCS.read_text()))

@@ -1,0 +1,187 @@
+"""Whether the numbers of a sentence are what the run says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+
+from sqlalchemy.orm import Session
+
+from inductorscope import urls
+from inductorscope.agents.tools import run_named
+from inductorscope.answers.compile.story import compile_page
+from inductorscope.answers.explorer.line import line_page
+from inductorscope.answers.markdown.shown import kernel_named
+from inductorscope.answers.markdown.structs import Value
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName
+from inductorscope.answers.runs.run import run_page
+from inductorscope.answers.time.roofline import roofline_page
+from inductorscope.answers.time.time import time_page
+from inductorscope.markdown.figures import label, with_unit
+from inductorscope.markdown.text import code, escaped, link
+
+UNITS: dict[str, tuple[str, float]] = {
+    "": ("count", 1),
+    **dict.fromkeys(("%", "percent"), ("share", 1)),
+    **dict.fromkeys(("×", "x"), ("ratio", 1)),
+    "ns": ("time", 1e-3),
+    **dict.fromkeys(("µs", "us"), ("time", 1)),
+    "ms": ("time", 1e3),
+    **dict.fromkeys(("s", "second", "seconds"), ("time", 1e6)),
+    "min": ("time", 60e6),
+    **{f"{prefix}B": ("size", 1000**power) for power, prefix in enumerate(("", "k", "M", "G"))},
+    **{f"{prefix}iB": ("size", 1024**power) for power, prefix in enumerate("KMGT", 1)},
+    **{f"{prefix}B/s": ("rate", 1000**power) for power, prefix in enumerate(" kMGT")},
+    **{f"{prefix}FLOP/s": ("work", 1000**power) for power, prefix in enumerate(" kMGT")},
+}
+"""Unit → what it measures, and its size."""
+_UNIT = "|".join(sorted(map(re.escape, filter(None, UNITS)), key=len, reverse=True))
+_QUANTITY = re.compile(
+    rf"(?<![\w.:])([-+−]?\d+(?:,\d{{3}})*(?:\.\d+)?)[ \u202f]?({_UNIT})?(?![\w/]|\.\d)"
+)
+_WORDS = re.compile(r"[a-z_][\w.:/]+\w")
+_NAMED = re.compile(r"[\w./]+\.\w+:\d+|(?<!\w)(?:triton|cpp|extern)_[\w.]*\w")
+"""Matches lines and kernels."""
+COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBERS = {word: str(number) for number, word in enumerate(COUNTED)}
+_NUMBERS = re.compile(rf"\b({'|'.join(NUMBERS)})\b(?= \w+)", re.IGNORECASE)
+_CLAUSES = re.compile(r"[,;] |\. |\b(?:and|but|versus|vs|while|with)\b")
+DULL = frozenset(("are", "for", "has", "its", "per", "run", "takes", "take", "the", "this", "was"))
+STEM = 6
+"""Letters by which words are compared."""
+NAME = re.compile(r".*[_.:/].*")
+"""Matches a word that names one thing, such as a kernel or a line."""
+SAME = {"faster": "speed", "slower": "speed", "speedup": "speed", "move": "byte", "moved": "byte"}
+"""Words for a figure whose name is another."""
+NEARLY = 1.0
+"""By how much a figure that agrees may fit worse than the best one."""
+MOST = 4
+"""Figures of the run that are named beside one that is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with its unit, as written."""
+
+    text: str
+    kind: str
+    value: float
+    half: float
+    """Half of its last digit."""
+
+    def agrees(self, other: Quantity) -> bool:
+        near = abs(self.value - other.value) <= 1.001 * max(self.half, other.half)
+        return self.kind == other.kind and near
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure of the run and what it is of."""
+
+    of: str
+    quantity: Quantity
+
+
+def quantities(text: str) -> Iterator[Quantity]:
+    """The numbers of a sentence; those inside of names do not count."""
+    for match in _QUANTITY.finditer(text):
+        number, unit = match[1].replace(",", "").replace("−", "-"), match[2] or ""
+        kind, size = UNITS[unit]
+        decimals = len(number.partition(".")[2])
+        half = 0.0 if not unit and not decimals else 0.5 * 10**-decimals * size
+        yield Quantity(match[0].strip(), kind, abs(float(number)) * size, half)
+
+
+def verify(session: Session, run: str, base: str, sentence: str) -> str:
+    run = run_named(session, run)
+    written = _NUMBERS.sub(lambda word: NUMBERS[word[0].lower()], sentence)
+    facts = [*_facts_of_run(session, run), *_facts_of_names(session, run, sentence)]
+    lines = [f"# {link('Verified', base + urls.run(run))}: {code(sentence)}", ""]
+    for clause in _CLAUSES.split(written):
+        for quantity in quantities(clause):
+            lines += _judged(quantity, facts, _words(clause), _words(written))
+    if len(lines) == 2:
+        lines.append("The sentence contains no number, so there is nothing to compare.")
+    return "\n".join(lines) + "\n"
+
+
+def _judged(
+    quantity: Quantity, facts: list[Fact], near: frozenset[str], words: frozenset[str]
+) -> Iterator[str]:
+    """`near`: the words of the number's clause."""
+    same = [fact for fact in facts if fact.quantity.kind == quantity.kind]
+    scores = {fact: _score(fact, near, words) for fact in same}
+    ranked = sorted(scores, key=lambda fact: -scores[fact])
+    agreeing = [fact for fact in ranked if fact.quantity.agrees(quantity)]
+    best = scores[ranked[0]] if ranked else 0.0
+    fits = scores[agreeing[0]] if agreeing else 0.0
+    if best <= 0:
+        yield f"- {escaped(quantity.text)}: **unknown**, no figure of the run is named like this."
+    elif fits >= best - NEARLY:
+        yield f"- {escaped(quantity.text)}: **confirmed**, {_said(agreeing[0])}."
+    else:
+        likely = fits >= best / 2
+        verdict = "**likely**, if this is meant" if likely else "**not confirmed**; the run says"
+        yield f"- {escaped(quantity.text)}: {verdict}:"
+        yield from (f"  - {_said(fact)}" for fact in (agreeing[:1] if likely else ranked[:MOST]))
+
+
+def _said(fact: Fact) -> str:
+    return f"{code(fact.of)} = {escaped(fact.quantity.text)}"
+
+
+def _score(fact: Fact, near: frozenset[str], words: frozenset[str]) -> float:
+    """How well a figure's name fits the words: those of its clause count most, names of one
+    thing decide, and words that the sentence lacks count against it."""
+    of = _words(fact.of)
+    names = sum(bool(NAME.match(word)) for word in of & words)
+    return 3 * len(of & near) + len(of & words) + 10 * names - 0.5 * len(of - words)
+
+
+def _words(text: str) -> frozenset[str]:
+    """Names as they are, and the beginnings of other words: `compiling` means `compile`."""
+    found = (SAME.get(word, word) for word in _WORDS.findall(text.lower()) if word not in DULL)
+    return frozenset(word if NAME.match(word) else word.rstrip("s")[:STEM] for word in found)
+
+
+def _facts_of_run(session: Session, run: str) -> Iterator[Fact]:
+    for answer in (run_page, time_page, compile_page, roofline_page):
+        page = answer(session, run)
+        for field in fields(page):
+            yield from _facts(getattr(page, field.name), field.name, "")
+
+
+def _facts_of_names(session: Session, run: str, sentence: str) -> Iterator[Fact]:
+    """Figures of the lines and kernels that a sentence names."""
+    for word in dict.fromkeys(_NAMED.findall(sentence)):
+        with suppress(NotHere):
+            of_line = ":" in word
+            page = line_page(session, run, word) if of_line else kernel_named(session, run, word)
+            for field in fields(page):
+                yield from _facts(getattr(page, field.name), field.name, word)
+
+
+def _facts(value: Value, name: str, of: str, unit: str = "") -> Iterator[Fact]:
+    """Every figure in an answer, with the names of what it is of."""
+    if is_dataclass(value) and not isinstance(value, RunName):
+        named = " ".join(
+            str(each)
+            for key in ("graph", "kernel", "name", "function", "category", "path", "line")
+            if (each := getattr(value, key, None)) and isinstance(each, str | int)
+        )
+        own = f"{of} {named}".strip()
+        for field in fields(value):
+            each = getattr(value, field.name)
+            yield from _facts(each, field.name, own, getattr(value, "unit", "") or "")
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _facts(each, str(key), f"{of} {label(name)}".strip())
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _facts(each, name, of)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        for quantity in quantities(with_unit(name, value, unit)):
+            yield Fact(f"{of} {label(name)}".strip(), quantity)

@@ -1,0 +1,95 @@
+"""Cuts a text to a number of tokens, at sensible places, and says what was left out."""
+
+from __future__ import annotations
+
+import re
+
+BYTES_PER_TOKEN = 4
+"""An estimate that needs no tokenizer. Code and tables take a little more, prose a little less."""
+ROWS = (40, 20, 10, 5, 3)
+"""Most rows of a list, tried in turn."""
+LIMITS = {"row": lambda rows: rows, "table": lambda rows: rows + 2, "code": lambda rows: rows * 4}
+"""Most lines of a list, a table with its head, and a block."""
+LONGEST = 400
+"""Characters of a line of a block."""
+NOTE = 80
+"""Tokens kept for the note on what was left out."""
+KINDS = {"| ": "table", "- ": "row", "  ": "row"}
+"""Beginnings of lines that stand for rows."""
+_FENCE = re.compile(r"(`{3,})\w*$")
+_HEADING = re.compile(r"#{1,6} ")
+
+
+def tokens(text: str) -> int:
+    return -(-len(text.encode()) // BYTES_PER_TOKEN)
+
+
+def fit(text: str, most: int) -> str:
+    """The text within `most` tokens: first long tables lose rows, then the last sections go."""
+    if tokens(text) <= most:
+        return text
+    sections = _sections(text)
+    room = max(most - NOTE, NOTE)
+    for rows in ROWS:
+        shorter = [_shortened(section, rows) for section in sections]
+        if tokens("\n".join(shorter)) <= room:
+            return f"{chr(10).join(shorter).rstrip()}\n\n{_note(most, [])}"
+    left_out: list[str] = []
+    while len(shorter) > 1 and tokens("\n".join(shorter)) > room:
+        left_out.append(shorter.pop().partition("\n")[0].lstrip("# "))
+    rest = "\n".join(shorter)
+    if tokens(rest) > room:
+        rest = rest.encode()[: room * BYTES_PER_TOKEN].decode(errors="ignore")
+        rest = _closed(rest.rpartition("\n")[0])
+    return f"{rest.rstrip()}\n\n{_note(most, left_out[::-1])}"
+
+
+def _note(most: int, left_out: list[str]) -> str:
+    parts = f", and these parts: {', '.join(left_out)}" if left_out else ""
+    return f"Left out to fit {most:,} tokens: the rows that … counts{parts}. Ask for more tokens.\n"
+
+
+def _sections(text: str) -> list[str]:
+    """The text from heading to heading."""
+    sections: list[list[str]] = [[]]
+    fence = ""
+    for line in text.split("\n"):
+        fence = _fence(line, fence)
+        if not fence and _HEADING.match(line) and sections[-1]:
+            sections.append([])
+        sections[-1].append(line)
+    return ["\n".join(section) for section in sections]
+
+
+def _fence(line: str, fence: str) -> str:
+    """The fence that is open after a line."""
+    if fence:
+        return "" if line.strip() == fence else fence
+    opened = _FENCE.match(line.strip())
+    return opened[1] if opened else ""
+
+
+def _shortened(section: str, rows: int) -> str:
+    """A section with at most this many rows in each table, list and block."""
+    shown: list[str] = []
+    fence, kind, count, left_out = "", "", 0, 0
+    for line in [*section.split("\n"), ""]:
+        inside, fence = fence, _fence(line, fence)
+        now = "code" if inside and fence else KINDS.get(line[:2], "")
+        if now != kind:
+            if left_out:
+                shown.append(f"… {left_out} more {'lines' if kind == 'code' else 'rows'}")
+            kind, count, left_out = now, 0, 0
+        count += 1
+        if not now or count <= LIMITS[now](rows):
+            shown.append(line[:LONGEST] if now == "code" else line)
+        else:
+            left_out += 1
+    return "\n".join(shown[:-1])
+
+
+def _closed(text: str) -> str:
+    fence = ""
+    for line in text.split("\n"):
+        fence = _fence(line, fence)
+    return f"{text}\n{fence}" if fence else text

@@ -1,0 +1,100 @@
+"""The Model Context Protocol at `/mcp`, for coding agents: over HTTP, without sessions.
+
+Every tool's answer is computed in a child process with limits, like the pages'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+from inductorscope import urls
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from inductorscope_server.access.rules import READS
+from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.web.errors import Refusal
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+BASE: ContextVar[str] = ContextVar("base", default="")
+"""The address by which the agent reaches this server."""
+MISSING = "This server does not serve agents: the package mcp is not installed."
+
+
+class _Handled(Response):
+    """A response that the protocol's library sends."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+        super().__init__()
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._manager.handle_request(scope, receive, send)
+
+
+class Agents:
+    """What answers agents. It starts with the first request, since its imports take a second."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._starting: asyncio.Task[StreamableHTTPSessionManager] | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    def router(self) -> APIRouter:
+        added = APIRouter(include_in_schema=False)
+        added.add_api_route(
+            urls.mcp(), self._answer, methods=["POST"], response_model=None, dependencies=[READS]
+        )
+        return added
+
+    async def _answer(self, request: Request) -> Response:
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        try:
+            manager = await asyncio.shield(self._starting)
+        except ModuleNotFoundError as error:
+            do = "Its owner can add it: pip install 'inductorscope[mcp]'."
+            raise Refusal(501, MISSING, do=do) from error
+        BASE.set(str(request.base_url).rstrip("/"))
+        return _Handled(manager)
+
+    async def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+
+    async def _start(self) -> StreamableHTTPSessionManager:
+        manager = await asyncio.to_thread(self._manager)
+        started = asyncio.Event()
+        self._running = asyncio.create_task(_run(manager, started))
+        await started.wait()
+        return manager
+
+    def _manager(self) -> StreamableHTTPSessionManager:
+        from inductorscope.agents.protocol import create
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        server = create(self._ask, BASE.get, (Refusal,))
+        guarded = TransportSecuritySettings(
+            enable_dns_rebinding_protection=False
+        )  # the Guard's task
+        server.streamable_http_app(
+            json_response=True, stateless_http=True, transport_security=guarded
+        )
+        return server.session_manager
+
+    async def _ask(self, function: Callable[..., str], run: str, *args: object) -> str:
+        return await self._analysis(function, run, *args)
+
+
+async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) -> None:
+    async with manager.run():
+        started.set()
+        await asyncio.Event().wait()
