@@ -53,12 +53,14 @@ def create(
         log_level="WARNING",
     )  # fmt: skip
 
+    refused = (NotAnalysed, *refusals)
+
     async def answer(budget: int, function: Callable[..., str], run: str, *args: object) -> str:
         try:
             text = await ask(function, run, base(), *args)
         except NotHere as error:
             raise ToolError(" ".join(filter(None, (error.what, error.do)))) from None
-        except (NotAnalysed, *refusals) as error:
+        except refused as error:
             raise ToolError(str(error)) from None
         return fit(f"{QUOTED}{text}", budget)
 
