@@ -102,7 +102,8 @@ def _message(failure: BaseException) -> str:
     if isinstance(failure, SpecError):
         return str(failure)
     name = type(failure).__name__
-    return f"{name}: {failure}"[:_LONGEST_MESSAGE]
+    words = failure.msg if isinstance(failure, SyntaxError) else failure  # the line is known
+    return f"{name}: {words}"[:_LONGEST_MESSAGE]
 
 
 def _line(failure: BaseException, file: Path) -> int | None:
