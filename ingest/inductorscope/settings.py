@@ -35,6 +35,9 @@ class Settings:
     """Folder of the database file, of unfinished uploads and of captures' working folders."""
     database_url: str
     """SQLAlchemy URL. Empty means SQLite in the data folder."""
+    contents_url: str = ""
+    """Object store of contents: `s3://bucket/folder`, `gs://…`, `az://…` or `file:///folder`. Empty
+    means the database."""
     host: str = "127.0.0.1"
     """Address the web process binds to. Any but a loopback address needs a token."""
     port: int = 8765
@@ -62,6 +65,8 @@ class Settings:
     """Role of people who sign in for the first time by OpenID or a proxy."""
     client_seconds: int = 30
     """How long a client may keep the server waiting: for a request, its body, or to read."""
+    log_json: bool = False
+    """Whether processes log JSON, an object a line."""
     workers: int = 1
     """Worker processes that `serve` starts and keeps alive."""
     model_folders: str = ""
@@ -107,6 +112,10 @@ class Settings:
     @property
     def captures(self) -> Path:
         return self.data / "captures"
+
+    @property
+    def facts(self) -> Path:
+        return self.data / "facts"
 
     @property
     def workers_folder(self) -> Path:

@@ -267,6 +267,39 @@ def upload_drop(upload_id: str) -> str:
     return f"/uploads/{_part(upload_id)}/drop"
 
 
+def sql(**query: str | int | None) -> str:
+    """SQL on the facts of runs; the query is `sql`."""
+    return with_query("/sql", **query)
+
+
+def server() -> str:
+    return "/server"
+
+
+def metrics() -> str:
+    return "/metrics"
+
+
+def rules() -> str:
+    return f"{server()}/rules"
+
+
+def rule_remove(rule: int) -> str:
+    return f"{rules()}/{rule}/remove"
+
+
+def trash_restore(run_id: str) -> str:
+    return f"{server()}/trash/{_part(run_id)}/restore"
+
+
+def trash_delete(run_id: str) -> str:
+    return f"{server()}/trash/{_part(run_id)}/delete"
+
+
+def trash_empty() -> str:
+    return f"{server()}/trash/empty"
+
+
 def capture() -> str:
     return "/capture"
 

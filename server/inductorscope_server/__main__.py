@@ -169,10 +169,11 @@ def serve(settings: Settings) -> None:
 
 
 def main() -> int:
-    log_to_stderr()
     return_large_blocks()
     try:
-        serve(load())
+        settings = load()
+        log_to_stderr(as_json=settings.log_json)
+        serve(settings)
     except SettingError as error:
         print(error, file=sys.stderr)
         return WRONG

@@ -21,7 +21,7 @@ def command(attempt: Attempt) -> list[str]:
 
 
 if __name__ == "__main__":
-    speak()
+    speak(load())
     name, dead_after, turn = sys.argv[1:]
     workflow.TRY_AGAIN_SECONDS, workflow.TURN_SECONDS = 0.5, float(turn)
     worker.REAP_SECONDS = worker.SLOT_SECONDS = 1.0

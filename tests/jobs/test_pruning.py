@@ -9,17 +9,33 @@ from pathlib import Path
 import pytest
 from dbos import DBOSClient
 from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.errors import TooManyRunsError
 from inductorscope.jobs.queue import pruning
 from inductorscope.jobs.queue.engine import make_client
-from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, TRIES_KEPT, prune
+from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, prune
 from inductorscope.jobs.queue.transitions import Attempt, add_event, claim, now
 from inductorscope.jobs.work import progress
 from inductorscope.jobs.work.folders import ABANDONED_AFTER, clear, make_scratch_folder
 from inductorscope.jobs.work.progress import Report
 from inductorscope.settings import Settings
+from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.runs.rules import TRIES_KEPT
 from inductorscope.store.tables.diagnoses import Diagnosis
-from inductorscope.store.tables.models import KEPT, TRY, Base, Job, JobEvent, Run, Upload, Worker
+from inductorscope.store.tables.models import (
+    KEPT,
+    TRY,
+    Artifact,
+    Base,
+    Blob,
+    Job,
+    JobEvent,
+    Run,
+    Upload,
+    Worker,
+)
+from inductorscope.store.tables.rules import Rule
+from inductorscope.store.trash import KEPT_IN_TRASH
 from sqlalchemy import Engine, func, select, update
 
 DAY = timedelta(days=1)
@@ -45,7 +61,7 @@ def count(factory: Sessions, model: type[Base]) -> int:
 def a_run(name: str, **values: object) -> Run:
     return Run(
         id=name, content_digest=name, name=name, graph_count=0, kernel_count=0, timings={},
-        environment={}, report={}, bytes_in=0, bytes_stored=0, **values,
+        environment={}, report={}, bytes_in=0, bytes_stored=0, state="complete", **values,
     )  # fmt: skip
 
 
@@ -106,17 +122,57 @@ def test_jobs_whose_results_a_run_shows_stay(
     assert count(factory, JobEvent) > 0
 
 
-def test_old_tries_go_unless_they_are_kept(
+def test_old_tries_and_runs_of_rules_go_to_the_trash_unless_they_are_kept(
     client: JobsClient, queue: DBOSClient, factory: Sessions
 ) -> None:
     old = now() - TRIES_KEPT - DAY
-    rows = [("old", TRY, [], old), ("new", TRY, [], now()), ("kept", TRY, [KEPT], old)]
+    rows = [
+        ("old", TRY, [], old), ("new", TRY, [], now()), ("kept", TRY, [KEPT], old),
+        ("nightly-1", "upload", ["ci"], old), ("nightly-2", "upload", ["ci", KEPT], old),
+        ("nightly-3", "upload", [], old), ("other", "upload", ["ci"], old),
+        ("c_i", "upload", ["my ci"], old),
+    ]  # fmt: skip
     with factory.begin() as session:
-        for name, origin, tags, at in [*rows, ("upload", "upload", [], old)]:
+        for name, origin, tags, at in rows:
             session.add(a_run(name, origin=origin, tags=tags, created_at=at))
-    assert prune(factory, queue, now()) == 1
+        session.add(Rule(tag="ci", name="nightly*", days=30))
+        session.add(Rule(tag="ci", days=60))
+    seen = sessions(factory.kw["bind"], read_only=True)
+    assert prune(factory, queue, now()) == 0
+    with seen() as session:
+        kept = set(session.scalars(select(Run.name)))
+    assert kept == {name for name, *_ in rows} - {"old", "nightly-1"}
+    assert {run.name for run in client.trash().runs} == {"old", "nightly-1"}
+    client.restore_run("old")
+    assert prune(factory, queue, now() + KEPT_IN_TRASH / 2) == 0
+    assert prune(factory, queue, now() + KEPT_IN_TRASH + DAY) == 1  # nightly-1
     with factory() as session:
-        assert {*session.scalars(select(Run.name))} == {"new", "kept", "upload"}
+        assert session.get(Run, "nightly-1") is None
+        assert session.get(Run, "old") is not None
+
+
+def test_a_rule_refuses_one_run_too_many(client: JobsClient, factory: Sessions) -> None:
+    with factory.begin() as session:
+        session.add(Rule(tag="ci", most_runs=2))
+        for name in ("a", "b"):
+            session.add(a_run(name, origin="upload", tags=["ci"], created_at=now()))
+    with pytest.raises(TooManyRunsError, match="ci: at most 2\\. There are 2 runs"):
+        client.create_upload("c", ["ci"], [("a", 1)])
+    client.create_upload("c", [], [("a", 1)])
+    assert client.trash_run("a")
+    client.create_upload("c", ["ci"], [("a", 1)])
+    with factory.begin() as session:
+        session.execute(update(Rule).values(most_runs=None, most_bytes=1))
+        add_blobs(session, [content_of_bytes(b"four")])
+        digest = session.scalars(select(Blob.digest)).one()
+        for run in ("a", "b"):
+            session.add(Artifact(run_id=run, role="other", path="x", digest=digest, size=4))
+    with pytest.raises(TooManyRunsError, match="There is 1 run of 4\u202fB already"):
+        client.enqueue_capture({"model": "neg-maximum-cat"}, ["ci"])
+    assert client.trash().runs[0].own == client.trash().own == 0  # b uses it too
+    assert client.trash_run("b")
+    assert client.trash().own == 4
+    assert client.empty_trash() == 4
 
 
 def test_uploads_that_nobody_finished_and_silent_workers_go(

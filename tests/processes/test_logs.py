@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 from collections.abc import Iterator
 
 import pytest
-from inductorscope.processes.logs import MOST_LINES, PERIOD_SECONDS, Counting
+from inductorscope.processes.logs import FAILURES, MOST_LINES, PERIOD_SECONDS, REQUEST, Counting
 
 
 class Clock:
@@ -85,3 +86,22 @@ def test_what_is_left_out_is_reported_at_the_end(written: io.StringIO) -> None:
     for handler in log.handlers:
         handler.close()
     assert "2 more like this" in written.getvalue()
+
+
+def test_lines_of_json_name_the_request_and_failures_are_counted(clock: Clock) -> None:
+    text, handler = io.StringIO(), Counting(as_json=True)
+    handler.setStream(text)
+    log.addHandler(handler)
+    before, token = FAILURES[log.name], REQUEST.set("abc")
+    try:
+        for number in range(MOST_LINES + 1):
+            fail(number)
+        fail_with_traceback()
+    finally:
+        REQUEST.reset(token)
+        log.removeHandler(handler)
+    lines = [json.loads(line) for line in text.getvalue().splitlines()]
+    assert FAILURES[log.name] - before == MOST_LINES + 2
+    assert [line["message"] for line in lines[-2:]] == [f"failure {MOST_LINES - 1}", "failed"]
+    assert {line["request"] for line in lines} == {"abc"}
+    assert "ValueError: no" in lines[-1]["error"]

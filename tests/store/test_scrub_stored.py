@@ -91,9 +91,11 @@ def old(database_url: str, tmp_path: Path) -> Settings:
 
         story = zstandard.ZstdCompressor().compress(f'{{"loc": "{HUB}"}}'.encode())
         insert_story(session, run.id, {"timeline": (1, story)})
-        for table in ("found_secrets", "logins", "call_times", "timeline_chunks", "timelines"):
+        for table in ("found_secrets", "logins", "call_times", "timeline_chunks", "timelines",
+                      "rules"):  # fmt: skip
             session.execute(text(f"DROP TABLE {table}"))
-        for table, column in SENDERS:
+        session.execute(text("DROP INDEX ix_runs_trashed_at"))
+        for table, column in (*SENDERS, ("runs", "trashed_at")):
             session.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
         session.execute(text("UPDATE alembic_version SET version_num = '0005'"))
     engine.dispose()

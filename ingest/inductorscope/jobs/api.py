@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.capturing.diagnosis.run import KINDS
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.disk import Disk
 from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import Limits
 from inductorscope.jobs.errors import (
@@ -49,6 +50,7 @@ from inductorscope.jobs.records import (
     UploadState,
     WorkerStatus,
 )
+from inductorscope.jobs.rules import check_rules
 from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads import again
 from inductorscope.jobs.uploads.again import Again, NotAgainError
@@ -62,7 +64,16 @@ from inductorscope.store.database.room import with_reserve
 from inductorscope.store.projects import project_for
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.runs.writer import JOB
-from inductorscope.store.tables.models import READING, Job, JobEvent, Run, Upload, Worker
+from inductorscope.store.tables.models import (
+    COMPLETE,
+    READING,
+    Job,
+    JobEvent,
+    Run,
+    Upload,
+    Worker,
+)
+from inductorscope.store.trash import WITH_TRASH, Trash, in_trash, move_to_trash, restore_run
 from inductorscope.store.who import OWNER, VIEWER
 
 KEPT_UPLOADS = 32
@@ -118,20 +129,22 @@ class JobsClient:
     ) -> UploadState:
         """Announces files, (path, size) each; `project`: where the run goes.
 
-        Raises AccountError, UploadRefusedError, TooManyUploadsError, or StorageError when the disk
-        is full.
+        Raises AccountError, UploadRefusedError, TooManyUploadsError, TooManyRunsError, or
+        StorageError when the disk is full.
         """
         plain = checked(files, Limits.of(self.settings))
         size = sum(size for _, size in plain)
         upload_id = secrets.token_hex(8)
+        name = (name or "").strip()[:LONGEST_NAME] or _name_of(plain)
         with self._write.begin() as session:
+            check_rules(session, name, tags)
             who = VIEWER.get() or OWNER
             place = project_for(session, who, project)
             leaving = make_way(session, self.settings, SENDER.get(), size)
             session.add(
                 Upload(
                     id=upload_id,
-                    name=(name or "").strip()[:LONGEST_NAME] or _name_of(plain),
+                    name=name,
                     tags=list(tags),
                     files=[{"path": path, "size": size} for path, size in plain],
                     created_at=transitions.now(),
@@ -270,10 +283,12 @@ class JobsClient:
     # --- captures ---
 
     def enqueue_capture(self, spec: dict[str, Any], tags: Sequence[str] = ()) -> str:
-        """Asks a worker to capture; the job's id. Raises CaptureRefusedError."""
+        """Asks a worker to capture; the job's id. Raises CaptureRefusedError or
+        TooManyRunsError."""
         capture = _checked_capture(spec)
         job_id = f"capture-{secrets.token_hex(8)}"
         with self._write.begin() as session:
+            check_rules(session, capture.title, tags)
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
             self._enqueue(session, job_id, "capture", capture.title, kept)
         ring(self.settings)
@@ -388,11 +403,41 @@ class JobsClient:
 
     # --- runs ---
 
-    def delete_run(self, run_id: str) -> int:
-        """Deletes a run and the contents that only it uses; the bytes freed. Works when the disk is
-        full. A job that still reads the run is cancelled. Raises NotFoundError."""
+    def trash_run(self, run_id: str) -> bool:
+        """Moves a run to the trash. Deletes it for good while it is being read, and when the disk
+        is full; False then. Raises NotFoundError."""
         with self._read() as session:
-            run = session.get(Run, run_id)
+            state = session.scalar(select(Run.state).where(Run.id == run_id))
+        if state != COMPLETE or Disk.of(self.settings.data).lacks():
+            self.delete_run(run_id)
+            return False
+        with self._write.begin() as session:
+            move_to_trash(session, [run_id], transitions.now())
+        return True
+
+    def restore_run(self, run_id: str) -> None:
+        """Takes a run out of the trash. Raises NotFoundError."""
+        with self._write.begin() as session:
+            if not restore_run(session, run_id):
+                raise NotFoundError(f"There is no run {run_id} in the trash.")
+
+    def trash(self) -> Trash:
+        with self._read() as session:
+            return in_trash(session)
+
+    def empty_trash(self) -> int:
+        """Deletes all runs in the trash for good; the bytes freed."""
+        trashed = select(Run.id).where(Run.trashed_at.is_not(None))
+        with self._read() as session:
+            runs = list(session.scalars(trashed, execution_options=WITH_TRASH))
+        return sum(self.delete_run(run) for run in runs)
+
+    def delete_run(self, run_id: str) -> int:
+        """Deletes a run for good, also from the trash, and the contents that only it uses; the
+        bytes freed. Works when the disk is full. A job that still reads the run is cancelled.
+        Raises NotFoundError."""
+        with self._read() as session:
+            run = session.get(Run, run_id, execution_options=WITH_TRASH)
             if run is None:
                 raise NotFoundError(f"There is no run {run_id}.")
             reader = (run.reader or "") if run.state == READING else ""

@@ -10,16 +10,20 @@ from pathlib import Path
 import msgspec
 import zstandard
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.reaper import Reaper
-from inductorscope.settings import Settings
+from inductorscope.settings import PREFIX, Settings
+from inductorscope.store.contents.objects import objects_of
 from inductorscope.store.database.copies import Copy, copy_database, put_database_back
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.errors import UnusableError
-from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.models import Blob, Run
 
-ABOUT = "about.json"
+ABOUT, CONTENTS = "about.json", "contents"
+PIECE = 8 * MIB
 LEVEL = 3
 
 
@@ -33,6 +37,8 @@ def back_up(settings: Settings, target: Path) -> Copy:
             folder.mkdir()
             about = copy_database(engine, folder)
             (folder / ABOUT).write_bytes(msgspec.json.encode(about))
+            with sessions(engine, read_only=True)() as session:
+                _copy_objects(session, folder / CONTENTS)
             # After the rows: files that go meanwhile have been read.
             _copy_uploads(settings.uploads, folder / "uploads")
             packed = Path(name) / "packed"
@@ -64,6 +70,8 @@ def restore(settings: Settings, source: Path, *, replace: bool = False) -> Copy:
             folder = Path(name)
             about = _unpack(source, folder)
             put_database_back(engine, folder, about)
+            with factory() as session:
+                _put_objects_back(session, folder / CONTENTS)
             _copy_uploads(folder / "uploads", settings.uploads)
         client = make_client(settings)
         try:
@@ -87,6 +95,31 @@ def _unpack(source: Path, folder: Path) -> Copy:
         msgspec.MsgspecError,
     ) as error:
         raise UnusableError(f"{source} is no whole backup: {error}.") from error
+
+
+def _copy_objects(session: Session, folder: Path) -> None:
+    """Copies the contents of an object store. Those of a run that is deleted meanwhile are empty,
+    and the doctor names the run after a restore."""
+    objects = objects_of(session)
+    folder.mkdir()
+    if objects is None:
+        return
+    for digest, size in session.execute(select(Blob.digest, Blob.stored_size)):
+        with (folder / digest).open("wb") as file:
+            for start in range(0, size, PIECE):
+                file.write(objects.get(digest, start, min(start + PIECE, size)) or b"")
+
+
+def _put_objects_back(session: Session, folder: Path) -> None:
+    objects = objects_of(session)
+    files = sorted(folder.iterdir())
+    if objects is not None:
+        objects.put([(file.name, file.stat().st_size, file) for file in files])
+    elif files:
+        raise UnusableError(
+            f"The backup has {len(files):,} contents of an object store: name one in "
+            f"{PREFIX}CONTENTS_URL and restore it again."
+        )
 
 
 def _copy_uploads(source: Path, target: Path) -> None:

@@ -18,7 +18,7 @@ from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import QUEUED
 from inductorscope.jobs.work.folders import leftovers, sweep
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import free_blobs, hold_blobs
+from inductorscope.store.contents.blobs import delete_objects, free_blobs, hold_blobs
 from inductorscope.store.contents.checking import (
     Shares,
     damaged_contents,
@@ -27,6 +27,7 @@ from inductorscope.store.contents.checking import (
     unused_contents,
 )
 from inductorscope.store.contents.fulltext import index_texts, unindex
+from inductorscope.store.contents.objects import objects_of
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.database.room import give_back
 from inductorscope.store.runs.writer import abandoned_runs, discard_abandoned
@@ -40,6 +41,7 @@ from inductorscope.store.tables.models import (
     TextFrame,
     Worker,
 )
+from inductorscope.store.trash import WITH_TRASH
 from inductorscope.units import plural, size_in_bytes
 
 NAMED = 3
@@ -80,7 +82,7 @@ class Doctor:
         of what the ones before found."""
         for check in (
             self._file, self._rows, self._missing, self._damaged, self._runs, self._unused,
-            self._search, self._jobs, self._leftovers,
+            self._objects, self._search, self._jobs, self._leftovers,
         ):  # fmt: skip
             yield from check()
 
@@ -116,12 +118,25 @@ class Doctor:
     def _missing(self) -> Iterator[Finding]:
         lost = ~exists().where(Blob.digest == Artifact.digest)
         with self._read() as session:
-            rows = session.execute(select(Artifact.run_id, Artifact.path).where(lost)).all()
+            files = select(Artifact.run_id, Artifact.path).where(lost)
+            rows = session.execute(files, execution_options=WITH_TRASH).all()
         for run in sorted({row.run_id for row in rows}):
             paths = [row.path for row in rows if row.run_id == run]
             what = f"The content of {_some(paths)} of run {run} is missing."
             gone = delete(Artifact).where(Artifact.run_id == run, lost)
             yield Finding(f"{what} Delete the run and send its files again.", self._doing(gone))
+
+    def _objects(self) -> Iterator[Finding]:
+        """Objects without a row; contents without an object are found as damaged."""
+        with self._read() as session:
+            objects = objects_of(session)
+            if objects is None:
+                return
+            stored = set(session.scalars(select(Blob.digest)))
+        left = [digest for digest in objects.digests() if digest not in stored]
+        if left:
+            what = f"The object store has {plural(len(left), 'object')} that no row names."
+            yield Finding(what, partial(delete_objects, self._write(), objects, left))
 
     def _damaged(self) -> Iterator[Finding]:
         for digest in damaged_contents(self._read):

@@ -44,6 +44,10 @@ class TooManyUploadsError(JobsError):
     """Too many uploads, or too many bytes of them, are not read yet."""
 
 
+class TooManyRunsError(JobsError):
+    """A rule does not admit one more run."""
+
+
 class OffsetError(JobsError):
     """The bytes do not start where the file ends so far; `offset` says where that is."""
 

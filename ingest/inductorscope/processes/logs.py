@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
+from collections import Counter
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 PERIOD_SECONDS = 60.0
 MOST_LINES = 5
@@ -13,6 +17,12 @@ MOST_KINDS = 1000
 TRACEBACK = "Traceback (most recent call last):\n"
 
 Kind = tuple[object, ...]
+
+FAILURES: Counter[str] = Counter()
+"""Warnings and errors of this process by logger, also those that were not written."""
+REQUEST: ContextVar[str | None] = ContextVar("request", default=None)
+JOB: ContextVar[str | None] = ContextVar("job", default=None)
+"""What the process works on, for lines of the log."""
 
 
 @dataclass
@@ -28,13 +38,16 @@ class _Repeats:
 class Counting(logging.StreamHandler):  # type: ignore[type-arg]
     """Writes a few warnings of each kind, and counts the rest."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_json: bool = False) -> None:
         super().__init__()
-        self.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        plain = logging.Formatter("%(asctime)s %(name)s: %(message)s")
+        self.setFormatter(_JsonLines() if as_json else plain)
         self._kinds: dict[Kind, _Repeats] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         now = time.monotonic()
+        if record.levelno >= logging.WARNING:
+            FAILURES[record.name] += 1
         self._report(now - PERIOD_SECONDS)
         if record.levelno < logging.WARNING:
             super().emit(record)
@@ -90,6 +103,22 @@ def _shorten(record: logging.LogRecord) -> None:
         record.msg, record.args = f"{before}{errors[-1] if errors else ''}", None
 
 
-def log_to_stderr() -> None:
+class _JsonLines(logging.Formatter):
+    """One JSON object a line, with the request or job that it is about."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request": REQUEST.get(),
+            "job": JOB.get(),
+            "error": record.exc_info and self.formatException(record.exc_info),
+        }
+        return json.dumps({name: value for name, value in line.items() if value})
+
+
+def log_to_stderr(*, as_json: bool = False) -> None:
     """Sets up the log of a process: warnings, and what the process itself chooses to say."""
-    logging.basicConfig(handlers=[Counting()], level=logging.WARNING)
+    logging.basicConfig(handlers=[Counting(as_json=as_json)], level=logging.WARNING)

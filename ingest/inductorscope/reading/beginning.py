@@ -62,7 +62,9 @@ class Beginning:
 
     def _is_here(self) -> bool:
         digest = self._intake.content_digest
-        whole = select(Run.id).where(Run.content_digest == digest, Run.state == "complete")
+        whole = select(Run.id).where(
+            Run.content_digest == digest, Run.state == "complete", Run.trashed_at.is_(None)
+        )
         with self._sessions() as session:
             return session.scalar(whole) is not None
 

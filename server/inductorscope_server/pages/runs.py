@@ -137,7 +137,7 @@ def remove(parts: Parts, run: str, who: Who) -> None:
             if leave_to_others(session, run, who):
                 return
     try:
-        parts.jobs.delete_run(run)
+        parts.jobs.trash_run(run)
     except NotFoundError:
         raise no_run(run) from None
 
@@ -151,7 +151,8 @@ def remove(parts: Parts, run: str, who: Who) -> None:
     dependencies=[DELETES],
 )
 def delete(request: Request, parts: Shared, run: RunId) -> Response:
-    """Also deletes content that no other run uses, and cancels a job that still reads the run."""
+    """Moves it to the trash. A run that is still being read is deleted for good and its job
+    cancelled."""
     remove(parts, run, who_of(request))
     answer = Response(status_code=204)
     if request.headers.get("hx-request") == "true":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 
-from inductorscope_server.access.rules import CHANGES, OPEN, READS_FILES
+from inductorscope_server.access.rules import CHANGES, KEEPS, OPEN, READS_FILES
 from inductorscope_server.pages import (
     account,
     capture,
@@ -25,10 +25,12 @@ from inductorscope_server.pages import (
     projects,
     runs,
     search,
+    server,
+    sql,
     time,
     timeline,
 )
-from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, PEOPLE, RUNS
+from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, PEOPLE, RUNS, SERVER
 from inductorscope_server.web.pages import Page
 
 PAGES = (
@@ -47,6 +49,9 @@ PAGES = (
     Page("/jobs", jobs.load_jobs, "jobs.html", JOBS, "Jobs, newest first",
          fragment="fragments/_jobs_table.html"),
     Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log", needs=OPEN),
+    Page("/sql", sql.load, "sql.html", RUNS, "SQL on the facts of runs"),
+    Page("/server", server.load, "server.html", SERVER, "The server and what it stores",
+         needs=KEEPS),
     Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
     Page(PLAY, play.load, "play.html", JOBS, "The playground"),
     Page(PLAY + "/{run}", play.load_try, "play.html", JOBS, "A try of the playground",
@@ -108,6 +113,8 @@ PAGES = (
          "A kernel and one of its calls"),
 )  # fmt: skip
 
-ACTIONS = (runs, compare, explorer, kernel, failures, jobs, capture, play, account, projects)
+ACTIONS = (
+    runs, compare, explorer, kernel, failures, jobs, capture, play, account, projects, server,
+)  # fmt: skip
 """Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
 of the API."""

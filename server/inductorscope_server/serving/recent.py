@@ -29,6 +29,10 @@ class Recent(Generic[T]):
         async with asyncio.timeout(seconds):
             return await asyncio.shield(task)
 
+    def forget(self) -> None:
+        """Makes the next request do the work again."""
+        self._ended = 0.0
+
     async def _do(self, work: Callable[[], T]) -> T:
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._thread)

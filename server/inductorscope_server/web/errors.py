@@ -21,6 +21,7 @@ from inductorscope.jobs.errors import (
     NotFoundError,
     OffsetError,
     StorageError,
+    TooManyRunsError,
     TooManyUploadsError,
     UploadRefusedError,
 )
@@ -183,6 +184,7 @@ STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
     (UploadRefusedError, 422),
     (StorageError, 507),
     (TooManyUploadsError, 429),
+    (TooManyRunsError, 507),
     (JobsError, 409),
 )
 

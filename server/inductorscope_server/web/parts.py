@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from weakref import WeakValueDictionary
 
 from fastapi import Depends
+from inductorscope.answers.installation import Installation
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.sender import SENDER
 from inductorscope.settings import Settings
@@ -27,10 +28,14 @@ from inductorscope_server.serving.playground import Playground
 from inductorscope_server.serving.recent import Recent
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
+from inductorscope_server.web.metrics import Requests
 from inductorscope_server.web.templating import Pages
 
 HEALTH_SECONDS = 0.5
 """How long the result of a health check is kept, so that many requests cost one check."""
+
+COUNTED_SECONDS = 60.0
+"""How long the figures of the installation are kept, which take a second in a large database."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class Parts:
     writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Files of uploads that requests write or wait for."""
     health: Recent[Any] = field(default_factory=lambda: Recent(HEALTH_SECONDS))
+    stored: Recent[Installation] = field(default_factory=lambda: Recent(COUNTED_SECONDS))
+    requests: Requests = field(default_factory=Requests)
     attempts: Attempts = field(default_factory=Attempts)
     """Wrong tokens of late."""
     stopping: threading.Event = field(default_factory=threading.Event)

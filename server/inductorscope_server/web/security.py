@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import secrets
 import socket
+import time
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from inductorscope import urls
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.jobs.sender import SENDER, sender_at
+from inductorscope.processes.logs import REQUEST
 from inductorscope.settings import Settings
 from inductorscope.store.who import READ, VIEWER, WHO
 from starlette.datastructures import MutableHeaders
@@ -57,6 +60,7 @@ class Guard:
             for most in (MOST_BODY_BYTES, MOST_ANNOUNCED_BYTES)
         }
         self._identity = Identity(parts)
+        self._parts = parts
         self._settings = parts.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,12 +68,18 @@ class Guard:
             await self._app(scope, receive, send)
             return
         nonce = headers.nonce_of(scope)
+        begun, status = time.monotonic(), 0
+        REQUEST.set(secrets.token_hex(6))
         client = scope.get("client")
         SENDER.set(sender_at(client[0] if client else None))
 
         async def send_protected(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                headers.protect(MutableHeaders(scope=message), nonce)
+                status = message["status"]
+                sent = MutableHeaders(scope=message)
+                headers.protect(sent, nonce)
+                sent["X-Request-ID"] = REQUEST.get() or ""
             await send(message)
 
         request = Request(scope, receive)
@@ -79,7 +89,12 @@ class Guard:
             early = answer(request, refusal)
         most = _most_bytes(scope["path"])
         on = self._app if most is None else self._limited[most]
-        await (early or on)(scope, receive, send_protected)
+        try:
+            await (early or on)(scope, receive, send_protected)
+        finally:
+            route = getattr(scope.get("route"), "path", "") or "other"
+            seconds = time.monotonic() - begun
+            self._parts.requests.add(scope["method"], route, status or 500, seconds)
 
     async def _check(self, request: Request) -> Response | None:
         """Returns a response that ends the request, or None to continue."""

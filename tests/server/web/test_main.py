@@ -22,7 +22,7 @@ def refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
     """Starts the web process with settings that it refuses: its exit status and what it says."""
-    monkeypatch.setattr(program, "log_to_stderr", lambda: None)
+    monkeypatch.setattr(program, "log_to_stderr", lambda **_: None)
     monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path))
 
     def start(**settings: object) -> tuple[int, str]:

@@ -27,6 +27,8 @@ MOST = 2000
 MOST_MATCHED = 30
 """Most runs that a kernel is looked for in: each is compared with the kernel's run."""
 OFFERED = 100
+TREND = 21
+"""Most runs of a trend: the newest, and those whose median it is compared with."""
 NAMED = 3
 """Most kernels that a row names."""
 
@@ -60,10 +62,14 @@ class LevelChange:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name of runs and how many have it."""
+    """A name of runs, how many have it, and the trend of their figure."""
 
     name: str
     runs: int
+    values: list[float]
+    """Of the newest runs that have the figure, the oldest first."""
+    median: float | None
+    """Of all of these but the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,8 @@ class History:
     """Figures to choose from, with their titles."""
     names: list[Named]
     """Names to choose from, if the address has neither name nor tag."""
+    trend: int
+    """Most runs that the newest of a name is compared with."""
 
 
 def history(
@@ -126,9 +134,14 @@ def history(
         )
         for at, (was, now) in zip(places, pairwise(levels), strict=True)
     ]
+    names: list[Named] = []
+    if not (name or tag):
+        figure = figure or next(iter(FIGURES))
+        title, unit = _named(figure)
+        names = _names(session, FIGURES[figure].column)
     return History(
         name, tag, figure, kernel, title, unit, runs, len(timed), changes, places, levels, FEWEST,
-        titles, [] if name or tag else _names(session),
+        titles, names, TREND - 1,
     )  # fmt: skip
 
 
@@ -149,10 +162,25 @@ def _runs(
     return [HistoryRun(*row[:6]) for row in reversed(rows) if not tag or tag in row[6]]
 
 
-def _names(session: Session) -> list[Named]:
+def _names(session: Session, value: ColumnElement[Any]) -> list[Named]:
     newest = func.max(Run.created_at).desc()
     query = select(Run.name, func.count()).where(Run.origin != TRY).group_by(Run.name)
-    return [Named(*row) for row in session.execute(query.order_by(newest).limit(OFFERED))]
+    counts = dict(session.execute(query.order_by(newest).limit(OFFERED)).tuples().all())
+    place = func.row_number().over(partition_by=Run.name, order_by=Run.created_at.desc())
+    known = select(Run.name, value.label("value"), place.label("place")).where(
+        Run.name.in_(counts), Run.origin != TRY, value.is_not(None)
+    )
+    last = known.subquery()
+    rows = session.execute(
+        select(last.c.name, last.c.value).where(last.c.place <= TREND).order_by(last.c.place.desc())
+    )
+    values: dict[str, list[float]] = {name: [] for name in counts}
+    for name, one in rows:
+        values[name].append(float(one))
+    return [
+        Named(name, runs, values[name], median(values[name][:-1]) if values[name][1:] else None)
+        for name, runs in counts.items()
+    ]
 
 
 def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[HistoryRun]:

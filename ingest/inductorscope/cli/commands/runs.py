@@ -26,7 +26,7 @@ def runs(
     from inductorscope.store.database.migrate import migrate
 
     migrate(settings)
-    with sessions(make_engine(settings))() as session:
+    with sessions(make_engine(settings), read_only=True)() as session:
         page = list_runs(session, q=query, limit=limit)
     if as_json:
         import msgspec

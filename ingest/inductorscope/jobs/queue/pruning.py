@@ -1,5 +1,5 @@
-"""Deletes what is kept for a time only: tries of the playground, and rows of jobs, uploads,
-workers, logins and the job engine.
+"""Deletes what is kept for a time only: runs by rules, tries of the playground, the trash, and rows
+of jobs, uploads, workers, logins and the job engine.
 
 Each step deletes a bounded number of rows in short transactions, so that others can write between
 them; what is left goes in the next round.
@@ -19,10 +19,12 @@ from inductorscope.jobs.records import OVER
 from inductorscope.jobs.work.folders import ABANDONED_AFTER
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.logins import delete_expired_logins
+from inductorscope.store.runs.rules import too_old
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.memory import KernelBenchmark
-from inductorscope.store.tables.models import KEPT, TRY, Job, Run, Upload, Worker
+from inductorscope.store.tables.models import Job, Upload, Worker
+from inductorscope.store.trash import move_to_trash, overdue
 
 JOBS_KEPT = timedelta(days=90)
 """Jobs that are over, with their logs. Those whose results a run shows are kept with the run."""
@@ -32,8 +34,6 @@ ENGINE_ROWS_KEPT = timedelta(days=1)
 """Rows of the job engine about jobs that are over; nothing reads them."""
 WORKERS_KEPT = timedelta(days=1)
 """Workers without a heartbeat."""
-TRIES_KEPT = timedelta(days=30)
-"""Runs that were made in the playground, unless they have the tag that keeps them."""
 AT_ONCE = 500
 """Rows per transaction."""
 MOST_ROUNDS = 10
@@ -53,10 +53,7 @@ def prune(sessions: Sessions, client: DBOSClient, now: datetime) -> int:
             session.execute(delete(Job).where(Job.id.in_(jobs)))  # with the lines of their logs
             session.execute(delete(Upload).where(Upload.id.in_(uploads)))
         deleted += len(jobs) + len(uploads)
-    for run in _old_tries(sessions, now):
-        with sessions.begin() as session:
-            delete_run(session, run)
-        deleted += 1
+    deleted += _delete_runs(sessions, now)
     with sessions.begin() as session:
         deleted += delete_expired_logins(session, now)
         silent = delete(Worker).where(Worker.beat_at < now - WORKERS_KEPT)
@@ -77,10 +74,15 @@ def _old_jobs(session: Session, now: datetime) -> Select[str]:
     return select(Job.id).where(over, old, ~shown).limit(AT_ONCE)
 
 
-def _old_tries(sessions: Sessions, now: datetime) -> list[str]:
-    old = select(Run.id, Run.tags).where(Run.origin == TRY, Run.created_at < now - TRIES_KEPT)
-    with sessions() as session:
-        return [run for run, tags in session.execute(old) if KEPT not in tags][:AT_ONCE]
+def _delete_runs(sessions: Sessions, now: datetime) -> int:
+    """Moves runs that are too old to the trash, and deletes those that were in it long enough."""
+    with sessions.begin() as session:
+        move_to_trash(session, too_old(session, now, AT_ONCE), now)
+        gone = overdue(session, now, AT_ONCE)
+    for run in gone:
+        with sessions.begin() as session:
+            delete_run(session, run)
+    return len(gone)
 
 
 def _old_uploads(now: datetime) -> Select[str]:

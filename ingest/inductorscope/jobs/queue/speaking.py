@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 
 from inductorscope.processes.logs import log_to_stderr
+from inductorscope.settings import Settings
 
 
-def speak() -> None:
+def speak(settings: Settings) -> None:
     """Lines go to stderr; libraries have their say from warnings up."""
-    log_to_stderr()
+    log_to_stderr(as_json=settings.log_json)
     logging.getLogger("inductorscope").setLevel(logging.INFO)

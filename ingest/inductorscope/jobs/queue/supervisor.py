@@ -146,7 +146,7 @@ def supervise(
 
     `first_capture` names a built-in model to capture when the database is empty.
     """
-    speak()
+    speak(settings)
     os.umask(0o077)  # what the processes write is for this user alone
     stop = threading.Event()
     before = {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}

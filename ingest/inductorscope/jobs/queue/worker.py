@@ -190,9 +190,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.queue.worker")
     parser.add_argument("--executor-id", required=True)
     given = parser.parse_args(arguments)
-    speak()
     try:
-        run_worker(load(), given.executor_id)
+        settings = load()
+        speak(settings)
+        run_worker(settings, given.executor_id)
     except SlotTakenError as error:
         log.error("%s", error)
         return 1

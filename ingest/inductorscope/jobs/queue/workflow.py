@@ -28,6 +28,7 @@ from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log
 from inductorscope.jobs.queue.processes import end_processes, environment
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.work import folders
+from inductorscope.processes.logs import JOB
 from inductorscope.processes.programs import MARK, SCRATCH, program
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.database.engine import Sessions, folder_of
@@ -88,6 +89,7 @@ async def run_job(job_id: str) -> str:
 async def attend(job_id: str) -> str:
     """Attempts until one comes to an end. Repeated whole when a worker dies."""
     work = _work[0]
+    JOB.set(job_id)
     killed = False
     while True:
         attempt = await _with_room(transitions.claim, work.sessions, job_id, work.executor_id)

@@ -1,5 +1,5 @@
-"""A process that renews what an older version made, links and compile stories, and aligns the lines
-that reading left to be aligned.
+"""A process that renews what an older version made, links and compile stories, aligns the lines
+that reading left to be aligned, and writes the facts of runs that SQL reads.
 
 A worker starts one when it begins and after every job that reads files. It ends when nothing is
 left to do; of several on one data folder only one works at a time.
@@ -26,7 +26,8 @@ from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
 from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.settings import Settings, load
-from inductorscope.store.database.engine import Sessions, make_engine
+from inductorscope.store import facts
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.database.private import make_private_folder
 from inductorscope.store.runs.compile_story import outdated_stories
 
@@ -67,10 +68,25 @@ def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | No
     """Starts a process of its own where there is something to do; it ends with this one."""
     with factory() as session:
         stories = outdated_stories(session)
-    if not stories and not outdated_graphs(factory):
+        unwritten = facts.available() and facts.missing(session, settings.facts)
+    if not stories and not unwritten and not outdated_graphs(factory):
         return None
     command = program("inductorscope.jobs.work.relinking", "--parent", str(os.getpid()))
     return subprocess.Popen(command, env=environment(settings), start_new_session=True)
+
+
+def _write_facts(settings: Settings) -> None:
+    engine = make_engine(settings)
+    try:
+        left, before = 1, 0
+        while left and left != before:  # unchanged while another process writes them
+            with sessions(engine, read_only=True)() as session:
+                left, before = (
+                    facts.update(session, settings.facts, facts.AT_ONCE, merge=True),
+                    left,
+                )
+    finally:
+        engine.dispose()
 
 
 class Relinking:
@@ -109,12 +125,15 @@ def main(arguments: list[str] | None = None) -> int:
         die_with(given.parent)
     be_nice(NICENESS)
     return_large_blocks()
-    speak()
+    settings = load()
+    speak(settings)
     # Patient: the process before may have looked before there was a reason to start this one.
-    done = relink_all(load(), workers=cores(), patient=True)
+    done = relink_all(settings, workers=cores(), patient=True)
     if done is not None:
         log.info("made the links of %d graphs anew; %d keep theirs", done.done, done.failed)
         log.info("gathered the compile stories of %d runs again", done.stories)
+    if facts.available():
+        _write_facts(settings)
     return 0
 
 

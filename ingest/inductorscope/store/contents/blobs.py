@@ -16,8 +16,10 @@ from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.store.contents.frames import FRAME, FrameIndex, FrameWriter, frames_of
+from inductorscope.store.contents.objects import Objects, after_commit, objects_of
 from inductorscope.store.contents.packing import CODE, Level, compressor
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart
+from inductorscope.store.trash import WITH_TRASH
 
 PIECE = MIB
 HELD_IN_MEMORY = 32 * MIB
@@ -135,9 +137,14 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
         "(:digest, :size, :stored_size, :encoding, :frames, :data) ON CONFLICT (digest) DO NOTHING"
     )
     fresh = sorted(wanted.keys() - known)
+    objects = objects_of(session)
+    if objects is not None:
+        contents = (wanted[digest] for digest in fresh)
+        objects.put([(each.digest, each.stored_size, each.stored) for each in contents])
     for digest in fresh:
         content = wanted[digest]
-        in_pieces = not isinstance(content.stored, bytes) and _is_sqlite(session)
+        in_database = objects is None
+        in_pieces = in_database and not isinstance(content.stored, bytes) and _is_sqlite(session)
         session.execute(
             statement,
             {
@@ -146,7 +153,7 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
                 "stored_size": content.stored_size,
                 "encoding": content.encoding,
                 "frames": None if content.index is None else content.index.pack(),
-                "data": b"" if in_pieces else content.data(),
+                "data": content.data() if in_database and not in_pieces else b"",
             },
         )
         if in_pieces:
@@ -184,7 +191,8 @@ def unused(session: Session, digests: Iterable[str]) -> list[str]:
         digest
         for some in _in_parts(sorted(set(digests)))
         for digest in session.scalars(
-            select(Blob.digest).where(Blob.digest.in_(some), ~used, ~part)
+            select(Blob.digest).where(Blob.digest.in_(some), ~used, ~part),
+            execution_options=WITH_TRASH,
         )
     ]
 
@@ -195,14 +203,28 @@ def free_blobs(session: Session, digests: Iterable[str]) -> int:
     Call `hold_blobs` before deleting the artifacts.
     """
     freed = 0
-    wanted = set(digests)
+    wanted, deleted = set(digests), set[str]()
     while gone := unused(session, wanted):
+        deleted.update(gone)
         wanted = set()
         for some in _in_parts(gone):
             wanted.update(session.scalars(select(BlobPart.part).where(BlobPart.blob.in_(some))))
             statement = delete(Blob).where(Blob.digest.in_(some)).returning(Blob.stored_size)
             freed += sum(session.scalars(statement))
+    objects = objects_of(session)
+    if objects is not None and deleted:
+        engine = session.get_bind()
+        after_commit(session, lambda: delete_objects(Session(engine), objects, deleted))
     return freed
+
+
+def delete_objects(session: Session, objects: Objects, digests: Iterable[str]) -> None:
+    """Deletes objects that no row names, in a transaction of the session."""
+    with session.begin():
+        hold_blobs(session)  # or else a transaction could find the object and refer to it
+        wanted = sorted(digests)
+        objects.delete(set(wanted) - set(_existing(session, wanted)))
+    session.close()
 
 
 def hold_blobs(session: Session) -> None:

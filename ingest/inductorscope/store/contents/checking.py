@@ -16,6 +16,7 @@ from inductorscope.store.contents.blobs import unused
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart
+from inductorscope.store.trash import WITH_TRASH
 
 CHECKED_AT_ONCE = 100
 """Contents read in one transaction: a long one would keep SQLite's WAL from being emptied."""
@@ -57,7 +58,8 @@ def shares(session: Session) -> Shares:
             func.sum(sizes).filter(count > 1),
             func.sum(sizes).filter(count == 0),
             func.sum(sizes * (count - 1)).filter(count > 1),
-        ).join(runs, runs.c.digest == Blob.digest, isouter=True)
+        ).join(runs, runs.c.digest == Blob.digest, isouter=True),
+        execution_options=WITH_TRASH,
     ).one()
     return Shares(*(int(value or 0) for value in row))
 
@@ -98,4 +100,5 @@ def _is_sound(session: Session, digest: str) -> bool:
 def runs_with(session: Session, digest: str) -> list[str]:
     """Returns the runs that use a content."""
     used = uses().subquery()
-    return list(session.scalars(select(used.c.run_id).where(used.c.digest == digest)))
+    runs = select(used.c.run_id).where(used.c.digest == digest)
+    return list(session.scalars(runs, execution_options=WITH_TRASH))

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
+from inductorscope.store.contents.objects import objects_of
 from inductorscope.store.tables.models import Blob
 
 READ = 4 * MIB
@@ -46,6 +47,9 @@ class StoredText:
 
     def stored(self, start: int, end: int) -> bytes:
         """Returns the stored bytes from `start` to `end`."""
+        objects = objects_of(self.session)
+        if objects is not None and (found := objects.get(self.digest, start, end)) is not None:
+            return found
         if start == 0 and end == self.stored_size:
             wanted = select(Blob.data)
         else:

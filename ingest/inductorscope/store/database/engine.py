@@ -26,8 +26,10 @@ from sqlalchemy.pool import NullPool
 from inductorscope.disk import is_full, release_reserve
 from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, SettingError, Settings
+from inductorscope.store.contents.objects import with_objects
 from inductorscope.store.database.private import make_private_file, make_private_folder
 from inductorscope.store.database.storable import json_text
+from inductorscope.store.trash import hide_trash
 from inductorscope.store.who import restrict
 
 READ_ONLY = "inductorscope_read_only"
@@ -68,14 +70,15 @@ def make_engine(settings: Settings) -> Engine:
     """Returns an engine. Create one per process, share it among threads, dispose it at the end."""
     url = database_url(settings)
     if url.get_backend_name() == "sqlite":
-        return sqlite_engine(url)
-    return create_engine(
+        return with_objects(sqlite_engine(url), settings)
+    engine = create_engine(
         url,
         pool_pre_ping=True,
         **POOL,
         json_serializer=json_text,
         json_deserializer=msgspec.json.decode,
     )
+    return with_objects(engine, settings)
 
 
 def address_of(engine: Engine) -> str:
@@ -157,13 +160,14 @@ def _on_sqlite_begin(connection: Connection) -> None:
 def sessions(engine: Engine, *, read_only: bool = False) -> Sessions:
     """Returns a session factory: `with factory() as session`, `with factory.begin() as session`.
 
-    Read-only sessions never wait for a writer, and see what the viewer may see; the others hold
-    SQLite's write lock from the start.
+    Read-only sessions never wait for a writer, see what the viewer may see, and do not see the
+    trash; the others hold SQLite's write lock from the start.
     """
     if not read_only:
         return sessionmaker(engine, expire_on_commit=False)
     engine = engine.execution_options(**{READ_ONLY: True, "postgresql_readonly": True})
     factory = sessionmaker(engine, expire_on_commit=False)
+    event.listen(factory, "do_orm_execute", hide_trash)
     event.listen(factory, "do_orm_execute", restrict)
     return factory
 

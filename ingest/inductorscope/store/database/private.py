@@ -13,7 +13,7 @@ from pathlib import Path
 
 FOLDER, FILE = 0o700, 0o600
 _OWN = re.compile(r"inductorscope\.db(-wal|-shm|-journal|\.bulk\.lock)?|relink\.lock|reserve")
-_OWN_FOLDERS = re.compile(r"uploads|captures|workers|reading(-.*)?")
+_OWN_FOLDERS = re.compile(r"uploads|captures|workers|facts|reading(-.*)?")
 
 
 def make_private_folder(folder: Path) -> None:

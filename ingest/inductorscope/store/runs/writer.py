@@ -113,13 +113,17 @@ class RunWriter:
             time.sleep(LOOK_AGAIN_SECONDS)
 
     def _discard_if_dead(self, session: Session) -> str | None:
-        """Returns the state of a run with the same content, after deleting an abandoned one."""
+        """Returns the state of a run with the same content, after deleting an abandoned one or
+        one in the trash."""
         same = select(Run).where(Run.content_digest == self.draft.content_digest)
         # Locked: its reader may be completing it right now, which changes reader and job.
         run = session.scalars(same.with_for_update()).first()
         if run is None:
             return None
-        if run.state == READING and (run.reader == self._reader or not is_alive(session, run)):
+        abandoned = run.state == READING and (
+            run.reader == self._reader or not is_alive(session, run)
+        )
+        if abandoned or run.trashed_at is not None:  # deleted runs are read anew
             delete_run(session, run.id)
             session.expunge(run)
             return None

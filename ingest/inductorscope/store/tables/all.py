@@ -16,6 +16,7 @@ from inductorscope.store.tables.people import (
     Share,
     Token,
 )
+from inductorscope.store.tables.rules import Rule
 from inductorscope.store.tables.secrets import FoundSecret
 from inductorscope.store.tables.times import (
     LineCost,
@@ -28,7 +29,7 @@ from inductorscope.store.tables.times import (
 
 BESIDE_MODELS = (
     AuditEntry, CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, Member,
-    NodeCost, Person, Place, Project, Share, Timeline, TimelineChunk, Token, TraceChunk,
+    NodeCost, Person, Place, Project, Rule, Share, Timeline, TimelineChunk, Token, TraceChunk,
     TraceKernel,
 )  # fmt: skip
 """Tables of modules other than `models`."""

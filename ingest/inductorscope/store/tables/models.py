@@ -125,6 +125,8 @@ class Run(Base):
     """What failed, the capture or a compile, as a sentence."""
     bytes_in: Mapped[int]
     bytes_stored: Mapped[int]
+    trashed_at: Mapped[datetime | None] = mapped_column(index=True)
+    """When it was deleted; it stays in the trash for a while (`store.trash`)."""
 
 
 class RunSearch(Base):

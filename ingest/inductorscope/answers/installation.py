@@ -1,0 +1,67 @@
+"""Figures of a whole installation: what it stores, and what its jobs do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import func, select, text
+from sqlalchemy.orm import Session
+
+from inductorscope.disk import Disk
+from inductorscope.settings import Settings
+from inductorscope.store.contents.checking import Shares, shares
+from inductorscope.store.tables.models import Job, Run, Upload
+
+SIZE = {
+    "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    "postgresql": "SELECT pg_database_size(current_database())",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JobCount:
+    """Jobs of one kind in one state."""
+
+    kind: str
+    state: str
+    count: int
+    oldest_seconds: float
+    """Since the first of them was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What the database and the data folder hold."""
+
+    runs: int
+    """Without those in the trash."""
+    uploads: int
+    """Uploads that no run has come of yet."""
+    contents: Shares
+    database_bytes: int
+    disk_free: int
+    disk_total: int
+    jobs: list[JobCount]
+
+
+def installation(session: Session, settings: Settings) -> Installation:
+    """Counts everything, which may take a second in a large database."""
+    at = datetime.now(UTC)
+    disk = Disk.of(settings.data)
+    jobs = select(Job.kind, Job.state, func.count(), func.min(Job.created_at))
+    size = text(SIZE[session.get_bind().dialect.name])
+    return Installation(
+        runs=session.scalar(select(func.count()).select_from(Run)) or 0,
+        uploads=session.scalar(select(func.count()).select_from(Upload)) or 0,
+        contents=shares(session),
+        database_bytes=session.scalar(size) or 0,
+        disk_free=disk.free,
+        disk_total=disk.total,
+        jobs=[
+            JobCount(kind, state, count, (at - oldest).total_seconds())
+            for kind, state, count, oldest in session.execute(
+                jobs.group_by(Job.kind, Job.state).order_by(Job.kind, Job.state)
+            )
+        ],
+    )

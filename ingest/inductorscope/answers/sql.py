@@ -1,0 +1,189 @@
+"""SQL on the facts of runs: one SELECT, read-only, with limits on time, memory and rows."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.facts import (
+    FACTS,
+    RUNS,
+    available,
+    files_of,
+    missing,
+    read_rows,
+    update,
+)
+from inductorscope.store.tables.models import COMPLETE, Run
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MOST_ROWS = 1000
+LONGEST_CELL = 2000
+SECONDS = 5.0
+MEMORY = "400MB"
+WRITTEN_AT_ONCE = 500
+"""Runs whose facts are written ahead of a query; workers write those of more."""
+SOURCES = {"range", "generate_series", "unnest"}
+"""Functions that may stand in the place of a table."""
+FROM = {"BASE_TABLE", "TABLE_FUNCTION", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST", "PIVOT"}
+"""What may stand after FROM, by DuckDB's names."""
+
+EXAMPLES = {
+    "Kernels that take most time in all runs": """\
+SELECT kernel, count(DISTINCT run) AS runs, sum(time_us) / 1e3 AS ms, median(time_us) AS median_us
+FROM kernels GROUP BY kernel ORDER BY ms DESC NULLS LAST LIMIT 20""",
+    "A step, month by month": """\
+SELECT date_trunc('month', created_at) AS month, median(compiled_ms) AS median_ms, count(*) AS runs
+FROM runs WHERE compiled_ms IS NOT NULL GROUP BY month ORDER BY month""",
+    "Why graphs break": """\
+SELECT title, count(*) AS breaks, count(DISTINCT run) AS runs
+FROM breaks GROUP BY title ORDER BY runs DESC""",
+    "Versions of torch": """\
+SELECT torch_version, count(*) AS runs, median(compile_seconds) AS median_compile_s
+FROM runs GROUP BY torch_version ORDER BY runs DESC""",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPage:
+    """A query and its rows `/sql`; the address has the query, so it is a permalink."""
+
+    sql: str
+    error: str | None = None
+    columns: list[str] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
+    more: bool = False
+    """Whether there are more rows than are shown."""
+    seconds: float | None = None
+    unwritten: int = 0
+    """Runs whose facts are not written yet."""
+    tables: dict[str, dict[str, str]] = field(default_factory=lambda: {"runs": RUNS, **FACTS})
+    examples: dict[str, str] = field(default_factory=lambda: EXAMPLES)
+
+
+class _Refused(ValueError):
+    """The query is not one SELECT on the facts; the message is a sentence."""
+
+
+def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
+    """Runs a query on the facts of the runs that the session sees."""
+    if not available():
+        return SqlPage(sql, "Queries need DuckDB: `pip install 'inductorscope[facts]'`.")
+    place = Path(folder)
+    if not sql.strip():
+        return SqlPage(sql, unwritten=len(missing(session, place)))
+    unwritten = update(session, place, WRITTEN_AT_ONCE)
+
+    import duckdb
+
+    begun = time.monotonic()
+    with duckdb.connect() as database:
+        try:
+            _prepare(database, session, place)
+            _check(database, sql)
+            columns, rows = _run(database, sql)
+            shown = [[_cell(cell) for cell in row] for row in rows[:MOST_ROWS]]
+            seconds = time.monotonic() - begun
+            return SqlPage(sql, None, columns, shown, len(rows) > MOST_ROWS, seconds, unwritten)
+        except _Refused as refused:
+            error = str(refused)
+        except duckdb.InterruptException:
+            error = f"The query takes longer than {SECONDS:.0f} s. Ask for less."
+        except duckdb.OutOfMemoryException:
+            error = f"The query needs more than {MEMORY} of memory. Ask for less."
+        except duckdb.Error as failed:
+            error = str(failed)
+    return SqlPage(sql, error, unwritten=unwritten)
+
+
+def _prepare(database: DuckDBPyConnection, session: Session, folder: Path) -> None:
+    """Makes the tables, then closes everything else."""
+    for name, value in (
+        ("memory_limit", MEMORY), ("threads", "2"), ("temp_directory", ""),
+        ("autoinstall_known_extensions", "false"), ("autoload_known_extensions", "false"),
+        ("allowed_directories", [f"{folder}/"]),
+    ):  # fmt: skip
+        database.execute(f"SET {name} = ?", [value])
+    device = func.coalesce(Run.device_name, Run.device_kind)
+    runs = select(
+        Run.id, Run.name, Run.tags, Run.origin, Run.created_at, Run.torch_version, device,
+        Run.device_kind, Run.graph_count, Run.kernel_count, Run.graph_breaks, Run.recompiles,
+        Run.compile_seconds, Run.eager_ms, Run.compiled_ms, Run.bytes_in, Run.bytes_stored,
+        Run.failure,
+    ).where(Run.state == COMPLETE)  # fmt: skip
+    read_rows(database, "runs", RUNS, session.execute(runs))
+    for table in FACTS:
+        files = files_of(folder, table)
+        rows = f"FROM read_parquet({files})" if files else _empty(table)
+        database.execute(f"CREATE VIEW {table} AS {rows} SEMI JOIN runs USING (run)")
+    database.execute("SET enable_external_access = false; SET lock_configuration = true")
+
+
+def _empty(table: str) -> str:
+    columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in FACTS[table].items())
+    return f"FROM (SELECT {columns} LIMIT 0)"
+
+
+def _check(database: DuckDBPyConnection, sql: str) -> None:
+    """Raises _Refused unless the query is one SELECT that reads nothing but the tables."""
+    (text,) = database.execute("SELECT json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
+    parsed = json.loads(text)
+    if parsed.get("error"):
+        raise _Refused(str(parsed.get("error_message", "This is no SELECT.")))
+    if len(parsed["statements"]) != 1:
+        raise _Refused("Ask one SELECT at a time.")
+    names = {"runs", *FACTS}
+    nodes = list(_nodes(parsed))
+    for node in nodes:
+        if "cte_map" in node:
+            names.update(entry["key"] for entry in node["cte_map"]["map"])
+    for node in nodes:
+        kind = node.get("type")
+        if "alias" in node and "sample" in node and kind not in FROM:  # stands after FROM
+            raise _Refused(f"Only these tables can be read: {', '.join(['runs', *FACTS])}.")
+        if kind == "BASE_TABLE" and (
+            node["schema_name"] or node["catalog_name"] or node["table_name"] not in names
+        ):
+            raise _Refused(f"There is no table {node['table_name']}.")
+        if kind == "TABLE_FUNCTION" and node["function"]["function_name"] not in SOURCES:
+            raise _Refused(f"{node['function']['function_name']} reads no facts of runs.")
+
+
+def _nodes(value: Any) -> Any:  # noqa: ANN401  # any JSON
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _nodes(each)
+
+
+def _run(database: DuckDBPyConnection, sql: str) -> tuple[list[str], list[Any]]:
+    timer = threading.Timer(SECONDS, database.interrupt)
+    timer.start()
+    try:
+        result = database.execute(sql)
+        columns = [column[0] for column in result.description or ()]
+        return columns, result.fetchmany(MOST_ROWS + 1)
+    finally:
+        timer.cancel()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int):
+        return value
+    text = value.isoformat(" ") if isinstance(value, datetime) else str(value)
+    return text[:LONGEST_CELL]

@@ -1,0 +1,43 @@
+"""`inductorscope trash`: deleted runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+
+
+@app.command()
+def trash(
+    restore: Annotated[
+        list[str] | None, typer.Option("--restore", help="Restore this run; may be repeated.")
+    ] = None,
+    empty: Annotated[bool, typer.Option("--empty", help="Delete all of them for good.")] = False,
+    data: Data = None,
+) -> None:
+    """List deleted runs, restore some, or delete all for good."""
+    settings = load_settings(data=data)
+    from inductorscope.jobs.api import JobsClient
+    from inductorscope.jobs.errors import JobsError
+    from inductorscope.units import size_in_bytes
+
+    client = JobsClient(settings)
+    try:
+        for run in restore or []:
+            client.restore_run(run)
+            typer.echo(f"Restored {run}.")
+        if empty:
+            typer.echo(f"Freed {size_in_bytes(client.empty_trash())}.")
+        left = client.trash()
+    except JobsError as error:
+        fail(error.what, FAILED)
+    finally:
+        client.close()
+    for one in left.runs:
+        typer.echo(f"{one.id}  {one.name}  {size_in_bytes(one.own)}  until {one.until:%Y-%m-%d}")
+    more = left.count - len(left.runs)
+    if more:
+        typer.echo(f"and {more:,} more")
+    typer.echo(f"Emptying the trash frees {size_in_bytes(left.own)}.")

@@ -1,0 +1,139 @@
+"""Contents in an object store: S3, Google Cloud, Azure, or a folder. The database keeps their rows.
+
+An object is written before the row that names it is committed, and deleted after that row's
+deletion is, so a crash leaves an object too many at worst, which `inductorscope doctor` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any
+
+from sqlalchemy import Engine, event
+from sqlalchemy.orm import Session
+
+from inductorscope.settings import PREFIX, SettingError, Settings
+
+AT_ONCE = 16
+"""Objects that are written at the same time."""
+OPTION = "contents"
+LISTED = 1000
+FOLDER = "file://"
+
+
+class Objects:
+    """The objects of one installation, named by the digests of their plain contents."""
+
+    def __init__(self, store: Any) -> None:  # noqa: ANN401  # any of obstore's
+        self._store = store
+
+    def put(self, contents: Sequence[tuple[str, int, bytes | Path | IO[bytes]]]) -> None:
+        """Writes objects that are not there: digest, size and bytes each."""
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            list(threads.map(self._put, contents))
+
+    def _put(self, content: tuple[str, int, bytes | Path | IO[bytes]]) -> None:
+        import obstore
+
+        digest, size, stored = content
+        key = key_of(digest)
+        if isinstance(stored, bytes):
+            try:
+                obstore.put(self._store, key, stored, mode="create")
+            except obstore.exceptions.AlreadyExistsError:
+                # Left by a crash. Another version may have compressed it in another way.
+                if obstore.head(self._store, key)["size"] != size:
+                    obstore.put(self._store, key, stored)
+        elif self.size(digest) != size:
+            if not isinstance(stored, Path):
+                stored.seek(0)
+            obstore.put(self._store, key, stored)  # large ones go in parts
+
+    def size(self, digest: str) -> int | None:
+        """Returns the size of an object; None if there is none."""
+        import obstore
+
+        try:
+            return int(obstore.head(self._store, key_of(digest))["size"])
+        except FileNotFoundError:
+            return None
+
+    def get(self, digest: str, start: int, end: int) -> bytes | None:
+        """Returns a range of an object; None if there is none."""
+        import obstore
+
+        if start >= end:
+            return b""
+        try:
+            return bytes(obstore.get_range(self._store, key_of(digest), start=start, end=end))
+        except FileNotFoundError:
+            return None
+
+    def delete(self, digests: Iterable[str]) -> None:
+        import obstore
+
+        keys = [key_of(digest) for digest in digests]
+        for start in range(0, len(keys), LISTED):
+            obstore.delete(self._store, keys[start : start + LISTED])
+
+    def digests(self) -> Iterator[str]:
+        """Yields the digests of all objects."""
+        import obstore
+
+        for some in obstore.list(self._store, "contents/", chunk_size=LISTED):
+            yield from (str(each["path"]).rpartition("/")[2] for each in some)
+
+
+def key_of(digest: str) -> str:
+    return f"contents/{digest[:2]}/{digest}"
+
+
+def open_objects(settings: Settings) -> Objects | None:
+    """Returns the store that the settings name; None if contents lie in the database."""
+    url = settings.contents_url
+    if not url:
+        return None
+    try:
+        from obstore.store import from_url
+    except ImportError:
+        raise SettingError(
+            f"{PREFIX}CONTENTS_URL needs obstore: `pip install 'inductorscope[objects]'`."
+        ) from None
+    try:
+        if url.startswith(FOLDER):
+            Path(url.removeprefix(FOLDER)).mkdir(parents=True, exist_ok=True)
+        return Objects(from_url(url))
+    except Exception as error:
+        raise SettingError(f"{PREFIX}CONTENTS_URL cannot be used: {error}") from error
+
+
+def objects_of(session: Session) -> Objects | None:
+    """Returns the object store of a session's engine; None if contents lie in the database."""
+    objects = session.get_bind().get_execution_options().get(OPTION)
+    assert objects is None or isinstance(objects, Objects)
+    return objects
+
+
+def with_objects(engine: Engine, settings: Settings) -> Engine:
+    """Lets sessions of an engine find the object store."""
+    objects = open_objects(settings)
+    if objects is not None:
+        engine.update_execution_options(**{OPTION: objects})
+    return engine
+
+
+def after_commit(session: Session, work: Callable[[], None]) -> None:
+    """Calls `work` once the session's transaction is committed, and never if it is not."""
+
+    def committed(_session: Session) -> None:
+        event.remove(session, "after_soft_rollback", rolled_back)
+        work()
+
+    def rolled_back(*_: object) -> None:
+        if event.contains(session, "after_commit", committed):
+            event.remove(session, "after_commit", committed)
+
+    event.listen(session, "after_commit", committed, once=True)
+    event.listen(session, "after_soft_rollback", rolled_back, once=True)

@@ -1,0 +1,209 @@
+"""Facts of runs in Parquet files, which DuckDB reads in a hundredth of the time of the database.
+
+They repeat what the database has, so they may be deleted. Each file has the facts of some hundred
+runs: of twenty thousand files, opening them would take most of a query. Of runs that are gone they
+keep the rows until files are merged; who reads them names the runs that count.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import Executable, select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.database.private import make_private_folder
+from inductorscope.store.runs.compile_story import load_story
+from inductorscope.store.tables.models import COMPLETE, Graph, Kernel, Run
+from inductorscope.store.tables.times import LineCost
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MANIFEST = "manifest.json"
+AT_ONCE = 500
+"""Runs of one file."""
+MOST_BATCHES = 50
+"""With more files of one table they are merged."""
+ROWS_AT_ONCE = 10_000
+
+TEXT, WHOLE, NUMBER, TIME = "VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMP"
+Columns = dict[str, str]
+RUNS: Columns = {
+    "run": TEXT, "name": TEXT, "tags": "VARCHAR[]", "origin": TEXT, "created_at": TIME,
+    "torch_version": TEXT, "device": TEXT, "device_kind": TEXT, "graphs": WHOLE, "kernels": WHOLE,
+    "graph_breaks": WHOLE, "recompiles": WHOLE, "compile_seconds": NUMBER, "eager_ms": NUMBER,
+    "compiled_ms": NUMBER, "bytes_in": WHOLE, "bytes_stored": WHOLE, "failure": TEXT,
+}  # fmt: skip
+"""Columns of the runs, which are read from the database: names and tags change."""
+FACTS: dict[str, Columns] = {
+    "kernels": {
+        "run": TEXT, "graph": TEXT, "direction": TEXT, "kernel": TEXT, "kind": TEXT,
+        "category": TEXT, "calls": WHOLE, "time_us": NUMBER, "time_calls": NUMBER,
+    },
+    "lines": {
+        "run": TEXT, "path": TEXT, "line": WHOLE, "kernels": WHOLE, "inclusive_us": NUMBER,
+        "shared_us": NUMBER,
+    },
+    "breaks": {
+        "run": TEXT, "path": TEXT, "line": WHOLE, "title": TEXT, "explanation": TEXT,
+    },
+}  # fmt: skip
+"""Tables and their columns."""
+
+
+class Batch(msgspec.Struct):
+    """Files with the facts of some runs, one a table."""
+
+    id: str
+    runs: list[str]
+
+
+def available() -> bool:
+    """Whether DuckDB is installed."""
+    return find_spec("duckdb") is not None
+
+
+def batches(folder: Path) -> list[Batch]:
+    """Returns the batches of a folder."""
+    try:
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=list[Batch])
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return []
+
+
+def files_of(folder: Path, table: str) -> list[str]:
+    return [str(_file(folder, table, batch.id)) for batch in batches(folder)]
+
+
+def missing(session: Session, folder: Path) -> list[str]:
+    """Returns the complete runs whose facts are not written yet."""
+    known = {run for batch in batches(folder) for run in batch.runs}
+    return [run for run in _complete(session) if run not in known]
+
+
+def update(session: Session, folder: Path, most: int, *, merge: bool = False) -> int:
+    """Writes the facts of up to `most` runs that the session sees; returns how many of them are
+    still to be written. While another process writes, this one does not. `merge`: merges many
+    files, and leaves out the runs that the session does not see."""
+    make_private_folder(folder)
+    with (folder / "lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return len(missing(session, folder))
+        left = missing(session, folder)
+        written = left[:most]
+        for start in range(0, len(written), AT_ONCE):
+            runs = written[start : start + AT_ONCE]
+            _write(session, folder, runs)
+        if merge and len(batches(folder)) > MOST_BATCHES:
+            _merge(folder, set(_complete(session)))
+    return len(left) - len(written)
+
+
+def read_rows(into: DuckDBPyConnection, table: str, columns: Columns, rows: Iterable[Any]) -> None:
+    """Makes a table of rows."""
+    with NamedTemporaryFile(suffix=".json") as file:
+        encode = msgspec.json.Encoder().encode_lines
+        some: list[dict[str, Any]] = []
+        for row in rows:
+            some.append(dict(zip(columns, row, strict=True)))
+            if len(some) >= ROWS_AT_ONCE:
+                file.write(encode(some))
+                some.clear()
+        file.write(encode(some))
+        file.flush()
+        into.execute(
+            f"CREATE TABLE {table} AS SELECT * FROM read_json(?, columns = ?, "  # noqa: S608
+            "format = 'newline_delimited')",
+            [file.name, columns],
+        )
+
+
+def _complete(session: Session) -> Sequence[str]:
+    query = select(Run.id).where(Run.state == COMPLETE).order_by(Run.created_at.desc())
+    return session.scalars(query).all()
+
+
+def _file(folder: Path, table: str, batch: str) -> Path:
+    return folder / f"{table}-{batch}.parquet"
+
+
+def _write(session: Session, folder: Path, runs: Sequence[str]) -> None:
+    import duckdb
+
+    batch = Batch(secrets.token_hex(8), list(runs))
+    rows: dict[str, Iterable[Any]] = {
+        "kernels": _rows(session, _kernels(runs)),
+        "lines": _rows(session, _lines(runs)),
+        "breaks": _breaks(session, runs),
+    }
+    with duckdb.connect() as database:
+        for table, columns in FACTS.items():
+            read_rows(database, table, columns, rows[table])
+            _copy(database, f"FROM {table}", _file(folder, table, batch.id))
+    _replace_manifest(folder, [*batches(folder), batch])
+
+
+def _merge(folder: Path, complete: set[str]) -> None:
+    import duckdb
+
+    old = batches(folder)
+    batch = Batch(secrets.token_hex(8), [r for each in old for r in each.runs if r in complete])
+    with duckdb.connect() as database:
+        read_rows(database, "kept", {"run": TEXT}, ((run,) for run in batch.runs))
+        for table in FACTS:
+            rows = f"FROM read_parquet({files_of(folder, table)}) SEMI JOIN kept USING (run)"
+            _copy(database, rows, _file(folder, table, batch.id))
+    _replace_manifest(folder, [batch])
+    for each in old:  # who has opened one goes on reading it
+        for table in FACTS:
+            _file(folder, table, each.id).unlink(missing_ok=True)
+
+
+def _copy(database: DuckDBPyConnection, rows: str, to: Path) -> None:
+    # In order of names, so that a query for one kernel reads a few groups of rows.
+    database.execute(f"COPY ({rows} ORDER BY ALL) TO '{to}' (FORMAT parquet, COMPRESSION zstd)")
+
+
+def _replace_manifest(folder: Path, now: list[Batch]) -> None:
+    new = folder / f"{MANIFEST}.new"
+    new.write_bytes(msgspec.json.encode(now))
+    new.replace(folder / MANIFEST)
+
+
+def _rows(session: Session, query: Executable) -> Iterator[Any]:
+    return iter(session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)))
+
+
+def _kernels(runs: Sequence[str]) -> Executable:
+    return (
+        select(
+            Graph.run_id, Graph.slug, Graph.direction, Kernel.name, Kernel.kind, Kernel.category,
+            Kernel.call_count, Kernel.time_us, Kernel.time_calls,
+        )
+        .join(Kernel, Kernel.graph_id == Graph.id)
+        .where(Graph.run_id.in_(runs))
+    )  # fmt: skip
+
+
+def _lines(runs: Sequence[str]) -> Executable:
+    return select(
+        LineCost.run_id, LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us,
+        LineCost.shared_us,
+    ).where(LineCost.run_id.in_(runs))  # fmt: skip
+
+
+def _breaks(session: Session, runs: Sequence[str]) -> Iterator[Any]:
+    for run in runs:
+        story = load_story(session, run)
+        for one in story.breaks if story is not None else ():
+            yield run, one.file, one.at, one.title, one.explanation

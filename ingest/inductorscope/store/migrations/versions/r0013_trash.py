@@ -1,0 +1,32 @@
+"""A trash for runs, and rules for how long runs are kept and how many there may be."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0013"
+down_revision = "0012"
+branch_labels = None
+depends_on = None
+
+WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    op.add_column("runs", sa.Column("trashed_at", sa.DateTime(timezone=True), nullable=True))
+    op.create_index(op.f("ix_runs_trashed_at"), "runs", ["trashed_at"])
+    op.create_table(
+        "rules",
+        sa.Column("id", WIDE, nullable=False),
+        sa.Column("tag", sa.Text(), nullable=True),
+        sa.Column("name", sa.Text(), nullable=True),
+        sa.Column("days", WIDE, nullable=True),
+        sa.Column("most_runs", WIDE, nullable=True),
+        sa.Column("most_bytes", WIDE, nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_rules")),
+    )
+
+
+def downgrade() -> None:
+    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

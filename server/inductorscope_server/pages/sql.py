@@ -1,0 +1,19 @@
+"""SQL on the facts of runs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+from fastapi import Query
+from inductorscope.answers.sql import SqlPage, sql_page
+
+from inductorscope_server.web.parts import Analysing, Shared
+
+Sql = Annotated[str, Query(description="One SELECT.", max_length=20_000, pattern=r"^[^\x00]*$")]
+
+
+async def load(parts: Shared, analysis: Analysing, sql: Sql = "") -> SqlPage:
+    """Up to 1,000 rows of one SELECT on the tables `runs`, `kernels`, `lines` and `breaks`."""
+    key = hashlib.sha256(sql.encode()).hexdigest()[:16]  # each query has its turn by itself
+    return await analysis(sql_page, key, sql, str(parts.settings.facts))

