@@ -43,8 +43,16 @@ BETWEEN = b'V1121 01:24:58.555000 8487 a.py:1] {"artifact": {"name": "x"}, "has_
 LOG = HEAD + 2 * (BETWEEN + b"\t" + PAYLOAD.replace(b"\n", b"\n\t") + b"\n") + HEAD
 
 
-SENDERS = [("uploads", "sender"), ("uploads", "size"), ("jobs", "sender"), ("jobs", "queue")]
-"""Columns that later revisions add."""
+LATER_TABLES = (
+    "found_secrets", "logins", "call_times", "timeline_chunks", "timelines", "rules", "shares",
+    "places", "tokens", "members", "projects", "people", "audit",
+)  # fmt: skip
+LATER_COLUMNS = (
+    ("uploads", "sender"), ("uploads", "size"), ("uploads", "person_id"),
+    ("uploads", "project_id"), ("jobs", "sender"), ("jobs", "queue"), ("jobs", "person_id"),
+    ("jobs", "project_id"), ("runs", "trashed_at"),
+)  # fmt: skip
+"""What later revisions add."""
 
 
 def log_content() -> Content:
@@ -91,11 +99,10 @@ def old(database_url: str, tmp_path: Path) -> Settings:
 
         story = zstandard.ZstdCompressor().compress(f'{{"loc": "{HUB}"}}'.encode())
         insert_story(session, run.id, {"timeline": (1, story)})
-        for table in ("found_secrets", "logins", "call_times", "timeline_chunks", "timelines",
-                      "rules"):  # fmt: skip
+        for table in LATER_TABLES:
             session.execute(text(f"DROP TABLE {table}"))
-        session.execute(text("DROP INDEX ix_runs_trashed_at"))
-        for table, column in (*SENDERS, ("runs", "trashed_at")):
+        for table, column in LATER_COLUMNS:
+            session.execute(text(f"DROP INDEX IF EXISTS ix_{table}_{column}"))
             session.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
         session.execute(text("UPDATE alembic_version SET version_num = '0005'"))
     engine.dispose()

@@ -64,7 +64,7 @@ the command line have none, and see everything."""
 
 
 def visible_to(
-    who: Who, run: ColumnElement[str] | InstrumentedAttribute[str]
+    who: Who, run: ColumnElement[str] | InstrumentedAttribute[str] | InstrumentedAttribute[str | None]
 ) -> ColumnElement[bool]:
     """Condition for the runs that somebody sees who does not see all; `run`: their ids.
 
