@@ -64,7 +64,8 @@ the command line have none, and see everything."""
 
 
 def visible_to(
-    who: Who, run: ColumnElement[str] | InstrumentedAttribute[str] | InstrumentedAttribute[str | None]
+    who: Who,
+    run: ColumnElement[str] | InstrumentedAttribute[str] | InstrumentedAttribute[str | None],
 ) -> ColumnElement[bool]:
     """Condition for the runs that somebody sees who does not see all; `run`: their ids.
 
