@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.settings import Settings
+from inductorscope.store.who import OWNER, VIEWER
 from inductorscope_server.web.app import create_app
 from starlette.testclient import TestClient
 
@@ -22,6 +23,14 @@ def _opened(settings: Settings, **changes: object) -> Iterator[TestClient]:
     app = create_app(dataclasses.replace(settings, **changes))  # type: ignore[arg-type]
     with TestClient(app, base_url=BASE, follow_redirects=False) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def viewer() -> Iterator[None]:
+    """Tests look into the application's parts as its owner."""
+    before = VIEWER.set(OWNER)
+    yield
+    VIEWER.reset(before)
 
 
 Opened = Callable[..., AbstractContextManager[TestClient]]

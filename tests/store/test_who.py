@@ -53,6 +53,13 @@ def seen(engine: Engine, who: Who | None) -> set[str]:
     return names
 
 
+def test_a_session_of_the_web_process_without_a_viewer_sees_nothing(engine: Engine) -> None:
+    with sessions(engine).begin() as session:
+        insert_run(session, RunDraft("a" * 64, "a", [], "upload", NOW, 1))
+    with sessions(engine, read_only=True, for_viewers=True)() as session:
+        assert session.scalars(select(Run.name)).all() == []
+
+
 def test_one_condition_decides(engine: Engine) -> None:
     write = sessions(engine)
     with write.begin() as session:

@@ -99,8 +99,12 @@ class BenchmarkAsked:
 class JobsClient:
     """Uploads, captures and jobs of one installation. Safe to share among threads."""
 
-    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
-        """Brings the tables up to date first. Without an engine, makes and owns one."""
+    def __init__(
+        self, settings: Settings, engine: Engine | None = None, *, for_viewers: bool = False
+    ) -> None:
+        """Brings the tables up to date first. Without an engine, makes and owns one.
+
+        `for_viewers`: sees nothing without a viewer, as in the web process."""
         prepare(settings)
         self.settings = settings
         self._own_engine = make_engine(settings) if engine is None else None
@@ -108,7 +112,7 @@ class JobsClient:
         assert used is not None
         self._engine = used
         self._write: Sessions = sessions(used)
-        self._read: Sessions = sessions(used, read_only=True)
+        self._read: Sessions = sessions(used, read_only=True, for_viewers=for_viewers)
         self._client: DBOSClient = make_client(settings)
         self._announced: LRUCache[str, list[Announced]] = LRUCache(KEPT_UPLOADS)
         self._guard = threading.Lock()

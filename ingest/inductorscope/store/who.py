@@ -58,9 +58,12 @@ OWNER = Who("the owner", frozenset(SCOPES), sees_all=True)
 
 WHO = "who"
 """Key of who sends a request in its state."""
+NOBODY = Who("nobody", frozenset(), signed_in=False)
 VIEWER: ContextVar[Who | None] = ContextVar("viewer", default=None)
 """The web process sets it for each request; threads that a request starts inherit it. Workers and
 the command line have none, and see everything."""
+FOR_VIEWERS = "for viewers"
+"""Key in the `info` of sessions of the web process: without a viewer, they see nothing."""
 
 
 def visible_to(
@@ -97,7 +100,7 @@ def _with(who: Who, of: type[Job] | type[Place]) -> ColumnElement[bool]:
 
 def restrict(state: ORMExecuteState) -> None:
     """Restricts a query of a read-only session to what the viewer sees."""
-    who = VIEWER.get()
+    who = VIEWER.get() or (NOBODY if state.session.info.get(FOR_VIEWERS) else None)
     if who is not None and not who.sees_all and state.is_select:
         state.statement = state.statement.options(*_restrictions(who))
 

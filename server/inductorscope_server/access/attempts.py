@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from anyio import CapacityLimiter
 from cachetools import TTLCache
 from inductorscope.jobs.sender import SENDER
 
@@ -28,6 +29,8 @@ LONGEST_WAIT_SECONDS = 15.0
 REMEMBERED_SECONDS = 600.0
 """Time after its last wrong token in which a client waits for other such clients."""
 MOST_CLIENTS = 10_000
+PASSWORDS = 2
+"""Passwords checked at the same time: each takes 32 MiB of memory."""
 
 Found = TypeVar("Found")
 
@@ -39,6 +42,7 @@ class Attempts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self.passwords = CapacityLimiter(PASSWORDS)
         # When all wrong tokens of a client will be paid for, and of all clients.
         self._paid: TTLCache[str, float] = TTLCache(MOST_CLIENTS, REMEMBERED_SECONDS, clock)
         self._all_paid = -math.inf

@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     engine = make_engine(load())
     limit_memory(MEMORY)
     try:
-        serve(Connection(given.connection), sessions(engine, read_only=True))
+        serve(Connection(given.connection), sessions(engine, read_only=True, for_viewers=True))
     except MemoryError:
         return OUT_OF_MEMORY
     finally:

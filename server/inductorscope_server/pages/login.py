@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from anyio import to_thread
 from fastapi import APIRouter, Form
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
@@ -69,7 +71,8 @@ async def log_in(
 
     async def find() -> int | None:
         if name and settings.accounts:
-            return await run_in_threadpool(_person, parts, name, password)
+            check = partial(_person, parts, name, password)
+            return await to_thread.run_sync(check, limiter=parts.attempts.passwords)
         return NOBODY if token_is_right(token.strip(), settings) else None
 
     if not settings.token and not settings.accounts:

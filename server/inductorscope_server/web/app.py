@@ -51,9 +51,9 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     parts = Parts(
         settings=settings,
         engine=engine,
-        read=sessions(engine, read_only=True),
+        read=sessions(engine, read_only=True, for_viewers=True),
         write=sessions(engine),
-        jobs=JobsClient(settings, engine),
+        jobs=JobsClient(settings, engine, for_viewers=True),
         pages=pages or Pages(settings),
         analysis=Analysis(settings),
         playground=Playground(settings),

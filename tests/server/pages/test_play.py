@@ -47,7 +47,7 @@ def test_code_needs_the_token_and_a_page_of_this_server(
     assert is_on(own_settings)
     with opened(own_settings, token="t" * 16) as client:
         assert client.post(TRIES, json={"code": ""}).status_code == 401
-        assert "Compiling needs the server's token" in client.get("/play").text
+        assert "Compiling needs somebody who is logged in" in client.get("/play").text
     with opened(own_settings) as client:
         foreign = client.post(TRIES, json={"code": ""}, headers={"origin": "http://evil.example"})
         assert foreign.status_code == 403

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import httpx
@@ -23,9 +24,12 @@ from tests.support.openid_provider import CLIENT, SECRET
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
     command = [sys.executable, "-m", "tests.support.openid_provider"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    here = Path(__file__).resolve().parents[3]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=here) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
+        address = process.stdout.readline().strip()
+        assert address, "the provider did not start"
+        yield address
         process.kill()
 
 

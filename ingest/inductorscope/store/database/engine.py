@@ -30,7 +30,7 @@ from inductorscope.store.contents.objects import with_objects
 from inductorscope.store.database.private import make_private_file, make_private_folder
 from inductorscope.store.database.storable import json_text
 from inductorscope.store.trash import hide_trash
-from inductorscope.store.who import restrict
+from inductorscope.store.who import FOR_VIEWERS, restrict
 
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
@@ -157,16 +157,17 @@ def _on_sqlite_begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
-def sessions(engine: Engine, *, read_only: bool = False) -> Sessions:
+def sessions(engine: Engine, *, read_only: bool = False, for_viewers: bool = False) -> Sessions:
     """Returns a session factory: `with factory() as session`, `with factory.begin() as session`.
 
     Read-only sessions never wait for a writer, see what the viewer may see, and do not see the
-    trash; the others hold SQLite's write lock from the start.
+    trash; those `for_viewers` see nothing without a viewer. The others hold SQLite's write lock
+    from the start.
     """
     if not read_only:
         return sessionmaker(engine, expire_on_commit=False)
     engine = engine.execution_options(**{READ_ONLY: True, "postgresql_readonly": True})
-    factory = sessionmaker(engine, expire_on_commit=False)
+    factory = sessionmaker(engine, expire_on_commit=False, info={FOR_VIEWERS: for_viewers})
     event.listen(factory, "do_orm_execute", hide_trash)
     event.listen(factory, "do_orm_execute", restrict)
     return factory
