@@ -9,7 +9,7 @@ from typing import Any
 
 from cachetools import TTLCache
 from fastapi import Depends, params
-from inductorscope.answers.missing import no_run
+from inductorscope.answers.missing import NotHere
 from inductorscope.jobs.errors import NotFoundError
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.sender import SENDER
@@ -103,7 +103,10 @@ def refusal(who: Who, scope: str) -> Refusal:
 
 def _check_run(session: Session, who: Who, run: str, own: bool) -> None:
     if session.get(Run, run) is None:
-        raise no_run(run)
+        raise NotHere(
+            f"There is no run {run} here.",
+            "It may have been deleted, or lie where you may not see it. Ask who sent the address.",
+        )
     if own and not is_own(session, run, who):
         raise Refusal(
             403, "This run was put here by somebody else.", do="Ask them, or an administrator."
