@@ -15,6 +15,7 @@ from inductorscope.jobs.rules import in_words
 from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.rules import Rule
 from inductorscope.store.trash import WITH_TRASH, Trash
+from inductorscope.store.who import OWNER, VIEWER
 from sqlalchemy import delete, func, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -70,13 +71,14 @@ def _page(parts: Parts, stored: Installation) -> ServerPage:
 
 
 async def _stored(parts: Parts) -> Installation:
-    # In an empty context, without a viewer: the figures are those of everybody.
+    # In a context of its own: the figures are of everybody's runs.
     work = partial(Context().run, _count, parts)
     found: Installation = await parts.stored.result(work, COUNT_SECONDS)
     return found
 
 
 def _count(parts: Parts) -> Installation:
+    VIEWER.set(OWNER)
     with parts.read() as session:
         return installation(session, parts.settings)
 
