@@ -1,10 +1,10 @@
 """Asks the forty questions, and counts the tokens that each answer takes.
 
-    make bench-agents      writes the table in docs/agents.md
+    python -m bench.agents      writes the table in docs/agents.md
 
 An answer counts if the first call of the tool that one would take returns the facts, within its
-usual budget. Raw files are those that hold the facts, whole; of tlparse's output it is the smallest
-file that holds them. A token is four bytes.
+usual budget. Raw files are those that hold the facts, whole; of tlparse's output the first page and
+the smallest file that holds them. A token is four bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from inductorscope.agents.verify import verify
 from inductorscope.cli.local import read_paths
 from inductorscope.markdown.budget import fit, tokens
 from inductorscope.markdown.text import plain
+from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from sqlalchemy.orm import Session
@@ -57,6 +58,7 @@ def read_all(settings: Settings) -> None:
             settings, [place(run)], name=name_of(run), tags=[], origin="ingest",
             progress=lambda *_: None,
         )  # fmt: skip
+    relink(make_engine(settings))  # aligns the lines of kernels
 
 
 def asked(session: Session, question: Question) -> str:
@@ -88,15 +90,17 @@ def parsed(run: str, work: Path) -> list[Path]:
 
 
 def of_tlparse(files: list[Path], facts: list[str]) -> int | None:
-    """Tokens of the smallest file that holds the facts, as they are or without their marks."""
+    """Tokens of its first page, and of the smallest other file that holds the facts if that does
+    not. Their marks do not count; a bare number fits anywhere, which favours it."""
     bare = [re.sub(r"^\W+|\W+$", "", fact.rpartition("**: ")[2]) for fact in facts]
-    found = [
-        tokens(content)
-        for file in files
-        for content in [file.read_text(errors="replace")]
-        if all(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", content) for each in bare)
-    ]
-    return min(found, default=None)
+    index, found = 0, []
+    for file in files:
+        content = file.read_text(errors="replace")
+        if file.name == "index.html":
+            index = tokens(content)
+        if all(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", content) for each in bare):
+            found.append(0 if file.name == "index.html" else tokens(content))
+    return index + min(found) if found else None
 
 
 def table() -> Iterator[str]:
@@ -133,7 +137,8 @@ def table() -> Iterator[str]:
             f"{right} of {len(QUESTIONS)} first answers hold the fact, in {sum(ours):,} tokens. "
             f"The raw files have {sum(raw):,}, {sum(raw) / sum(ours):.0f} times as many (median of "
             f"the questions: {times:.0f} times). tlparse's output holds {len(theirs)} of the "
-            f"facts, in {both[1]:,} tokens; our answers to these have {both[0]:,}."
+            f"facts, in {both[1]:,} tokens, {both[1] / both[0]:.1f} times as many as our answers "
+            f"to these ({both[0]:,})."
         )
 
 

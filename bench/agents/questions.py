@@ -187,7 +187,7 @@ QUESTIONS = (
                 first(rf"gelu => (.*)\n(?:#.*\n)*{GELU} = ", code(GPT, "forward")).split(", ")],
        name=GELU),
     _q("Which line of the model does it compute?", GPT, "kernel", (FX.format("forward"),),
-       lambda: [f"| {line_of_gelu()} |"],
+       lambda: [f"stack line {line_of_gelu()}"],
        name=GELU),
     _q("How often is `mm` called in the backward graph?", GPT, "kernel", (CODE.format("backward"),),
        lambda: [f"{code(GPT, 'backward').count('extern_kernels.mm(')} in the code"],

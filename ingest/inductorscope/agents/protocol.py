@@ -53,7 +53,7 @@ def create(
         log_level="WARNING",
     )  # fmt: skip
 
-    refused = (NotAnalysed, *refusals)
+    refused: tuple[type[Exception], ...] = (NotAnalysed, *refusals)
 
     async def answer(budget: int, function: Callable[..., str], run: str, *args: object) -> str:
         try:

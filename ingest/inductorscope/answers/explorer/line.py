@@ -15,18 +15,20 @@ from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere, no_graph
 from inductorscope.answers.parts import RunName, kernel_time, run_name
 from inductorscope.answers.time.lines import line_costs
-from inductorscope.correlate.links.model import Confidence, GraphLinks, StageLinks
+from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, StageLinks
 from inductorscope.formats.text import lines_of
-from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
+from inductorscope.formats.vocabulary import CODE, KERNEL, READABLE, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links
 
-MOST_LINES = 6
+MOST_LINES = 4
 """Lines of one stage that are named; the most certain first."""
+MOST_NODES = 6
 OF_CODE = (KERNEL, WRAPPER, CODE)
+ALIGNING = "The lines of kernels are not aligned yet: until then their calls alone are known."
 WHOLE = ("kernel:", "call:")
 """Entities that all lines of a kernel refer to."""
 
@@ -89,6 +91,7 @@ class LinePage:
     share: float | None
     url: str
     """The explorer with the line selected."""
+    notes: list[str]
     reasons: list[str]
     """How the links of a line of generated code are known."""
     kernels: list[LineKernel]
@@ -116,7 +119,8 @@ def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePag
     )
     whole = kernel_time(session, run)
     spent = {int(kernel): us for kernel, us in cost.parts} if cost else {}
-    listed = [linked for part in parts for linked in part.lines(key)]
+    said: set[str] = set()
+    listed = [linked for part in parts for linked in part.lines(key, said)]
     kernels = [kernel for part in parts for kernel in part.kernels(session, spent)]
     return LinePage(
         run=owner,
@@ -128,6 +132,7 @@ def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePag
         shared_us=cost.shared_us if cost else None,
         share=cost.shared_us / whole if cost and whole else None,
         url=urls.line_in_explorer(run, found, stage, line, path=path or None) if found else "",
+        notes=[ALIGNING] if any(part.links.engine == CALLS for part in parts) else [],
         reasons=_reasons(session, run, found, key, line),
         kernels=sorted(kernels, key=lambda kernel: -(kernel.line_us or kernel.time_us or 0.0)),
         nodes=[node for part in parts for node in part.nodes(session)],
@@ -180,16 +185,22 @@ class _Part:
                 found[line] = max(found.get(line, 0), min(known, self.wanted[entity]))
         return found
 
-    def lines(self, own: str) -> Iterator[LinkedLine]:
-        for key in self.links.stages:
-            if key == own or key not in self.texts:
-                continue
-            found = sorted(self.matches(key).items(), key=lambda one: (-one[1], one[0]))
-            self.left_out += max(0, len(found) - MOST_LINES)
-            for line, known in sorted(found[:MOST_LINES]):
-                text = self.texts[key]
-                shown = text[line - 1].strip() if line <= len(text) else ""
-                yield LinkedLine(self.graph.slug, key, line, shown, Confidence(known).name)
+    def lines(self, own: str, said: set[str]) -> Iterator[LinkedLine]:
+        """Each text once: graphs repeat lines of the graphs that they are made from. `said`: the
+        texts of other graphs, which grows."""
+        for key, text in self.texts.items():
+            found = self.matches(key) if key != own else {}
+            lines = {
+                line: text[line - 1].strip()
+                for line in sorted(found, key=lambda line: (-found[line], line))
+                if line <= len(text) and not text[line - 1].lstrip().startswith("#")
+            }
+            new = [line for line in lines if lines[line] not in said]
+            said |= set(lines.values())
+            self.left_out += len(new[MOST_LINES:])
+            for line in sorted(new[:MOST_LINES]):
+                known = Confidence(found[line]).name
+                yield LinkedLine(self.graph.slug, key, line, lines[line], known)
 
     def kernels(self, session: Session, spent: dict[int, float]) -> Iterator[LineKernel]:
         known = self.matches(CODE)
@@ -223,7 +234,7 @@ class _Part:
                 by_target[node.target].append(node)
         for target, nodes in by_target.items():
             yield LineNodes(
-                self.graph.slug, target, len(nodes), [node.name for node in nodes[:MOST_LINES]],
+                self.graph.slug, target, len(nodes), [node.name for node in nodes[:MOST_NODES]],
                 _ranges(sorted(node.line for node in nodes)),
                 Confidence(min(names[f"fx:{node.name}"] for node in nodes)).name,
             )  # fmt: skip
@@ -259,7 +270,8 @@ def _texts(session: Session, graph: Graph) -> dict[str, list[str]]:
     for role, digest, size in session.execute(query).all():
         begin(f"lines of {digest}", size)
         texts[role] = lines_of((read_blob(session, digest) or b"").decode("utf-8", "replace"))
-    return texts
+    stages = [*(stage for stage in STAGE_BY_ID if stage != READABLE), CODE, READABLE]
+    return {stage: texts[stage] for stage in stages if stage in texts}
 
 
 def _text(session: Session, run: str, graphs: list[Graph], stage: str, path: str, line: int) -> str:

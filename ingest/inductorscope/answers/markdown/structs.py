@@ -23,6 +23,8 @@ Value = Any
 LONGEST = 240
 """Characters of a text that stands in a line; longer ones become blocks, and are cut in tables."""
 MOST_IN_LINE = 12
+FEW = 3
+"""Rows from which a column with one value is written once, above the table."""
 DEEPEST = 12
 """Spaces before the items of the innermost list."""
 HIDDEN = frozenset(
@@ -148,7 +150,13 @@ def rows(values: Sequence[Value], links: Links) -> Iterator[str]:
             if any(not _is_empty(getattr(each, name)) for each in values)
         }
         once = {column: name for name, column in reversed(columns.items())}
-        shown = [name for name in columns if once[columns[name]] == name]
+        own = [name for name in columns if once[columns[name]] == name]
+        alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
+        shown = [name for name in own if name not in alike[: len(own) - 1]]
+        if len(shown) < len(own):
+            same = (f"{label(name)} {columns[name][0]}" for name in own if name not in shown)
+            yield f"All rows: {', '.join(same)}."
+            yield ""
         linked = next((name for name in LINKED if name in shown), "")
         cells = [columns[name] for name in shown]
         if linked:
