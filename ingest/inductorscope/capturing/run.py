@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.capturing import process_group
-from inductorscope.capturing.brief import Brief
+from inductorscope.capturing.launch import HERE, Launch
 from inductorscope.capturing.permission import Loading, model_folders, permit
 from inductorscope.capturing.script.run import capture_script
 from inductorscope.capturing.spec import CaptureSpec
@@ -41,7 +40,7 @@ def run_capture(
     trusted: bool = False,
     cache: Path | None = None,
     measured: Callable[[Path], None] | None = None,
-    brief: Brief | None = None,
+    launch: Launch = HERE,
 ) -> CaptureFacts:
     """Captures into the folder `out` and returns the facts.
 
@@ -52,18 +51,18 @@ def run_capture(
     the configured folders and options that could run commands or write anywhere (a user at the
     command line). `cache` keeps compiled kernels for the next capture, whose first call is then
     faster than a real compile. `measured` is called with a folder to read when a script that runs
-    to its end is measured. With `brief`, compiled steps are timed and profiled, and nothing else.
+    to its end is measured.
     """
-    folders = [*model_folders(settings.model_folders), *(brief.folders if brief else ())]
+    folders = [*model_folders(settings.model_folders), *launch.folders]
     loading = permit(spec, folders, trusted)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)
     out.mkdir(parents=True, exist_ok=True)
     watch = Watch("capture", limits, progress, log, cancelled=cancelled)
     try:
         if spec.kind == "script":
-            return capture_script(spec, loading, out, watch, cache, measured, brief)
+            return capture_script(spec, loading, out, watch, cache, measured, launch)
         with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
-            process = _start(spec, loading, out, limits, Path(scratch), cache, watch, brief)
+            process = _start(spec, loading, out, limits, Path(scratch), cache, watch, launch)
             try:
                 watch.follow(process)
             finally:
@@ -81,15 +80,14 @@ def _start(
     scratch: Path,
     cache: Path | None,
     watch: Watch,
-    brief: Brief | None,
+    launch: Launch,
 ) -> subprocess.Popen[bytes]:
     """Starts the child as the leader of a new process group."""
     own = variables_for(loading.trusted)
     spec_file = scratch / "spec.json"
     spec_file.write_bytes(spec.to_json())
-    python = brief.python if brief else sys.executable
-    command = [python, "-m", "inductorscope.capturing.child", str(spec_file), str(out)]
-    command += ["--brief"] if brief else []
+    command = [launch.python, "-m", "inductorscope.capturing.child", str(spec_file), str(out)]
+    command += ["--brief"] if launch.brief else []
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]
@@ -103,7 +101,7 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
-            env=(brief.variables(own) if brief else own) | {"PYTHONUNBUFFERED": "1"},
+            env=launch.variables(own) | {"PYTHONUNBUFFERED": "1"},
             pass_fds=(watch.write_end,),
             start_new_session=True,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from inductorscope.capturing.launch import Launch
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.capturing.watch import CaptureFailed
@@ -33,9 +35,14 @@ def lock_in(file: Path) -> Lock:
 
 
 def compile_program(
-    settings: Settings, model: str, options: dict[str, Any], progress: Progress
+    settings: Settings,
+    model: str,
+    options: dict[str, Any],
+    progress: Progress,
+    python: str = sys.executable,
 ) -> tuple[Program, str]:
-    """Compiles a model without measuring it. Returns it and the run; exits if it fails."""
+    """Compiles a model without measuring it, with a Python that may have another torch. Returns it
+    and the run; exits if it fails."""
     try:
         spec = from_builtins({"model": model, **options})
         if spec.kind == "script":  # it runs until its steps are found
@@ -46,7 +53,9 @@ def compile_program(
         make_private_folder(settings.data)
         make_private_folder(settings.captures)
         with tempfile.TemporaryDirectory(dir=settings.captures) as out:
-            facts = run_capture(spec, Path(out), settings, progress, trusted=True)
+            facts = run_capture(
+                spec, Path(out), settings, progress, trusted=True, launch=Launch(python)
+            )
             run = read_paths(
                 settings, [Path(out)], name=spec.title, tags=["lock"], origin="capture",
                 progress=progress,

@@ -85,7 +85,9 @@ def project(
     )
     program.counts = {name: made.counts[name] for name in BY_ID}
     program.details = {
-        name: sorted(_times(found, one) for one, found in made.details[name].items())
+        name: sorted(
+            (_times(found, one) for one, found in made.details[name].items()), key=_by_number
+        )
         for name in BY_ID
         if made.details[name]
     }
@@ -100,6 +102,12 @@ def _made_with(run_story: RunStory, instructions: str) -> dict[str, str]:
         "gpu": run.device_name if run.device_kind not in (None, "cpu") else None,
     }  # fmt: skip
     return {name: value for name, value in known.items() if value}
+
+
+def _by_number(text: str) -> list[tuple[int, str]]:
+    """Sorts line 9 before line 10."""
+    parts = re.split(r"(\d{1,9})", text)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _times(found: int, text: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from inductorscope.capturing.brief import Brief
+from inductorscope.capturing.launch import Launch
 from inductorscope.capturing.measure.machine import Watching
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
@@ -82,7 +82,7 @@ class Runner:
             with Watching(spec.device) as watching:
                 facts = run_capture(
                     spec, out, self.settings, trusted=self.trusted, cache=own / "cache",
-                    brief=Brief(arm.python, (own / "sources",), arm.environment),
+                    launch=Launch(arm.python, (own / "sources",), arm.environment, brief=True),
                 )  # fmt: skip
             timing = facts.timings.get(COMPILED)
             if facts.state != "complete" or timing is None:

@@ -10,7 +10,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,9 +19,9 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.capturing import process_group
-from inductorscope.capturing.brief import Brief
 from inductorscope.capturing.inside import environment, sources
 from inductorscope.capturing.inside.compiled import keep_compiled
+from inductorscope.capturing.launch import HERE, Launch
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.script.gather import add_eager, gather
 from inductorscope.capturing.script.order import STOP, Order, statuses
@@ -74,7 +73,7 @@ class Running:
     """Called with a folder to read when a script that runs to its end is measured."""
     first: int = 0
     """The first step that may be timed."""
-    brief: Brief | None = None
+    launch: Launch = HERE
 
     @property
     def full(self) -> bool:
@@ -84,7 +83,7 @@ class Running:
     @property
     def command(self) -> list[str]:
         spec = self.spec
-        python = self.brief.python if self.brief else sys.executable
+        python = self.launch.python
         if spec.model in LAUNCHERS:
             return [python, *LAUNCHERS[spec.model], *spec.args]
         file = Path(spec.model).expanduser()
@@ -96,8 +95,7 @@ class Running:
         order = Order(
             self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first
         )
-        own = variables_for(self.loading.trusted)
-        own = self.brief.variables(own) if self.brief else own
+        own = self.launch.variables(variables_for(self.loading.trusted))
         path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
         own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()
         if self.label == COMPILED:
@@ -112,7 +110,7 @@ def capture_script(
     watch: Watch,
     cache: Path | None,
     measured: Callable[[Path], None] | None,
-    brief: Brief | None = None,
+    launch: Launch = HERE,
 ) -> CaptureFacts:
     """Captures a script into `out`, and writes and returns the facts.
 
@@ -123,7 +121,7 @@ def capture_script(
     with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
         running = Running(
             spec, loading, out, watch, COMPILED, cache or Path(scratch) / "cache",
-            cache is not None, measured, brief=brief,
+            cache is not None, measured, launch=launch,
         )  # fmt: skip
         failure = _run(running, shown=loading.trusted)
         facts = gather(out, spec, COMPILED).facts
@@ -139,7 +137,7 @@ def capture_script(
                 first=_first_steady(facts.script[0]),
             )
             _run_eager(eager, out, facts)
-    if facts.profiles and not brief:
+    if facts.profiles and not launch.brief:
         watch.progress("measuring the machine's peaks", 0, None, None)
         facts.peaks = _peaks(facts.device, loading.trusted)
     watch.progress("collecting sources", 0, None, None)

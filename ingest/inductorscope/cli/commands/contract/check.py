@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,13 @@ def check(
             help="Compare a stored run instead: with the program of its name, or the only one."
         ),
     ] = None,
+    python: Annotated[
+        str,
+        typer.Option(
+            help="Compile with this Python and its torch; it needs numpy and msgspec too.",
+            show_default="this one",
+        ),
+    ] = sys.executable,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Append Markdown to this file: $GITHUB_STEP_SUMMARY.")
@@ -55,7 +63,9 @@ def check(
                 fail(f"{lock} has no program {program.model}.", USAGE)
             made = [(program, of)]
         else:
-            made = [compile_program(settings, one.model, one.options, progress) for one in known]
+            made = [
+                compile_program(settings, one.model, one.options, progress, python) for one in known
+            ]
     try:
         results = [compare(programs[program.model], program) for program, _ in made]
     except LockError as error:

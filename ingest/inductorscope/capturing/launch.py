@@ -1,4 +1,4 @@
-"""A capture that only times and profiles compiled steps, to be compared with others."""
+"""How a captured program is started: with which Python and which variables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ OURS = str(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True)
-class Brief:
-    """How its program is run."""
+class Launch:
+    """How a program is started."""
 
     python: str = sys.executable
     """Another one needs torch, msgspec and numpy."""
@@ -21,6 +21,8 @@ class Brief:
     """Folders, besides those of the settings, whose models may be run."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
     """Variables to set; None removes one."""
+    brief: bool = False
+    """Whether compiled steps are only timed and profiled, to be compared with others."""
 
     def variables(self, own: Mapping[str, str]) -> dict[str, str]:
         """What its processes get in place of `own`."""
@@ -29,3 +31,7 @@ class Brief:
             parts = [OURS, wanted.get("PYTHONPATH")]
             wanted["PYTHONPATH"] = os.pathsep.join(part for part in parts if part)
         return {name: value for name, value in wanted.items() if value is not None}
+
+
+HERE = Launch()
+"""With this Python."""
