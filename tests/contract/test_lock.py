@@ -105,7 +105,9 @@ def test_another_processor_has_other_vectors() -> None:
 def test_another_torch_has_other_phases() -> None:
     locked, now = program(kernels=1, passes=47), program(kernels=2, passes=24)
     locked.made, now.made = {"torch": "2.13.0"}, {"torch": "2.9.1"}
-    assert [one.text for one in compare(locked, now).differences] == ["kernels: 1 → 2"]
+    assert [one.text for one in compare(locked, now).differences] == [
+        "launches of generated kernels: 1 → 2"
+    ]
 
 
 def test_a_report_shows_what_changed() -> None:
