@@ -399,26 +399,6 @@ def test_what_is_refused_says_why(team: Team) -> None:
                 wrong()
 
 
-def test_the_audit_says_who_read_and_deleted(team: Team) -> None:
-    parts = team.client.app.state.parts  # type: ignore[attr-defined]
-    artifact = team.parts["project"]["artifact"]
-    for _ in range(2):
-        assert team.send(
-            "reader in the project", "GET", f"/api/artifacts/{artifact}/text"
-        ).is_success
-    assert team.send("reader", "GET", f"/api/artifacts/{artifact}/text").status_code == 404
-    run = team.parts["private"]["run"]
-    assert team.send("administrator", "DELETE", f"/api/runs/{run}").status_code == 204
-    with parts.read() as session:
-        noted = [(each["who"], each["action"], each["target"]) for each in entries(session)]
-    of_project = team.parts["project"]["run"]
-    read = [each for each in noted if each[1] == "read" and of_project in str(each[2])]
-    assert [each[0] for each in read].count("reader in the project") == 1
-    assert not [each for each in read if each[0] == "reader"]
-    assert ("administrator", "delete", f"/api/runs/{run}") in noted
-    assert ("contributor", "make a token", "laptop (read, upload)") in noted
-
-
 def _ask(team: Team, who: str, tool: str, **arguments: str) -> str:
     """The answer of a tool for agents; what refuses it otherwise."""
     called = {"name": tool, "arguments": arguments}
@@ -440,3 +420,23 @@ def test_agents_and_markdown_show_what_their_reader_sees(team: Team, who: str) -
         assert _mentions(told, kind) == seen, (who, kind, told)
         page = team.send(who, "GET", f"/runs/{run}.md")
         assert (page.status_code == 200) == seen, (who, kind)
+
+
+def test_the_audit_says_who_read_and_deleted(team: Team) -> None:
+    parts = team.client.app.state.parts  # type: ignore[attr-defined]
+    artifact = team.parts["project"]["artifact"]
+    for _ in range(2):
+        assert team.send(
+            "reader in the project", "GET", f"/api/artifacts/{artifact}/text"
+        ).is_success
+    assert team.send("reader", "GET", f"/api/artifacts/{artifact}/text").status_code == 404
+    run = team.parts["private"]["run"]
+    assert team.send("administrator", "DELETE", f"/api/runs/{run}").status_code == 204
+    with parts.read() as session:
+        noted = [(each["who"], each["action"], each["target"]) for each in entries(session)]
+    of_project = team.parts["project"]["run"]
+    read = [each for each in noted if each[1] == "read" and of_project in str(each[2])]
+    assert [each[0] for each in read].count("reader in the project") == 1
+    assert not [each for each in read if each[0] == "reader"]
+    assert ("administrator", "delete", f"/api/runs/{run}") in noted
+    assert ("contributor", "make a token", "laptop (read, upload)") in noted
