@@ -412,6 +412,8 @@ class JobsClient:
         is full; False then. Raises NotFoundError."""
         with self._read() as session:
             state = session.scalar(select(Run.state).where(Run.id == run_id))
+        if state is None:
+            raise NotFoundError(f"There is no run {run_id}.")
         if state != COMPLETE or Disk.of(self.settings.data).lacks():
             self.delete_run(run_id)
             return False

@@ -11,7 +11,6 @@ import json
 from functools import lru_cache
 from typing import Any
 
-import httpx
 from inductorscope import urls
 from inductorscope.settings import Settings
 from starlette.requests import Request
@@ -46,7 +45,7 @@ async def begin(request: Request, settings: Settings, then: str) -> Response:
         answer: Response = await _client(settings).authorize_redirect(
             request, f"{str(request.base_url).rstrip('/')}{BACK}"
         )
-    except (httpx.HTTPError, RuntimeError, ValueError) as error:
+    except Exception as error:  # whatever went wrong at the provider
         raise _unreachable(settings) from error
     answer.set_cookie(
         COOKIE,
@@ -81,10 +80,10 @@ async def end(request: Request, settings: Settings) -> tuple[str, str, str]:
     try:
         answer = await _client(settings).authorize_access_token(request, claims_options=claims)
         known = answer["userinfo"]
-    except httpx.HTTPError as error:
-        raise _unreachable(settings) from error
     except (AuthlibBaseError, JoseError, ValueError, KeyError) as error:
         raise wrong from error
+    except Exception as error:
+        raise _unreachable(settings) from error
     subject = str(known["sub"])
     return subject, str(known.get("preferred_username") or known.get("name") or subject), then
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,8 +25,8 @@ from tests.support.openid_provider import CLIENT, SECRET
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
     command = [sys.executable, "-m", "tests.support.openid_provider"]
-    here = Path(__file__).resolve().parents[3]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=here) as process:
+    known = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=known) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         assert address, "the provider did not start"
