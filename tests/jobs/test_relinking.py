@@ -17,6 +17,7 @@ from inductorscope.reading.graphs import relink as relink_module
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs
 from inductorscope.reading.graphs.relink import relink as relink_with
 from inductorscope.settings import Settings
+from inductorscope.store import facts
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.relinked import lines_of
@@ -93,12 +94,15 @@ def test_only_one_process_is_at_it(
 def test_a_worker_starts_a_process_only_where_something_is_old(
     settings: Settings, engine: Engine, factory: Sessions
 ) -> None:
-    assert relinking.begin(settings, factory) is None
-    age(factory)
-    process = relinking.begin(settings, factory)
-    assert process is not None
-    assert process.wait(120) == 0
-    assert outdated_graphs(factory) == 0
+    for make_old in (lambda: None, lambda: age(factory)):  # at first, facts are not written
+        make_old()
+        process = relinking.begin(settings, factory)
+        assert process is not None
+        assert process.wait(120) == 0
+        assert outdated_graphs(factory) == 0
+        with factory() as session:
+            assert facts.missing(session, settings.facts) == []
+        assert relinking.begin(settings, factory) is None
     assert process.pid != os.getpid()
 
 

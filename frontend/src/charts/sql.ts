@@ -1,28 +1,75 @@
-// Entry of the SQL page: the result as a chart, if its first column names rows and others have numbers.
+// Entry of the SQL page: lines over numbers and times, or bars of names.
 import { offer } from "./offer";
-import { type Colours, plot } from "./plot";
+import { type Chart, type Colours, plot } from "./plot";
 
 type Cell = string | number | boolean | null;
 
 interface Result {
   columns: string[];
   rows: Cell[][];
+  /** Positions of the columns that have numbers. */
+  numeric: number[];
 }
 
-const MOST_SERIES = 4;
+const MOST_LINES = 4;
+const MOST_BARS = 30;
 const COLOURS = ["pointwise", "warn", "reduction", "extern"];
-const ROWS = 12;
+const TALL = 12;
+const TEXT = { size: 12 };
 
-/** Columns after the first that have numbers and nothing else but gaps. */
-export function series({ columns, rows }: Result): number[] {
-  return columns
-    .map((_, at) => at)
-    .slice(1)
-    .filter((at) => {
-      const cells = rows.map((row) => row[at]).filter((cell) => cell !== null);
-      return cells.length > 0 && cells.every((cell) => typeof cell === "number");
-    })
-    .slice(0, MOST_SERIES);
+function lines({ columns, rows }: Result, shown: number[]) {
+  return (colours: Colours): Chart => ({
+    rows: TALL,
+    traces: shown.map((at, number) => ({
+      type: "scatter",
+      mode: "lines+markers",
+      name: columns[at],
+      x: rows.map((row) => row[0]),
+      y: rows.map((row) => row[at]),
+      marker: { color: colours(COLOURS[number] ?? "ink") },
+    })),
+    layout: {
+      showlegend: shown.length > 1,
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+      margin: { l: 8, r: 16, t: 8, b: 40 },
+      xaxis: { title: { text: columns[0], font: TEXT } },
+      yaxis: {
+        title: { text: shown.length === 1 ? columns[shown[0] ?? 0] : "", font: TEXT },
+        rangemode: "tozero",
+        showgrid: true,
+      },
+    },
+  });
+}
+
+/** Of the first column with numbers alone: others may have other units. */
+function bars({ columns, rows }: Result, shown: number) {
+  const first = rows.slice(0, MOST_BARS);
+  return (colours: Colours, narrow: boolean): Chart => ({
+    rows: first.length,
+    traces: [
+      {
+        type: "bar",
+        orientation: "h",
+        x: first.map((row) => row[shown]),
+        y: first.map((_, at) => at),
+        marker: { color: colours("pointwise") },
+        hovertext: first.map((row) => String(row[0])),
+      },
+    ],
+    layout: {
+      xaxis: { title: { text: columns[shown], font: TEXT } },
+      yaxis: {
+        autorange: "reversed",
+        tickvals: first.map((_, at) => at),
+        ticktext: first.map((row) => shortened(String(row[0]), narrow ? 16 : 48)),
+      },
+    },
+  });
+}
+
+function shortened(name: string, most: number): string {
+  return name.length > most ? `${name.slice(0, most - 9)}…${name.slice(-8)}` : name;
 }
 
 function start(): void {
@@ -31,33 +78,13 @@ function start(): void {
   const place = document.querySelector<HTMLElement>("[data-sql-chart]");
   if (!carried || !section || !place) return;
   const data = JSON.parse(carried) as Result;
-  const shown = series(data);
-  if (!shown.length || data.rows.length < 2) return;
+  const shown = data.numeric.filter((at) => at > 0);
+  if (shown[0] === undefined || data.rows.length < 2) return;
   section.hidden = false;
-  const x = data.rows.map((row) => row[0]);
-  const ordered = x.every((cell) => typeof cell === "number" || /^\d{4}-\d\d/.test(String(cell)));
-  plot(place, (colours: Colours) => ({
-    rows: ROWS,
-    traces: shown.map((at, number) => ({
-      type: ordered ? "scatter" : "bar",
-      mode: "lines+markers",
-      name: data.columns[at],
-      x,
-      y: data.rows.map((row) => row[at]),
-      marker: { color: colours(COLOURS[number] ?? "ink") },
-    })),
-    layout: {
-      showlegend: shown.length > 1,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
-      margin: { l: 8, r: 16, t: 8, b: 40 },
-      xaxis: { title: { text: data.columns[0], font: { size: 12 } } },
-      yaxis: {
-        title: { text: shown.length === 1 ? data.columns[shown[0] ?? 0] : "", font: { size: 12 } },
-        rangemode: "tozero",
-        showgrid: true,
-      },
-    },
-  }));
+  const ordered = data.rows.every(
+    ([first]) => typeof first === "number" || /^\d{4}-\d\d/.test(String(first)),
+  );
+  plot(place, ordered ? lines(data, shown.slice(0, MOST_LINES)) : bars(data, shown[0]));
   offer("sql", place, () => [
     data.columns,
     ...data.rows.map((row) =>

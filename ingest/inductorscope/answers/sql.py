@@ -6,6 +6,7 @@ import json
 import math
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +42,7 @@ FROM = {"BASE_TABLE", "TABLE_FUNCTION", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION
 
 EXAMPLES = {
     "Kernels that take most time in all runs": """\
-SELECT kernel, count(DISTINCT run) AS runs, sum(time_us) / 1e3 AS ms, median(time_us) AS median_us
+SELECT kernel, sum(time_us) / 1e3 AS ms, count(DISTINCT run) AS runs, median(time_us) AS median_us
 FROM kernels GROUP BY kernel ORDER BY ms DESC NULLS LAST LIMIT 20""",
     "A step, month by month": """\
 SELECT date_trunc('month', created_at) AS month, median(compiled_ms) AS median_ms, count(*) AS runs
@@ -63,6 +64,8 @@ class SqlPage:
     error: str | None = None
     columns: list[str] = field(default_factory=list)
     rows: list[list[Any]] = field(default_factory=list)
+    numeric: list[int] = field(default_factory=list)
+    """Positions of the columns that have numbers."""
     more: bool = False
     """Whether there are more rows than are shown."""
     seconds: float | None = None
@@ -94,8 +97,10 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
             _check(database, sql)
             columns, rows = _run(database, sql)
             shown = [[_cell(cell) for cell in row] for row in rows[:MOST_ROWS]]
+            numeric = [at for at in range(len(columns)) if _is_numeric(row[at] for row in shown)]
             seconds = time.monotonic() - begun
-            return SqlPage(sql, None, columns, shown, len(rows) > MOST_ROWS, seconds, unwritten)
+            more = len(rows) > MOST_ROWS
+            return SqlPage(sql, None, columns, shown, numeric, more, seconds, unwritten)
         except _Refused as refused:
             error = str(refused)
         except duckdb.InterruptException:
@@ -178,6 +183,11 @@ def _run(database: DuckDBPyConnection, sql: str) -> tuple[list[str], list[Any]]:
         return columns, result.fetchmany(MOST_ROWS + 1)
     finally:
         timer.cancel()
+
+
+def _is_numeric(cells: Iterable[object]) -> bool:
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    return bool(kinds) and kinds <= {int, float}
 
 
 def _cell(value: object) -> object:
