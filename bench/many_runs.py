@@ -32,15 +32,18 @@ from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.pruning import prune
 from inductorscope.settings import Settings
 from inductorscope.store import facts
-from inductorscope.store.contents.blobs import Content, content_of_bytes
+from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.fulltext import index_texts
+from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
 from inductorscope.store.runs.runs import delete_run
-from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.all import TABLES
+from inductorscope.store.tables.models import Artifact, Run
 from inductorscope.store.tables.rules import Rule
 from inductorscope.store.trash import move_to_trash
 from inductorscope.units import seconds, size_in_bytes
-from sqlalchemy import select
+from sqlalchemy import select, text, update
 
 from bench.measure import MemoryWatch
 from tests.support.places import FIXTURES
@@ -51,6 +54,7 @@ CODE = next((FIXTURES / "cuda-foo1").rglob("output_code.py")).read_bytes()
 NAMES = [f"model_{number}" for number in range(40)]
 KINDS = ("poi", "red", "per")
 AT_ONCE = 50
+COPIES = 4
 ASKED = 20
 NEWEST = datetime(2026, 11, 1, tzinfo=UTC)
 ROLES = ("post_grad", "readable", "ir_pre_fusion")
@@ -102,15 +106,19 @@ def fill(factory: Sessions, drafts: Iterator[RunDraft]) -> None:
 
 
 def make(settings: Settings, runs: int, kernels: int) -> None:
+    """Writes a quarter of the runs as readers do, and copies these with changes."""
     prepare(settings)
     engine = make_engine(settings)
     chance = random.Random(1)
     year = timedelta(days=365) / runs
     began = time.perf_counter()
+    written = runs // COPIES
     fill(
         sessions(engine),
-        (run_of(n, NEWEST - year * (runs - n), kernels, chance) for n in range(runs)),
+        (run_of(n, NEWEST - year * COPIES * n, kernels, chance) for n in range(written)),
     )
+    for number in range(1, COPIES):
+        copy(sessions(engine), number, timedelta(hours=number))
     took = time.perf_counter() - began
     print(f"{runs:,} runs with {runs * kernels:,} kernels in {seconds(took)}")
     began = time.perf_counter()
@@ -118,6 +126,59 @@ def make(settings: Settings, runs: int, kernels: int) -> None:
         facts.update(session, settings.facts, runs)
     sizes = sum(file.stat().st_size for file in settings.facts.glob("*.parquet"))
     print(f"facts in {seconds(time.perf_counter() - began)}, {size_in_bytes(sizes)}")
+
+
+def copy(factory: Sessions, number: int, later: timedelta) -> None:
+    """Copies the runs that were written as readers do: other names, kernels, times and codes."""
+    of = f"{number:04x}"
+    with factory.begin() as session:
+        graphs, artifacts = (
+            session.scalar(text(f"SELECT max(id) FROM {table}")) or 0
+            for table in ("graphs", "artifacts")
+        )
+        codes = session.execute(
+            select(Artifact.id, Artifact.digest)
+            .join(Run)
+            .where(Run.origin == "upload", Artifact.role == "code")
+        ).all()
+        owned = {}
+        for artifact, digest in codes:
+            code = (read_blob(session, digest) or b"").replace(b"neg_", b"neg_%d_" % number)
+            owned[artifact] = content_of_bytes(code)
+        add_blobs(session, owned.values())
+        written = "(SELECT id FROM runs WHERE origin = 'upload')"
+        graphs_of = f"(SELECT id FROM graphs WHERE run_id IN {written})"
+        for table, changed in (
+            ("runs", {
+                "id": f"substr(id, 1, 12) || '{of}'", "origin": "'copied'",
+                "content_digest": f"substr(content_digest, 1, 60) || '{of}'",
+                "created_at": f"datetime(created_at, '+{later.seconds} seconds')",
+                "compiled_ms": "compiled_ms * (0.95 + (abs(random()) % 1000) / 1e4)",
+            }),
+            ("run_search", {"run_id": f"substr(run_id, 1, 12) || '{of}'"}),
+            ("graphs", {"id": f"id + {graphs}", "run_id": f"substr(run_id, 1, 12) || '{of}'"}),
+            ("kernels", {
+                "id": "NULL", "graph_id": f"graph_id + {graphs}", "name": f"name || '_{number}'",
+                "time_us": "time_us * (0.95 + (abs(random()) % 1000) / 1e4)",
+            }),
+            ("artifacts", {
+                "id": f"id + {artifacts}", "run_id": f"substr(run_id, 1, 12) || '{of}'",
+                "graph_id": f"graph_id + {graphs}",
+            }),
+        ):  # fmt: skip
+            columns = [column.name for column in TABLES.tables[table].columns]
+            chosen = ", ".join(changed.get(column, column) for column in columns)
+            which = {"runs": f"id IN {written}", "kernels": f"graph_id IN {graphs_of}"}
+            session.execute(text(
+                f"INSERT INTO {table} ({', '.join(columns)}) SELECT {chosen} FROM {table} "
+                f"WHERE {which.get(table, f'run_id IN {written}')}"
+            ))  # fmt: skip
+        for artifact, content in owned.items():
+            session.execute(
+                update(Artifact).where(Artifact.id == artifact + artifacts),
+                {"digest": content.digest},
+            )
+        index_texts(session, (content.digest for content in owned.values()))
 
 
 def timed(client: httpx.Client, path: str, times: int = ASKED) -> str:
