@@ -58,6 +58,7 @@ NAMED: dict[str, Format] = {
     "s": seconds,
     "bytes": size_in_bytes,
     "ratio": ratio,
+    "FLOP/s": _rate,
 }
 """Formats of a row that names its unit."""
 

@@ -11,7 +11,7 @@ from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.compile.rows import SentenceRow
 from inductorscope.answers.explorer.kernel import CodeText, KernelPage
 from inductorscope.answers.failures.failures import FailuresPage
-from inductorscope.answers.markdown.structs import Links, rows, struct_lines
+from inductorscope.answers.markdown.structs import Links, rows, struct_lines, verdict
 from inductorscope.answers.parts import KernelRow
 from inductorscope.answers.runs.diagnosis.cause import Cause, Diagnosis
 from inductorscope.answers.runs.file import FilePage
@@ -70,7 +70,7 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
             ("run", link(code(page.id), links.to(urls.run(page.id)))),
             ("device", code(device)),
             ("torch", code(page.torch_version or "version not recorded")),
-            ("verdict", f"**{prose(page.verdict.label)}** {prose(page.verdict.text)}"),
+            ("verdict", verdict(page.verdict)),
             ("speed-up over eager", "" if page.speed_up is None else ratio(page.speed_up)),
             ("step", _step(page)),
             ("kernel time per step", "" if page.kernel_time_us is None
@@ -84,9 +84,9 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
     )  # fmt: skip
     if page.diagnosis is not None:
         yield from _diagnosis(page.diagnosis, links)
-    findings = [f"**{prose(one.label)}** {prose(one.text)}" for one in page.verdicts]
+    findings = [verdict(one) for one in page.verdicts]
     findings += [_said(one) for one in page.said]
-    findings += [f"**missing** {prose(what)}: {prose(why)}" for what, why in page.missing.items()]
+    findings += [f"**missing** {code(what)}: {code(why)}" for what, why in page.missing.items()]
     if findings:
         yield from _heading("Findings")
         yield from (f"- {each}" for each in findings)

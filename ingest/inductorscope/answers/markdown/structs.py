@@ -23,6 +23,8 @@ Value = Any
 LONGEST = 240
 """Characters of a text that stands in a line; longer ones become blocks, and are cut in tables."""
 MOST_IN_LINE = 12
+SMALL = 2
+"""Fields of a struct that stands in a cell with others."""
 FEW = 3
 """Rows from which a column with one value is written once, above the table."""
 DEEPEST = 12
@@ -31,7 +33,7 @@ HIDDEN = frozenset(
     {
         "artifact_id", "record",
         "previous", "next_cursor", "map", "points", "lives", "drawn", "spans", "dots", "marks",
-        "x_us", "lane", "depth", "first_row", "roles", "offered", "lessons", "config", "modes",
+        "x_us", "lane", "depth", "first_row", "roles", "offered", "config", "modes",
         "dtypes", "sorts", "any_runs", "kept", "watch", "profile_labels", "href", "url", "to",
         "evidence", "joined_by", "content_digest", "digest", "guards_earlier",
         "panels", "can_resume", "markdown", "defaults",
@@ -46,7 +48,8 @@ HIDDEN_OF = frozenset(
         ("MemoryPage", "kinds"), ("MemoryPage", "graphs"), ("BesideSide", "graphs"),
         ("BesidePage", "runs"), ("RooflinePage", "graphs"), ("RooflinePage", "sources"),
         ("Selected", "around"), ("ProfileTable", "facts"), ("LogPage", "after"),
-        ("MemoryPage", "code"), ("MemoryPage", "lines_from"), ("MemoryPage", "buffers_from"),
+        ("CompileList", "longest"), ("PlayPage", "config"), ("MemoryPage", "code"),
+        ("MemoryPage", "lines_from"), ("MemoryPage", "buffers_from"),
         ("MemoryPage", "shown"), ("RooflinePage", "first"), ("RooflinePage", "shown"),
         ("NumbersPage", "first"), ("NumbersPage", "shown"), ("ValuesPage", "first"),
         ("ValuesPage", "shown"), ("HistoryRow", "frame"), ("CapturePage", "defaults"),
@@ -54,8 +57,8 @@ HIDDEN_OF = frozenset(
 )  # fmt: skip
 SENTENCES = frozenset(
     {
-        "what", "why", "fix", "trade", "advice", "explanation", "hints", "meaning", "title",
-        "sentences", "notes", "answers", "how", "spoken", "label", "sentence", "reasons",
+        "what", "why", "fix", "trade", "advice", "meaning", 
+        "sentences", "notes", "answers", "how", "spoken", "sentence", "reasons",
         "refusal", "why_not", "missing", "work_missing", "held_up", "over", "said", "differs",
         "do", "words", "times_missing", "loops_missing", "explained_missing", "shapes_problem",
         "step_from", "steps_from", "shows", "look",
@@ -66,6 +69,13 @@ SAYING = frozenset({"Verdict", "Said", "Cleared", "ChangeRow", "MeasuredShown"})
 """Structs whose `text` is a sentence of ours."""
 NAMES = (CompileRef, Frame, FrameRow, GraphName, RunName, SentenceRow, SourceLine, Verdict)
 """Structs that stand in a line."""
+VALUE = "value"
+VALUES = frozenset((VALUE, "values", "was", "now", "levels"))
+"""Fields whose unit a row or what holds it names."""
+OF_VALUES = {"matmul": "FLOP/s", "work": "us", "parts": "us"}
+"""Units of the values of fields that map names to figures."""
+FAILED = "failed"
+"""Label of the verdict with the message of a failure."""
 LINKED = ("name", "kernel", "slug", "title", "path", "line", "id")
 """Columns that link to the page about the row; the first that a table has."""
 
@@ -74,7 +84,7 @@ def struct_lines(page: Value, base: str = "") -> Iterator[str]:
     """The answer of a page. `base`: the server's address, for links."""
     owner = getattr(page, "run", None)
     run = owner.id if isinstance(owner, RunName) else getattr(page, "id", "")
-    yield from _struct(page, Links(base, run), "##")
+    yield from _struct(page, Links(base, run), "##", "")
 
 
 class Links:
@@ -104,37 +114,48 @@ class Links:
         return f"{self._base}{address}" if self._base and address.startswith("/") else ""
 
 
-def _struct(struct: Value, links: Links, marks: str) -> Iterator[str]:
-    """The figures of a struct as a list, then a section for each of its lists and parts."""
+def _struct(struct: Value, links: Links, marks: str, unit: str) -> Iterator[str]:
+    """The figures of a struct as a list, then a section for each of its lists and parts. `unit`: of
+    its values, where it or what holds it names one."""
+    unit = getattr(struct, "unit", None) or unit
     known = _known(struct)
-    yield from (
-        f"- **{label(name)}**: {_inline(name, value, struct)}"
-        for name, value in known
-        if _fits_in_line(value)
-    )
+    names = _labels(name for name, _ in known)
+    for name, value in known:
+        if _fits_in_line(value):
+            yield f"- **{names[name]}**: {_inline(name, value, struct, unit)}"
     yield ""
     for name, value in known:
-        if not _fits_in_line(value):
-            yield f"{marks} {label(name).capitalize()}"
-            yield ""
-            yield from _section(name, value, links, marks)
-            yield ""
+        lines = [] if _fits_in_line(value) else list(_section(name, value, links, marks, unit))
+        if any(lines):
+            yield from (f"{marks} {names[name].capitalize()}", "", *lines, "")
 
 
-def _section(name: str, value: Value, links: Links, marks: str) -> Iterator[str]:
+def _labels(names: Iterable[str]) -> dict[str, str]:
+    """What fields are called; `small` and `small_us` stay apart."""
+    labels: dict[str, str] = {}
+    for name in names:
+        labels[name] = f"{label(name)} time" if label(name) in labels.values() else label(name)
+    return labels
+
+
+def _section(name: str, value: Value, links: Links, marks: str, unit: str) -> Iterator[str]:
     if isinstance(value, str):
         yield block(value)
     elif is_dataclass(value):
-        yield from _struct(value, links, f"{marks}#")
+        yield from _struct(value, links, f"{marks}#", unit)
     elif isinstance(value, Mapping):
-        yield from (f"- {code(key)}: {_inline(str(key), each)}" for key, each in value.items())
+        unit = OF_VALUES.get(name, "")
+        yield from (
+            f"- {code(key)}: {_inline(VALUE if unit else str(key), each, None, unit)}"
+            for key, each in value.items()
+        )
     elif all(is_dataclass(each) and not isinstance(each, SentenceRow) for each in value):
-        yield from rows(value, links)
+        yield from rows(value, links, unit)
     else:
-        yield from (f"- {_inline(name, each)}" for each in value)
+        yield from (f"- {_inline(name, each, None, unit)}" for each in value)
 
 
-def rows(values: Sequence[Value], links: Links) -> Iterator[str]:
+def rows(values: Sequence[Value], links: Links, unit: str = "") -> Iterator[str]:
     """Rows of one kind: as code, as a table, or as a list if they hold rows themselves."""
     names = [name for name, _ in _fields(values[0])]
     if _is_code(values):
@@ -144,35 +165,42 @@ def rows(values: Sequence[Value], links: Links) -> Iterator[str]:
         signs = {"gone": "-", "new": "+"}
         yield block("\n".join(signs.get(each.kind, " ") + each.text for each in values), "diff")
     elif all(_is_flat(value) for each in values for _, value in _fields(each)):
-        columns = {
-            name: tuple(_inline(name, getattr(each, name), each) for each in values)
-            for name in names
-            if any(not _is_empty(getattr(each, name)) for each in values)
-        }
-        once = {column: name for name, column in reversed(columns.items())}
-        own = [name for name in columns if once[columns[name]] == name]
-        alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
-        shown = [name for name in own if name not in alike[: len(own) - 1]]
-        if len(shown) < len(own):
-            same = (f"{label(name)} {columns[name][0]}" for name in own if name not in shown)
-            yield f"All rows: {', '.join(same)}."
-            yield ""
-        linked = next((name for name in LINKED if name in shown), "")
-        cells = [columns[name] for name in shown]
-        if linked:
-            at = shown.index(linked)
-            cells[at] = tuple(map(link, cells[at], map(links.of, values)))
-        yield from table(map(label, shown), zip(*cells, strict=True))
+        yield from _table(values, names, links, unit)
     else:
         for each in values:
-            yield from _item(each, "")
+            yield from _item(each, "", unit)
 
 
-def _item(row: Value, indent: str) -> Iterator[str]:
+def _table(values: Sequence[Value], names: Sequence[str], links: Links, unit: str) -> Iterator[str]:
+    """Columns that repeat another are left out; one value of all rows stands above."""
+    columns = {
+        name: tuple(_inline(name, getattr(each, name), each, unit) for each in values)
+        for name in names
+        if any(not _is_empty(getattr(each, name)) for each in values)
+    }
+    once = {column: name for name, column in reversed(columns.items())}
+    own = [name for name in columns if once[columns[name]] == name]
+    alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
+    shown = [name for name in own if name not in alike[: len(own) - 1]]
+    labels = _labels(own)
+    if len(shown) < len(own):
+        same = (f"{labels[name]} {columns[name][0]}" for name in own if name not in shown)
+        yield f"All rows: {', '.join(same)}."
+        yield ""
+    linked = next((name for name in LINKED if name in shown), "")
+    cells = [columns[name] for name in shown]
+    if linked:
+        at = shown.index(linked)
+        cells[at] = tuple(map(link, cells[at], map(links.of, values)))
+    yield from table((labels[name] for name in shown), zip(*cells, strict=True))
+
+
+def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
     """A row as an item of a list, with its own rows below it."""
+    unit = getattr(row, "unit", None) or unit
     known = _known(row)
     short = [(name, value) for name, value in known if _is_flat(value) and not _is_long(value)]
-    texts = (f"{label(name)} {_inline(name, value, row)}" for name, value in short)
+    texts = (f"{label(name)} {_inline(name, value, row, unit)}" for name, value in short)
     yield f"{indent}- {'; '.join(texts)}"
     below = f"{indent}  "
     if len(below) > DEEPEST:
@@ -188,9 +216,9 @@ def _item(row: Value, indent: str) -> Iterator[str]:
                 continue
             for each in listed:
                 if is_dataclass(each):
-                    yield from _item(each, f"{below}  ")
+                    yield from _item(each, f"{below}  ", unit)
                 else:
-                    yield f"{below}  - {_inline(name, each)}"
+                    yield f"{below}  - {_inline(name, each, None, unit)}"
 
 
 def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:
@@ -216,7 +244,7 @@ def _known(struct: Value) -> list[tuple[str, Value]]:
     return [
         (name, value)
         for name, value in _fields(struct)
-        if not _is_empty(value) and not (value == 0 and name.startswith("more"))
+        if not _is_empty(value) and not (value == 0 and name.startswith(("more", "left_out")))
     ]
 
 
@@ -247,34 +275,50 @@ def _is_flat(value: Value) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_flat, value.values()))
     if isinstance(value, list | tuple):
-        return not any(is_dataclass(each) and not isinstance(each, NAMES) for each in value)
+        return all(map(_is_small, value))
+    if isinstance(value, str):
+        return value.count("\n") < FEW
     return not is_dataclass(value) or all(_is_flat(each) for _, each in _fields(value))
+
+
+def _is_small(value: Value) -> bool:
+    """Whether several such values fit in a cell."""
+    if not is_dataclass(value) or isinstance(value, NAMES):
+        return True
+    return len(_fields(value)) <= SMALL and not any(
+        is_dataclass(each) for _, each in _fields(value)
+    )
 
 
 # --- a value in a line ---
 
 
-def _inline(name: str, value: Value, owner: Value = None) -> str:
+def _inline(name: str, value: Value, owner: Value = None, unit: str = "") -> str:
+    unit = getattr(owner, "unit", None) or unit
     if value is None or value == "":
         return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return with_unit(name, value, getattr(owner, "unit", None) or "")
+        return with_unit(name, value, unit if name in VALUES else "")
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M} UTC"
     if isinstance(value, str):
         ours = name in SENTENCES or (name == "text" and type(owner).__name__ in SAYING)
         return prose(value) if ours else code(value[:LONGEST] + "…" * (len(value) > LONGEST))
     if isinstance(value, Mapping):
-        each = (f"{code(key)} {_inline(str(key), item)}" for key, item in value.items())
+        own = OF_VALUES.get(name, "")
+        each = (
+            f"{code(key)} {_inline(VALUE if own else str(key), item, None, own)}"
+            for key, item in value.items()
+        )
         return "; ".join(each) or DASH
     if isinstance(value, list | tuple):
-        return ", ".join(_inline(name, each, owner) for each in value) or DASH
-    return _named(value)
+        return ", ".join(_inline(name, each, owner, unit) for each in value) or DASH
+    return _named(value, unit)
 
 
-def _named(struct: Value) -> str:
+def _named(struct: Value, unit: str = "") -> str:
     match struct:
         case RunName():
             return f"{code(struct.name)} ({code(struct.id)})"
@@ -283,7 +327,7 @@ def _named(struct: Value) -> str:
         case CompileRef():
             return code(struct.id)
         case Verdict():
-            return f"**{prose(struct.label)}** {prose(struct.text)}"
+            return verdict(struct)
         case SentenceRow():
             words = "".join(part.text for part in struct.parts)
             return f"**{prose(struct.label)}** {prose(f'{words} {struct.advice}')}"
@@ -292,5 +336,12 @@ def _named(struct: Value) -> str:
         case FrameRow() | Frame():
             end = f": {struct.code}" if struct.code else ""
             return code(f"{struct.file}:{struct.line} in {struct.function}{end}")
-    texts = (f"{label(name)} {_inline(name, value, struct)}" for name, value in _known(struct))
+    texts = [f"{label(name)} {_inline(name, value, struct, unit)}"
+             for name, value in _known(struct)]  # fmt: skip
     return ", ".join(texts) or DASH
+
+
+def verdict(given: Verdict) -> str:
+    """A verdict; what failed is told by the program."""
+    text = code(given.text) if given.label == FAILED else prose(given.text)
+    return f"**{prose(given.label)}** {text}"
