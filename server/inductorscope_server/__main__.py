@@ -151,6 +151,7 @@ def serve(settings: Settings) -> None:
             print(notice, file=sys.stderr, flush=True)
         configure_mappers()
         gc.collect()
+        gc.enable()
         gc.freeze()  # else a collection of all modules would delay some request by 0.1 s
         config = uvicorn.Config(
             app,
@@ -169,6 +170,7 @@ def serve(settings: Settings) -> None:
 
 
 def main() -> int:
+    gc.disable()  # until it serves: a collection of all modules would delay the start by 0.1 s
     return_large_blocks()
     try:
         settings = load()
