@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,10 @@ from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.records import JobStatus
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
+from inductorscope.store.people import add_person, who_is
 from inductorscope.store.tables.models import JobEvent
+from inductorscope.store.tables.people import Place
+from inductorscope.store.who import VIEWER, belongs_to
 from sqlalchemy import Engine, select
 
 GRAPH = "torch_compile_debug"
@@ -85,10 +89,16 @@ def test_a_lone_folder_stays_as_it_is(
 def test_what_was_left_out_is_said_before_the_end(
     settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
 ) -> None:
-    """Who follows a job stops reading once it is done."""
-    for _ in range(2):  # as a new run, and as one that was here already
+    """Who follows a job stops reading once it is done. The run lies with all who sent it."""
+    for name in ("ada", "grace"):  # as a new run, and as one that was here already
+        with sessions(engine).begin() as session:
+            who = who_is(add_person(session, name, "contributor", datetime.now(UTC)))
+        before = VIEWER.set(who)
         sent = ingested(settings, engine, client, parts)
+        VIEWER.reset(before)
         with sessions(engine)() as session:
+            mine = select(Place.id).where(Place.run_id == sent.run_id, belongs_to(who, Place))
+            assert len(session.scalars(mine).all()) == 1
             events = session.scalars(
                 select(JobEvent).where(JobEvent.job_id == sent.id).order_by(JobEvent.id)
             ).all()
