@@ -93,6 +93,18 @@ def test_what_is_no_backup_is_refused(
     assert rows(factory, Run) == 1
 
 
+def test_a_deleted_run_is_read_anew_and_leaves_the_trash(
+    client: JobsClient, factory: Sessions, run: str
+) -> None:
+    with factory.begin() as session:
+        session.execute(update(Run).values(name="renamed"))
+    assert client.trash_run(run)
+    assert whole(factory, "first") == run
+    assert client.trash().runs == []
+    with factory() as session:
+        assert session.get_one(Run, run).name == "first"
+
+
 def test_the_doctor_finds_and_mends(
     settings: Settings, client: JobsClient, factory: Sessions, run: str
 ) -> None:
