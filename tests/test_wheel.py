@@ -64,6 +64,7 @@ def test_the_wheel_reads_and_serves(python: Path, fixtures: Path, tmp_path: Path
         explorer = httpx.get(f"{served.url}/runs/{run}/graphs/model__0_inference_0.0").text
         assets = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', explorer))
         assert {address.partition(".")[2].partition("?")[0] for address in assets} >= {"js", "css"}
+        assert "# Inductorscope for coding agents" in httpx.get(f"{served.url}/docs/agents.md").text
         for address in assets:
             assert httpx.get(served.url + address).status_code == 200, address
         upload = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -46,5 +47,6 @@ def show(
     if not console.is_terminal:
         typer.echo(text, nl=False)
         return
+    os.environ.setdefault("LESS", "-RFX")  # colours; a page that fits stays on the screen
     with console.pager(styles=True):
         console.print(Markdown(text))
