@@ -42,8 +42,8 @@ UNITS: tuple[tuple[str, Format], ...] = (
     (r"more_bytes|change", _signed_bytes),
     (r"n?bytes|bytes_.*|.*_bytes|size|stored|received|live|saved", size_in_bytes),
     (r"(a_|b_)?peak(_with_inputs|_without_reuse)?|allocated|avoided", size_in_bytes),
-    (r"(.*_)?share|busy|saves|joined", percent),
-    (r"speed_up|over_wall|slower", ratio),
+    (r"(.*_)?share|busy|saves|joined|over_wall", percent),
+    (r"speed_up|slower", ratio),
     (r"products|operations", operations),
 )
 _UNITS = [(re.compile(pattern), format) for pattern, format in UNITS]
@@ -59,6 +59,8 @@ NAMED: dict[str, Format] = {
     "bytes": size_in_bytes,
     "ratio": ratio,
     "FLOP/s": _rate,
+    "percent": percent,
+    "count": count,
 }
 """Formats of a row that names its unit."""
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+import typing
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
 from inductorscope import urls
+from inductorscope.answers.markdown.structs import (
+    HIDDEN,
+    HIDDEN_OF,
+    SAYING,
+    SENTENCES,
+    UNITS_OF,
+)
 from inductorscope.cli.app import app, load_commands
 from inductorscope.markdown.budget import fit, tokens
 from inductorscope.markdown.figures import UNITS
@@ -74,6 +83,29 @@ def test_a_page_as_markdown_has_the_figures_of_its_twin(
         if isinstance(twin.get(name), float):
             assert any(plain(format(twin[name])) in written.text for format in FORMATS), name
     MarkdownIt("commonmark").enable("table").parse(written.text)
+
+
+def structs_in(kind: Any, found: dict[str, set[str]]) -> None:
+    """Adds the fields of each dataclass in a type, by the name of its class."""
+    for part in typing.get_args(kind):
+        structs_in(part, found)
+    if isinstance(kind, type) and is_dataclass(kind):
+        names = {field.name for field in fields(kind)}
+        if not names <= found.get(kind.__name__, set()):
+            found.setdefault(kind.__name__, set()).update(names)
+            for part in typing.get_type_hints(kind).values():
+                structs_in(part, found)
+
+
+def test_what_markdown_knows_of_fields_is_true() -> None:
+    found: dict[str, set[str]] = {}
+    for page in PAGES:
+        structs_in(page.twin_struct, found)
+        structs_in(page.struct, found)
+    for struct, field in {*HIDDEN_OF, *UNITS_OF}:
+        assert field in found.get(struct, ()), f"{struct}.{field}"
+    assert set().union(*found.values()) >= HIDDEN | SENTENCES
+    assert found.keys() >= SAYING
 
 
 def test_what_is_not_there_is_said_in_markdown(filled: TestClient) -> None:

@@ -35,7 +35,7 @@ HIDDEN = frozenset(
         "previous", "next_cursor", "map", "points", "lives", "drawn", "spans", "dots", "marks",
         "x_us", "lane", "depth", "first_row", "roles", "offered", "config", "modes",
         "dtypes", "sorts", "any_runs", "kept", "watch", "profile_labels", "href", "url", "to",
-        "evidence", "joined_by", "content_digest", "digest", "guards_earlier",
+        "evidence", "joined_by", "content_digest", "guards_earlier",
         "panels", "can_resume", "markdown", "defaults",
     }
 )  # fmt: skip
@@ -72,8 +72,28 @@ NAMES = (CompileRef, Frame, FrameRow, GraphName, RunName, SentenceRow, SourceLin
 VALUE = "value"
 VALUES = frozenset((VALUE, "values", "was", "now", "levels"))
 """Fields whose unit a row or what holds it names."""
-OF_VALUES = {"matmul": "FLOP/s", "work": "us", "parts": "us"}
+OF_VALUES = {"matmul": "FLOP/s", "work": "us", "parts": "us", "other_devices": "bytes"}
 """Units of the values of fields that map names to figures."""
+UNITS_OF = {
+    **dict.fromkeys(
+        (
+            ("BytesMoved", "total"), ("ConfigurationFigures", "local"),
+            ("ConfigurationFigures", "shared"), ("Installation", "disk_free"),
+            ("Installation", "disk_total"), ("MeasuredPeak", "before"),
+            ("MeasuredPeak", "elsewhere"), ("MeasuredPeak", "here"), ("Point", "inputs"),
+            ("Shares", "own"), ("Shares", "shared"), ("Shares", "unused"), ("Step", "inputs"),
+            ("Traffic", "reads"), ("Traffic", "writes"),
+        ),
+        "bytes",
+    ),
+    **dict.fromkeys(
+        (("Judged", "high"), ("Judged", "low"), ("Judged", "shift"), ("Share", "high"),
+         ("Share", "low")),
+        "percent",
+    ),
+    ("KernelMachine", "live"): "count", ("LineFigures", "live"): "count",
+}  # fmt: skip
+"""Units of fields whose names do not say them."""
 FAILED = "failed"
 """Label of the verdict with the message of a failure."""
 LINKED = ("name", "kernel", "slug", "title", "path", "line", "id")
@@ -300,7 +320,8 @@ def _inline(name: str, value: Value, owner: Value = None, unit: str = "") -> str
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return with_unit(name, value, unit if name in VALUES else "")
+        own = UNITS_OF.get((type(owner).__name__, name), "")
+        return with_unit(name, value, own or (unit if name in VALUES else ""))
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M} UTC"
     if isinstance(value, str):
