@@ -41,13 +41,17 @@ class Trash:
     they share some."""
 
 
-# Of the table and not of the model, to which the first criterion would be added.
-_runs = Run.metadata.tables["runs"]
-_in_trash = select(_runs.c.id).where(_runs.c.trashed_at.is_not(None))
+def _is_shown(of: type[Graph] | type[Artifact]) -> ColumnElement[bool]:
+    """Looked up for each row, since most queries are about one run of thousands. Of the table and
+    not of the model, to which the condition on runs would be added."""
+    runs = Run.metadata.tables["runs"].alias("trashed")
+    return ~exists().where(runs.c.id == of.run_id, runs.c.trashed_at.is_not(None))
+
+
 HIDDEN = (
     with_loader_criteria(Run, Run.trashed_at.is_(None), include_aliases=True),
-    with_loader_criteria(Graph, Graph.run_id.not_in(_in_trash), include_aliases=True),
-    with_loader_criteria(Artifact, Artifact.run_id.not_in(_in_trash), include_aliases=True),
+    with_loader_criteria(Graph, _is_shown(Graph), include_aliases=True),
+    with_loader_criteria(Artifact, _is_shown(Artifact), include_aliases=True),
 )
 
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -83,6 +84,13 @@ class Run(Base):
     """An upload, ingest or capture. Rows appear while it is being read; see `state`."""
 
     __tablename__ = "runs"
+    # Of the trash alone: SQLite would take a whole index for lists, instead of the order of time.
+    __table_args__ = (
+        Index(
+            "ix_runs_trashed_at", "trashed_at", sqlite_where=text("trashed_at IS NOT NULL"),
+            postgresql_where=text("trashed_at IS NOT NULL"),
+        ),
+    )  # fmt: skip
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     """First 16 hex digits of the content digest: the same files give the same id everywhere."""
@@ -125,7 +133,7 @@ class Run(Base):
     """What failed, the capture or a compile, as a sentence."""
     bytes_in: Mapped[int]
     bytes_stored: Mapped[int]
-    trashed_at: Mapped[datetime | None] = mapped_column(index=True)
+    trashed_at: Mapped[datetime | None]
     """When it was deleted; it stays in the trash for a while (`store.trash`)."""
 
 

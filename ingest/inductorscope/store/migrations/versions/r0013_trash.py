@@ -15,7 +15,11 @@ WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     op.add_column("runs", sa.Column("trashed_at", sa.DateTime(timezone=True), nullable=True))
-    op.create_index(op.f("ix_runs_trashed_at"), "runs", ["trashed_at"])
+    trashed = sa.text("trashed_at IS NOT NULL")
+    op.create_index(
+        "ix_runs_trashed_at", "runs", ["trashed_at"],
+        sqlite_where=trashed, postgresql_where=trashed,
+    )  # fmt: skip
     op.create_table(
         "rules",
         sa.Column("id", WIDE, nullable=False),
