@@ -9,7 +9,6 @@ signal at a parent's death would come when the thread ends that started it.
 from __future__ import annotations
 
 import os
-import re
 import select
 import shutil
 import subprocess
@@ -39,10 +38,9 @@ IDLE_SECONDS = 600.0
 """Time without a question after which it ends, and torch with it."""
 MOST_PRINTED = 10_000
 MOST_KERNELS = 200
-"""Compiled kernels that are kept for later tries."""
+"""Folders with compiled kernels that are kept for later tries."""
 WARM = "inductorscope.capturing.playground.warm"
 Kind = TypeVar("Kind")
-_KERNEL = re.compile(r"[a-z0-9]{2}/[A-Za-z0-9_]{1,80}(\.main)?\.so")
 
 
 class Playground:
@@ -79,7 +77,7 @@ class Playground:
             outcome = Outcome(error="Nothing was compiled: f does nothing that torch can compile.")
         begin = time.perf_counter()
         run = None if outcome.error else self._read(files / order.RUN, asked.name)
-        self._keep_kernels(files / order.CACHE)
+        self._keep_kernels(files)
         seconds = time.perf_counter() - begin
         return Tried(run, outcome.error or None, outcome.line, printed, outcome.seconds, seconds)
 
@@ -95,17 +93,18 @@ class Playground:
         except NothingToRead:
             return None
 
-    def _keep_kernels(self, compiled: Path) -> None:
+    def _keep_kernels(self, files: Path) -> None:
         """Keeps the kernels of a try for later ones, which run in the same confinement."""
-        cache = self.folder / "cache"
-        for file in compiled.glob("*/*.so"):
-            name = str(file.relative_to(compiled))
-            if _KERNEL.fullmatch(name) and not (cache / name).exists():
-                (cache / name).parent.mkdir(exist_ok=True)
-                file.replace(cache / name)
-        kernels = sorted(cache.glob("*/*.so"), key=lambda each: each.stat().st_mtime)
-        for old in kernels[:-MOST_KERNELS]:
-            old.unlink()
+        compiled, cache = files / order.CACHE, self.folder / "cache"
+        for file in [file for file in compiled.rglob("*") if file.is_file()]:
+            kept = cache / file.relative_to(compiled)
+            if order.is_kernel(file.relative_to(files)) and not kept.exists():
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                file.replace(kept)
+        folders = [*cache.glob("??"), *cache.glob("triton/*/*")]
+        folders.sort(key=lambda each: each.stat().st_mtime)
+        for old in folders[:-MOST_KERNELS]:
+            shutil.rmtree(old)
 
     def _answer(self, kind: type[Kind]) -> Kind:
         assert self.warm.stdout is not None

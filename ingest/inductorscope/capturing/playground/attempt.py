@@ -46,6 +46,7 @@ def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
             config.compile_threads = COMPILED_AT_ONCE
             # The limit of memory keeps CUDA from starting, which torch reports as "out of memory".
             torch.cuda._lazy_init = _no_gpu
+            warnings.filterwarnings("ignore", "CUDA initialization")
         # Torch counts GPUs by NVML first, which no try reaches.
         warnings.filterwarnings("ignore", "Can't initialize NVML")
         facts.config = apply_options(spec, trusted=False)

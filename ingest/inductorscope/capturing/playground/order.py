@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
+
 import msgspec
 
 from inductorscope.capturing.spec import CaptureSpec
@@ -29,6 +32,16 @@ CONFIG = {
     "triton.multi_kernel": ("0", "1"),
 }
 """Keys of torch._inductor.config that the page offers, with values for each."""
+
+_KERNEL = re.compile(
+    rf"{CACHE}/([a-z0-9]{{2}}/\w{{1,80}}(\.main)?\.so|triton/\d{{1,2}}/[A-Z0-9]{{8,80}}/[\w.]{{1,150}})",
+    re.ASCII,
+)
+
+
+def is_kernel(name: PurePath) -> bool:
+    """Whether a file of a try, named from the try's folder, belongs to a compiled kernel."""
+    return _KERNEL.fullmatch(str(name)) is not None
 
 
 class Order(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 import tarfile
@@ -34,6 +35,7 @@ from inductorscope.capturing.playground.order import (
     Order,
     Outcome,
     Ready,
+    is_kernel,
 )
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.sizes import GIB, MIB
@@ -119,7 +121,7 @@ class Warm:
             _, ended = os.waitpid(runner, 0)
             if not self.separated:
                 _kill_all(os.getpid(), without=os.getpid())
-            _archive(base, target)
+            _archive(base, target, self.cache)
             target.flush()
             status = os.waitstatus_to_exitcode(ended) and 2
         finally:
@@ -163,20 +165,18 @@ def _lay_out(base: Path, code: str, cache: Path) -> None:
     for folder in ("home", RUN, CACHE):
         (base / folder).mkdir(parents=True, exist_ok=True)
     (base / FILE).write_text(code, encoding="utf-8")
-    for kernel in cache.glob("*/*.so"):
-        copy = base / CACHE / kernel.parent.name / kernel.name
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes(kernel.read_bytes())
+    shutil.copytree(cache, base / CACHE, dirs_exist_ok=True)
 
 
-def _archive(base: Path, target: BinaryIO) -> None:
-    """Writes plain files only; the reader does not trust them either."""
+def _archive(base: Path, target: BinaryIO, cache: Path) -> None:
+    """Writes plain files only, and kernels only if they are new; the reader does not trust them
+    either."""
     size = 0
     with tarfile.open(fileobj=target, mode="w") as archive:
         for path in sorted(base.rglob("*")):
             name = path.relative_to(base)
             wanted = name.parts[0] in (RUN, RESULT, PRINTED) or (
-                name.parts[0] == CACHE and path.suffix == ".so"
+                is_kernel(name) and not (cache / name.relative_to(CACHE)).exists()
             )
             if not wanted or path.is_symlink() or not path.is_file():
                 continue
