@@ -53,6 +53,7 @@ LONGEST = (
     "capture/test_script.py",
     "capture/test_api.py",
     "test_cli.py",
+    "server/web/test_accounts.py",
     "reading/test_counts.py",
     "server/pages/test_pages.py",
     "jobs/test_relinking.py",
