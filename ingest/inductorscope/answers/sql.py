@@ -93,8 +93,7 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
     begun = time.monotonic()
     with duckdb.connect() as database:
         try:
-            _prepare(database, session, place)
-            _check(database, sql)
+            _prepare(database, session, place, _tables_of(database, sql))
             columns, rows = _run(database, sql)
             shown = [[_cell(cell) for cell in row] for row in rows[:MOST_ROWS]]
             numeric = [at for at in range(len(columns)) if _is_numeric(row[at] for row in shown)]
@@ -112,12 +111,14 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
     return SqlPage(sql, error, unwritten=unwritten)
 
 
-def _prepare(database: DuckDBPyConnection, session: Session, folder: Path) -> None:
-    """Makes the tables, then closes everything else."""
+def _prepare(
+    database: DuckDBPyConnection, session: Session, folder: Path, wanted: set[str]
+) -> None:
+    """Makes the tables that a query names, then closes everything else."""
     for name, value in (
         ("memory_limit", MEMORY), ("threads", "2"), ("temp_directory", ""),
         ("autoinstall_known_extensions", "false"), ("autoload_known_extensions", "false"),
-        ("allowed_directories", [f"{folder}/"]),
+        ("python_enable_replacements", "false"), ("allowed_directories", [f"{folder}/"]),
     ):  # fmt: skip
         database.execute(f"SET {name} = ?", [value])
     device = func.coalesce(Run.device_name, Run.device_kind)
@@ -127,8 +128,11 @@ def _prepare(database: DuckDBPyConnection, session: Session, folder: Path) -> No
         Run.compile_seconds, Run.eager_ms, Run.compiled_ms, Run.bytes_in, Run.bytes_stored,
         Run.failure,
     ).where(Run.state == COMPLETE)  # fmt: skip
-    read_rows(database, "runs", RUNS, session.execute(runs))
-    for table in FACTS:
+    # The others need the runs too, but only their ids.
+    columns = RUNS if "runs" in wanted else {"run": RUNS["run"]}
+    query = runs if "runs" in wanted else select(Run.id).where(Run.state == COMPLETE)
+    read_rows(database, "runs", columns, session.execute(query))
+    for table in wanted & FACTS.keys():
         files = files_of(folder, table)
         rows = f"FROM read_parquet({files})" if files else _empty(table)
         database.execute(f"CREATE VIEW {table} AS {rows} SEMI JOIN runs USING (run)")
@@ -140,8 +144,9 @@ def _empty(table: str) -> str:
     return f"FROM (SELECT {columns} LIMIT 0)"
 
 
-def _check(database: DuckDBPyConnection, sql: str) -> None:
-    """Raises _Refused unless the query is one SELECT that reads nothing but the tables."""
+def _tables_of(database: DuckDBPyConnection, sql: str) -> set[str]:
+    """Returns the names of the tables that a query reads. Raises _Refused unless it is one SELECT
+    that reads nothing but the tables of facts."""
     (text,) = database.execute("SELECT json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
     parsed = json.loads(text)
     if parsed.get("error"):
@@ -152,17 +157,20 @@ def _check(database: DuckDBPyConnection, sql: str) -> None:
     nodes = list(_nodes(parsed))
     for node in nodes:
         if "cte_map" in node:
-            names.update(entry["key"] for entry in node["cte_map"]["map"])
+            # Only of words: outside of its query, another name could be that of a file.
+            keys = [entry["key"].lower() for entry in node["cte_map"]["map"]]
+            names.update(key for key in keys if key.isidentifier())
     for node in nodes:
         kind = node.get("type")
         if "alias" in node and "sample" in node and kind not in FROM:  # stands after FROM
             raise _Refused(f"Only these tables can be read: {', '.join(['runs', *FACTS])}.")
         if kind == "BASE_TABLE" and (
-            node["schema_name"] or node["catalog_name"] or node["table_name"] not in names
+            node["schema_name"] or node["catalog_name"] or node["table_name"].lower() not in names
         ):
             raise _Refused(f"There is no table {node['table_name']}.")
         if kind == "TABLE_FUNCTION" and node["function"]["function_name"] not in SOURCES:
             raise _Refused(f"{node['function']['function_name']} reads no facts of runs.")
+    return {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
 
 
 def _nodes(value: Any) -> Any:  # noqa: ANN401  # any JSON

@@ -61,7 +61,7 @@ def test_facts_are_those_of_the_database(ask: Ask, seen: Sessions) -> None:
     assert [row[:2] for row in page.rows] == [[run.name, True] for run in runs]
     assert [row[2] >= run.kernel_count > 0 for row, run in zip(page.rows, runs, strict=True)]
     assert [row[3] for row in page.rows] == [run.graph_breaks or 0 for run in runs]
-    for sql in EXAMPLES.values():
+    for sql in (*EXAMPLES.values(), "WITH a AS (FROM Runs) SELECT a.name FROM A", "FROM lines"):
         assert ask(sql).error is None, sql
 
 
@@ -75,6 +75,11 @@ def test_facts_are_those_of_the_database(ask: Ask, seen: Sessions) -> None:
         ("SELECT * FROM information_schema.tables", "There is no table tables"),
         ("SELECT (SELECT max(x) FROM query('SELECT 1') t(x))", "query reads no facts"),
         ("WITH a AS (SELECT * FROM glob('*')) SELECT * FROM a", "glob reads no facts"),
+        (
+            "SELECT * FROM (WITH \"x.csv\" AS (SELECT 1) SELECT 1), 'x.csv'",
+            "There is no table x.csv",
+        ),
+        ("SELECT * FROM (WITH sql AS (SELECT 1) SELECT 1), sql", "sql"),
         ("COPY runs TO '/tmp/x'", "SELECT"),
         ("ATTACH '/tmp/x'", "SELECT"),
         ("SET threads = 9", "SELECT"),
