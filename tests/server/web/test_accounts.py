@@ -440,6 +440,8 @@ def test_the_audit_says_who_read_and_deleted(team: Team) -> None:
             "reader in the project", "GET", f"/api/artifacts/{artifact}/text"
         ).is_success
     assert team.send("reader", "GET", f"/api/artifacts/{artifact}/text").status_code == 404
+    wanted = {"name": "notes", "scopes": ["read"]}
+    assert team.send("reader", "POST", "/account/tokens", data=wanted).status_code == 200
     run = team.parts["private"]["run"]
     assert team.send("administrator", "DELETE", f"/api/runs/{run}").status_code == 204
     with parts.read() as session:
@@ -449,4 +451,4 @@ def test_the_audit_says_who_read_and_deleted(team: Team) -> None:
     assert [each[0] for each in read].count("reader in the project") == 1
     assert not [each for each in read if each[0] == "reader"]
     assert ("administrator", "delete", f"/api/runs/{run}") in noted
-    assert ("contributor", "make a token", "laptop (read, upload)") in noted
+    assert ("reader", "make a token", "notes (read)") in noted
