@@ -38,6 +38,7 @@ from inductorscope.analyze.failures.text import explain
 from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.analyze.guards.forecast import forecast
 from inductorscope.analyze.machine.figures import mix_of, widths_of
+from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
@@ -50,6 +51,7 @@ from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.log.cache_records import read_cache_answer
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.trace_log import read_trace_log
+from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
 from tests.formats.errors.test_error_texts import CHAINED, CLANG, GCC, LOWERING, TOOLS, TRITON
@@ -260,6 +262,15 @@ def _difference(text: str, other: str) -> None:
     difference(text.split("\n"), other.split("\n"))
 
 
+ASSEMBLY = """0000000000001140 <kernel._omp_fn.0>:
+_mm256_loadu_ps():
+/usr/include/avxintrin.h:320 (discriminator 1)
+inlined by /tmp/c222.main.cpp:9 (kernel._omp_fn.0)
+    11a0:\tvmovups (%rcx,%rdx,4),%ymm1
+    11a4:\tcall   2110 <Sleef_cosf8_u35@plt>
+    11a9:\tvmovaps %ymm0,-0x70(%rbp)
+    11b5:\tjg     11a0 <kernel._omp_fn.0+0x60>
+"""
 GUARDS = """+- RootGuardManager
 | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, torch.float32, size=[4, None], stride=[8, 1])
 +- LAMBDA_GUARD: Eq(Mod(8*L['x'].size()[0], 16), 0) and 2 <= L['x'].size()[1]  # m.py:3 in f
@@ -327,6 +338,7 @@ def on_graphs() -> list[Subject]:
         ),
         Subject("instructions", lambda text: mix_of(text.split())),
         Subject("widths of accesses", lambda text: widths_of(text.split())),
+        Subject("loops of machine code", lambda text: loops_of(read_assembly(text)), (ASSEMBLY,)),
         Subject("lines that serve others", lambda text: serving(text.split("\n"), {7, 70})),
         Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
-from inductorscope.answers.machine.figures import kernel_machine
+from inductorscope.answers.machine.figures import kernel_assembly, kernel_machine
 from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.disassembling.nvdisasm import nvdisasm
-from inductorscope.formats.machine.metadata import COMPILED
+from inductorscope.formats.machine.metadata import BINDINGS, COMPILED
 from inductorscope.formats.machine.mlir import read_mlir
-from inductorscope.formats.vocabulary import LLIR, OF_KERNELS, PTX, SASS, TTGIR, TTIR
+from inductorscope.formats.vocabulary import ASSEMBLY, LLIR, OF_KERNELS, PTX, SASS, TTGIR, TTIR
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading import NothingToRead
 from inductorscope.store.runs.nodes import kernel_facts
@@ -56,7 +57,7 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
     assert chosen.key == "K4JE6IKPKTOXQN7RIOXO43H3JTCFNZN5X77BMKCQNN7YWMAB2CFQ"
     assert chosen.options["num_warps"] == 8
     assert chosen.options["XBLOCK"] == 512
-    assert set(chosen.files) == set(OF_KERNELS)
+    assert set(chosen.files) == set(OF_KERNELS) - {ASSEMBLY}
 
 
 SIGNS = (
@@ -90,7 +91,7 @@ def test_lines_come_from_the_kernels_lines(read: Database, fixtures: Path) -> No
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"MZ", "no cubin"),
+        (b"MZ", "no compiled kernel"),
         (b"\x7fELF" + bytes(4000), "cannot read"),
         (b"cut", "cannot read"),
     ],
@@ -115,7 +116,7 @@ def test_a_cache_alone_is_refused_with_a_sentence(db: Database, fixtures: Path) 
 
 def test_its_files_are_recognised(fixtures: Path) -> None:
     roles = {file.role for file in recognise(fixtures / "triton-cache").files}
-    assert {*OF_KERNELS, "triton_metadata", "best_config"} <= roles
+    assert {*OF_KERNELS} - {ASSEMBLY} | {"triton_metadata", "best_config"} <= roles
 
 
 @pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
@@ -145,7 +146,7 @@ def test_a_capture_keeps_what_was_compiled_of_its_kernels(fixtures: Path, tmp_pa
     shutil.copytree(model, out / DEBUG_FOLDER / model.name)
     keep_compiled(cache, out)
     kept = sorted(file.suffix for file in (out / "triton").rglob("*.*"))
-    endings = [*OF_KERNELS.values(), ".json"]
+    endings = [*(set(OF_KERNELS.values()) - {OF_KERNELS[ASSEMBLY]}), ".json"]
     assert kept == sorted([*endings, *endings, ".best_config"])
 
 
@@ -164,3 +165,82 @@ def test_indices_and_masks_serve_the_lines_that_need_them() -> None:
 def test_places_defined_by_themselves_end() -> None:
     text = '#loc1 = loc(callsite(#loc2 at #loc1))\n#loc2 = loc("a.py":3:1)\n  %0 = x loc(#loc1)'
     assert read_mlir(text).places == [(("a.py", 3),)]
+
+
+LOOP = """
+#include <cmath>
+extern "C"  void kernel(const float* in_ptr0,
+                       float* out_ptr0)
+{
+    {
+        for(long x0=0; x0<1024; x0+=1)
+        {
+            auto tmp0 = in_ptr0[x0];
+            auto tmp1 = std::sin(tmp0);
+            out_ptr0[x0] = tmp1;
+        }
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture with a C++ kernel, from a cache that has another one too."""
+    folder = tmp_path_factory.mktemp("cpp")
+    stem = "c" + "a" * 51
+    cache = folder / "cache" / "aa"
+    cache.mkdir(parents=True)
+    source = cache / f"{stem}.main.cpp"
+    source.write_text(f"{LOOP}{BINDINGS}kernel():\nint answer() {{ return 42; }}\n")
+    library = source.with_suffix(".so")
+    command = ["g++", "-O2", "-g1", "-fPIC", "-shared", str(source), "-o", str(library)]
+    subprocess.run(command, check=True)
+    other = cache / f"c{'b' * 51}.main.cpp"
+    other.write_text("int other;")
+    shutil.copy(library, other.with_suffix(".so"))
+    code = folder / "out" / DEBUG_FOLDER / "model__0_inference_0.0" / "output_code.py"
+    code.parent.mkdir(parents=True)
+    arguments = "['const float*', 'float*']"
+    code.write_text(
+        "from torch._inductor.async_compile import AsyncCompile\nasync_compile = AsyncCompile()\n"
+        f"cpp_fused_sin_0 = async_compile.cpp_pybinding({arguments}, r'''{LOOP}''')\n\n"
+        "async_compile.wait(globals())\ndef call(args):\n    cpp_fused_sin_0(arg0_1, buf0)\n"
+    )
+    keep_compiled(folder / "cache", folder / "out")
+    assert len(list((folder / "out" / "libraries").iterdir())) == 1
+    return folder / "out"
+
+
+def test_a_loop_that_calls_a_function_for_each_element_is_named(
+    compiled: Path, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    db.read(compiled)
+    with db.sessions() as session:
+        graph = session.scalars(select(Graph)).one()
+        text = machine_text(session, graph.run_id, graph.slug, "cpp_fused_sin_0", ASSEMBLY)
+        figures = kernel_assembly(session, graph, "cpp_fused_sin_0")
+    assert "answer" not in text.text
+    assert text.placed == text.instructions > 5
+    assert figures is not None
+    (loop,) = figures.loops
+    assert (loop.scalar, loop.calls, loop.depth) == (True, {"sinf": 1}, 1)
+    sines = [line for line in figures.lines if "std::sin" in line.text]
+    assert loop.lines is not None
+    assert loop.lines[0] <= sines[0].line <= loop.lines[1]
+
+
+def test_a_damaged_library_is_a_sentence(
+    compiled: Path, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    folder = shutil.copytree(compiled, tmp_path / "damaged")
+    for library in folder.rglob("*.so"):
+        library.write_bytes(library.read_bytes()[:2000])
+    db.read(folder)
+    with db.sessions() as session:
+        graph = session.scalars(select(Graph)).one()
+        figures = kernel_assembly(session, graph, "cpp_fused_sin_0")
+    assert figures is not None
+    assert "objdump cannot read this kernel" in figures.missing

@@ -32,6 +32,7 @@ TTGIR: Final = "ttgir"
 LLIR: Final = "llir"
 PTX: Final = "ptx"
 SASS: Final = "sass"
+ASSEMBLY: Final = "assembly"
 
 # Roles of files that belong to no stage.
 FX_RUNNABLE: Final = "fx_runnable"
@@ -153,7 +154,7 @@ class Stage:
     part_of: str = ""
     """The stage of whose text it shows a part."""
     ending: str = ""
-    """The ending of its files in Triton's cache. Such a text is of one kernel; its lines refer to
+    """The ending of its files in a compile cache. Such a text is of one kernel; its lines refer to
     the kernel's lines, and by these to nodes and to the user's lines."""
     formerly: tuple[str, ...] = ()
     """Names of its role in addresses and databases of earlier versions."""
@@ -239,6 +240,11 @@ STAGES: tuple[Stage, ...] = (
     Stage(LLIR, "LLVM IR", "text", ending=".llir", missing=_NOT_COMPILED),
     Stage(PTX, "PTX", "text", ending=".ptx", missing=_NOT_COMPILED),
     Stage(SASS, "SASS", "text", ending=".cubin", missing=_NOT_COMPILED),
+    Stage(
+        ASSEMBLY, "Assembly", "text", ending=".main.so",
+        missing="A C++ kernel has it: the instructions of the library that ran, which captures "
+        "keep and Inductor's cache folder holds. None came with this kernel.",
+    ),
 )  # fmt: skip
 
 
@@ -541,7 +547,7 @@ FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 REFUSED = frozenset(role.id for role in ROLES if role.refused)
 """Roles of files that are known but not read."""
 OF_KERNELS = {stage.id: stage.ending for stage in STAGES if stage.ending}
-"""Stages of what Triton compiled, with the endings of their files."""
+"""Stages of what was compiled of kernels, with the endings of their files."""
 SEARCHED = (
     *(stage.id for stage in STAGES if not stage.part_of and not stage.ending), KERNEL_STACKS,
 )  # fmt: skip

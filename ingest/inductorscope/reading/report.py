@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from inductorscope.formats.vocabulary import (
+    ASSEMBLY,
     CHROME_TRACE,
     CODE,
     KEY_AVERAGES,
@@ -33,6 +34,10 @@ BECAME = (
         "what Triton compiled of a kernel, shown with it if the upload has the kernel's source "
         "(output_code.py or a TORCH_TRACE log)",
     )
+    | {
+        ASSEMBLY: "the library of a C++ kernel, disassembled when it is looked at, if the upload "
+        "has the kernel's source"
+    }
 )
 
 

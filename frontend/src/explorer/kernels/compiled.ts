@@ -1,14 +1,15 @@
-// What Triton compiled of a kernel: its texts, fetched once each, and the links of their lines, which are
+// What was compiled of a kernel: its texts, fetched once each, and the links of their lines, which are
 // those of the kernel's lines that they come from.
 import type { MachineText } from "../../shared/api";
 import { ask } from "../../shared/server";
-import { SASS } from "../../shared/vocabulary";
+import { ASSEMBLY, SASS } from "../../shared/vocabulary";
 import type { Warm, WarmthOf } from "../code/heat";
 import type { Columns } from "../shapes";
 import { INFERRED } from "../state/certainty";
 import { compiledKey } from "../state/content";
 import type { LinkIndex } from "../state/links";
 
+const MACHINE_CODE: readonly string[] = [SASS, ASSEMBLY];
 /** Registers that a thread can have. */
 const MOST_REGISTERS = 255;
 
@@ -52,14 +53,19 @@ export class Compiled {
 
   /** Instructions of a kernel's lines, once its machine code is here. */
   warmthOfKernel(kernel: string): WarmthOf | null {
-    return this.warmths.get(`of ${compiledKey(SASS, kernel)}`) ?? null;
+    return (
+      MACHINE_CODE.map((stage) => this.warmths.get(`of ${compiledKey(stage, kernel)}`)).find(
+        Boolean,
+      ) ?? null
+    );
   }
 
   private add(key: string, text: MachineText): MachineText {
     this.index.add(key, columnsOf(text, this.index));
     const spills = new Set(text.spills);
     this.warmths.set(key, (line) => warmOfLine(text, spills, line));
-    if (text.stage === SASS) this.warmths.set(`of ${key}`, warmthOfLines(text, spills));
+    if (MACHINE_CODE.includes(text.stage))
+      this.warmths.set(`of ${key}`, warmthOfLines(text, spills));
     return text;
   }
 }
@@ -104,7 +110,7 @@ function warmOfLine(
   const count = live[line - 1] ?? 0;
   const spills = spilled.has(line - 1);
   const registers = count ? ` ${count} live registers.` : "";
-  const words = `${where}${registers}${spills ? " It spills: memory stands in for a register." : ""}`;
+  const words = `${where}${registers}${spills ? " It moves a register to memory or back." : ""}`;
   return { share: spills ? 1 : count / MOST_REGISTERS, words };
 }
 
@@ -126,8 +132,8 @@ function warmthOfLines(
   return (line) => {
     const total = totals.get(line);
     if (!total) return null;
-    const spills = total.spills ? `, ${total.spills} of them spills` : "";
-    const words = `${total.count} of ${instructions} instructions${spills}; up to ${total.live} live registers.`;
+    const spills = total.spills ? `, ${total.spills} of them move registers to memory or back` : "";
+    const words = `${total.count} of ${instructions} instructions${spills}${total.live ? `; up to ${total.live} live registers` : ""}.`;
     return { share: total.count / Math.max(1, instructions), words };
   };
 }

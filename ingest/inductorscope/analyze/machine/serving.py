@@ -1,4 +1,4 @@
-"""Lines of a Triton kernel that compute for others: indices, masks, loops.
+"""Lines of a kernel that compute for others: indices, masks, loops.
 
 No FX node is such a line, but its instructions are spent for the nodes whose lines use what it
 computes.
@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-_ASSIGNS = re.compile(r"(\s*)(?:for\s+)?(\w+(?:, \w+)*)(?:\s*:\s*[\w.]+)?\s+(?:=|in)\s")
+_ASSIGNS = re.compile(
+    r"(\s*)(?:(?:for|auto|bool|float|double|u?int\d{1,2}_t|long)\s+)?"
+    r"(\w+(?:, \w+)*)(?:\s*:\s*[\w.]+)?\s+(?:=|in)\s"
+)
+_OPENS = re.compile(r"\s*(?:(?:for|while|if|extern)\b|#pragma)")
+_BRACES = re.compile(r"\s*[{};]*\s*$")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 MOST_SERVED = 200
 """Lines that one line can serve; it then serves the kernel as a whole."""
@@ -25,7 +30,7 @@ def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:
     """Of the lines below: indentation, and the lines with nodes that they serve; the deepest
     last."""
     for number in range(len(lines) - 1, -1, -1):
-        line = lines[number]
+        line = "" if _BRACES.match(lines[number]) else lines[number]
         found = _ASSIGNS.match(line)
         names = found.group(2).split(", ") if found is not None else []
         depth = len(line) - len(line.lstrip())
@@ -36,7 +41,7 @@ def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:
         inner: set[int] = set()
         while line.strip() and blocks and blocks[-1][0] > depth:
             inner |= blocks.pop()[1]
-        if number not in linked and line.lstrip().startswith(("for ", "while ", "if ")):
+        if number not in linked and _OPENS.match(line):
             needs = needs | inner
         if line.strip():
             if not blocks or blocks[-1][0] < depth:

@@ -24,7 +24,12 @@ from inductorscope.answers.explorer.benchmark import (
 )
 from inductorscope.answers.explorer.packed_links import ir_names
 from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.machine.figures import KernelMachine, kernel_machine
+from inductorscope.answers.machine.figures import (
+    KernelAssembly,
+    KernelMachine,
+    kernel_assembly,
+    kernel_machine,
+)
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
     GraphName,
@@ -178,6 +183,8 @@ class KernelPage:
     benchmarks: list[Benchmark]
     machine: KernelMachine | None
     """What Triton compiled of it; None if nothing of that came with the run."""
+    assembly: KernelAssembly | None
+    """The instructions of a C++ kernel; None if its library did not come with the run."""
     may_benchmark: bool
     """Whether this installation captured the run; code of other runs is never executed."""
 
@@ -302,6 +309,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
         machine=kernel_machine(session, graph, kernel.name),
+        assembly=kernel_assembly(session, graph, kernel.name),
         may_benchmark=is_captured_here(owner),
     )
 

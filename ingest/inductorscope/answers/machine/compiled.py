@@ -15,7 +15,7 @@ from inductorscope.store.tables.models import Artifact, Graph, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One configuration of a kernel that Triton compiled."""
+    """One configuration of a kernel: what Triton compiled, or the library of a C++ kernel."""
 
     key: str
     """The name of its folder in Triton's cache."""
@@ -27,7 +27,7 @@ class Configuration:
     files: dict[str, Artifact]
     """Stage → its file."""
     source: str
-    """The hash of the kernel's source, which names the file that its lines refer to."""
+    """The stem of the file that its lines refer to; of Triton's the hash of the kernel's source."""
 
 
 def configurations(session: Session, graph: Graph) -> dict[str, list[Configuration]]:
@@ -55,7 +55,7 @@ def configurations(session: Session, graph: Graph) -> dict[str, list[Configurati
                     for role, path in each["files"].items()
                     if path in by_path
                 },
-                kernel[SOURCE_HASH],
+                each.get("source", kernel[SOURCE_HASH]),
             )
             for each in kernel[COMPILED]
         ]

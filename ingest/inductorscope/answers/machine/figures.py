@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from sqlalchemy.orm import Session
 
@@ -14,17 +14,20 @@ from inductorscope.analyze.machine.figures import (
     occupancy_of,
     widths_of,
 )
+from inductorscope.analyze.machine.loops import LoopFigures, is_scalar, loops_of
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import Configuration, configurations
-from inductorscope.answers.machine.text import kernel_of, read_stage
+from inductorscope.answers.machine.text import KernelLines, Reading, kernel_of, read_stage
+from inductorscope.formats.machine.assembly import Assembly
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.places import kernel_lines
 from inductorscope.formats.machine.sass import Sass
-from inductorscope.formats.vocabulary import SASS
+from inductorscope.formats.vocabulary import ASSEMBLY, SASS
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Graph, JsonObject
 
 MOST_LINES = 40
+MOST_LOOPS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,67 @@ class KernelMachine:
     """Why there are no instructions."""
 
 
+@dataclass(frozen=True, slots=True)
+class InnermostLoop(LoopFigures):
+    """An innermost loop of a C++ kernel."""
+
+    lines: tuple[int, int] | None = None
+    """First and last line of the output code that it computes; None without line tables."""
+    scalar: bool = False
+    """Whether it computes floating-point numbers one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAssembly:
+    """The instructions of a C++ kernel, in figures."""
+
+    instructions: int = 0
+    placed: int = 0
+    loops: list[InnermostLoop] = field(default_factory=list)
+    """The deepest first, then by instructions."""
+    lines: list[LineFigures] = field(default_factory=list)
+    """Those that use the stack most first, then by instructions."""
+    missing: str = ""
+    """Why there are no instructions, or no lines."""
+
+
+def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssembly | None:
+    """None if its library did not come with the run."""
+    known = configurations(session, graph).get(kernel)
+    if not known or ASSEMBLY not in known[0].files:
+        return None
+    try:
+        reading = read_stage(session, known[0], ASSEMBLY)
+    except NotAnalysed as error:
+        return KernelAssembly(missing=str(error))
+    located = reading.located
+    assert isinstance(located, Assembly)
+    code = kernel_of(session, graph, kernel)
+    own = [
+        lines[-1] if (lines := kernel_lines(frames, known[0].source)) else 0
+        for frames in located.places
+    ]
+    loops = []
+    for loop, figures in loops_of(located)[:MOST_LOOPS]:
+        within = {own[at] for number in loop.lines if (at := located.at[number]) >= 0} - {0}
+        lines = list(map(code.line, within))
+        values = {each.name: getattr(figures, each.name) for each in fields(LoopFigures)}
+        loops.append(
+            InnermostLoop(
+                **values,
+                lines=(min(lines), max(lines)) if lines else None,
+                scalar=is_scalar(figures.vectors),
+            )
+        )
+    return KernelAssembly(
+        *located.instructions(), loops, _by_line(reading, code)[:MOST_LINES], reading.note
+    )
+
+
 def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine | None:
     """None if nothing came that Triton compiled of it."""
     known = configurations(session, graph).get(kernel)
-    if not known:
+    if not known or ASSEMBLY in known[0].files:
         return None
     rows = [_figures(session, each) for each in known]
     try:
@@ -94,24 +154,9 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
         return KernelMachine(rows, missing=str(error))
     sass = reading.located
     assert isinstance(sass, Sass)
-    code = kernel_of(session, graph, kernel)
-    lines: dict[int, LineFigures] = {}
-    columns = zip(sass.at, sass.operations, reading.live, reading.spills, strict=True)
-    for at, operation, live, spilled in columns:
-        own = kernel_lines(sass.places[at], known[0].source) if at >= 0 and operation else []
-        if not own:
-            continue
-        line = code.line(own[-1])
-        found = lines.get(line)
-        if found is None:
-            text = code.text[own[-1] - 1].strip() if own[-1] <= len(code.text) else ""
-            found = lines[line] = LineFigures(line, text, sorted(code.nodes_of(line)))
-        found.instructions += 1
-        found.live = max(found.live, live)
-        found.spills += spilled
+    lines = _by_line(reading, kernel_of(session, graph, kernel))
     operations = [operation for operation in sass.operations if operation]
     mix = mix_of(operations)
-    ordered = sorted(lines.values(), key=lambda each: (-each.spills, -each.instructions, each.line))
     return KernelMachine(
         rows,
         *sass.instructions(),
@@ -120,8 +165,29 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
         sum(reading.spills),
         widths_of(operations),
         max(reading.live, default=0),
-        ordered[:MOST_LINES],
+        lines[:MOST_LINES],
     )
+
+
+def _by_line(reading: Reading, code: KernelLines) -> list[LineFigures]:
+    lines: dict[int, LineFigures] = {}
+    located, source = reading.located, reading.configuration.source
+    live = reading.live or [0] * len(located.at)
+    for at, counted, alive, spilled in zip(
+        located.at, located.counted, live, reading.spills, strict=True
+    ):
+        own = kernel_lines(located.places[at], source) if at >= 0 and counted else []
+        if not own or own[-1] > len(code.text):
+            continue
+        line = code.line(own[-1])
+        found = lines.get(line)
+        if found is None:
+            text = code.text[own[-1] - 1].strip()
+            found = lines[line] = LineFigures(line, text, sorted(code.nodes_of(line)))
+        found.instructions += 1
+        found.live = max(found.live, alive)
+        found.spills += spilled
+    return sorted(lines.values(), key=lambda each: (-each.spills, -each.instructions, each.line))
 
 
 def _figures(session: Session, configuration: Configuration) -> ConfigurationFigures:

@@ -9,12 +9,16 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.machine.loops import on_stack
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.disassembling.nvdisasm import LINES, LIVE, NotDisassembled, printed
+from inductorscope.disassembling.limited import NotDisassembled
+from inductorscope.disassembling.nvdisasm import LINES, LIVE, printed
+from inductorscope.disassembling.objdump import disassembled
+from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.llvm import read_llvm
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.machine.places import (
@@ -27,13 +31,17 @@ from inductorscope.formats.machine.places import (
 from inductorscope.formats.machine.ptx import arrays_of, read_ptx
 from inductorscope.formats.machine.sass import joined_live, read_live, read_sass, spills_of
 from inductorscope.formats.sizes import MIB
-from inductorscope.formats.vocabulary import CODE, LLIR, PTX, SASS, TTGIR, TTIR
+from inductorscope.formats.vocabulary import ASSEMBLY, CODE, LLIR, PTX, SASS, TTGIR, TTIR
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.links import LinksJson, unpack_json
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Links
 
 LARGEST = 32 * MIB
-READERS = {TTIR: read_mlir, TTGIR: read_mlir, LLIR: read_llvm, PTX: read_ptx, SASS: read_sass}
+READERS = {TTIR: read_mlir, TTGIR: read_mlir, LLIR: read_llvm, PTX: read_ptx}
+NO_LINES = (
+    "This kernel was compiled without line tables, which torch 2.13 writes; with earlier versions, "
+    "set TORCHINDUCTOR_DEBUG_SYMBOL=1."
+)
 SURE = 2
 """The certainty from which on a line of a kernel is known to belong to a node."""
 
@@ -102,6 +110,16 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
             spills = spills_of(sass, 0 if ptx is None else arrays_of(_text(session, ptx)))
         except NotDisassembled as error:
             raise NotAnalysed(str(error)) from None
+    elif stage == ASSEMBLY:
+        begin(f"library {file.digest}", file.size)
+        library = read_blob(session, file.digest) or b""
+        try:
+            located = code = read_assembly(disassembled(library, file.digest))
+        except NotDisassembled as error:
+            raise NotAnalysed(str(error)) from None
+        spills = list(map(on_stack, code.operations, code.operands))
+        if code.lines and not code.places:
+            note = NO_LINES
     else:
         located = READERS[stage](_text(session, file))
     if stage in (PTX, SASS):
@@ -183,7 +201,7 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     graph = graph_of(session, run, slug)
     known = configurations(session, graph).get(kernel)
     if not known:
-        raise NotHere(f"Nothing that Triton compiled came with {kernel}.")
+        raise NotHere(f"Nothing that was compiled came with {kernel}.")
     reading = read_stage(session, known[0], stage)
     code = kernel_of(session, graph, kernel)
     located = reading.located
@@ -192,7 +210,7 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     with_nodes = [any(map(code.nodes_of, place.lines)) for place in places]
     note = reading.note
     if len(known) > 1 and not known[0].ran:
-        note = f"Triton compiled {len(known)} configurations; which of them ran is unknown. {note}"
+        note = f"{len(known)} configurations were compiled; which of them ran is unknown. {note}"
     return MachineText(
         kernel,
         stage,

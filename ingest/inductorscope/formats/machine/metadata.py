@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+_LIBRARY = re.compile(rb"/(c[a-z2-7]{40,60})\.main\.cpp\0")
+BINDINGS = "\n// Python bindings to call "
+"""What torch writes below the source of a C++ kernel, in the file that it compiles."""
 _SOURCE = re.compile(r'"[^"\n]*/(c[a-z2-7]{40,60})\.\w+":\d|"(c[a-z2-7]{40,60})\.\w+"')
 COMPILED = "compiled"
 """The fact of a kernel that lists its configurations, the one that ran first."""
@@ -65,11 +68,25 @@ def source_named(text: str) -> str:
     return (found.group(1) or found.group(2)) if found is not None else ""
 
 
+def library_source(library: bytes) -> str:
+    """The stem of the file that a C++ kernel's library was made from, as its line table has it."""
+    found = _LIBRARY.search(library)
+    return "" if found is None else found.group(1).decode()
+
+
 def source_hash(definition: str) -> str:
     """The hash that Inductor names a kernel's file by, from its definition in the output code."""
     first, last = definition.find("'''"), definition.rfind("'''")
     if last <= first:
         return ""
-    source = definition[first + 3 : last].replace("\\\\", "\\").strip()
-    digest = hashlib.sha256(source.encode("utf-8", "replace")).digest()
+    return hash_of(definition[first + 3 : last].replace("\\\\", "\\"))
+
+
+def kernel_of_library(source: str) -> str:
+    """The source of a C++ kernel, from the file that torch compiles."""
+    return source.partition(BINDINGS)[0].strip()
+
+
+def hash_of(source: str) -> str:
+    digest = hashlib.sha256(source.strip().encode("utf-8", "replace")).digest()
     return "c" + base64.b32encode(digest)[:51].decode().lower()

@@ -1,4 +1,4 @@
-"""What Triton compiled of each kernel, joined by the hash of the kernel's source."""
+"""What was compiled of each kernel, joined by the hash of the kernel's source."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from inductorscope.formats.machine.metadata import (
     COMPILED,
     SOURCE_HASH,
     CompiledFacts,
+    hash_of,
+    kernel_of_library,
+    library_source,
     read_best,
     read_metadata,
     source_named,
 )
-from inductorscope.formats.sizes import KIB
+from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.formats.vocabulary import (
+    ASSEMBLY,
     BEST_CONFIG,
     LLIR,
     OF_KERNELS,
@@ -32,6 +36,9 @@ from inductorscope.store.tables.models import JsonObject
 HEAD = 256 * KIB
 """Where a text names its source: MLIR at its beginning, LLVM's IR at its end."""
 MOST_CONFIGURATIONS = 100
+LARGEST_LIBRARY = 16 * MIB
+EMPTY: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False, "files": {}}
+"""A configuration of which nothing is known."""
 
 
 @dataclass(slots=True)
@@ -55,15 +62,20 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
     """Files of one configuration lie in one folder and share a stem."""
     groups: dict[tuple[str, str], dict[str, File]] = {}
     chosen: dict[str, JsonObject] = {}
+    result = CompiledKernels()
     for file in files:
-        if file.role in OF_KERNELS or file.role == TRITON_METADATA:
+        if file.role == ASSEMBLY:
+            source, library = notes.attempt(
+                file.path, "Reading it", partial(_library, file), ("", EMPTY)
+            )
+            result.by_source.setdefault(source, []).append(library)
+        elif file.role in OF_KERNELS or file.role == TRITON_METADATA:
             folder, _, name = file.path.rpartition("/")
             groups.setdefault((folder, name.rpartition(".")[0]), {})[file.role] = file
         elif file.role == BEST_CONFIG:
             text = notes.attempt(file.path, "Reading it", partial(read_text, file.absolute), "")
             key, sizes = read_best(text)
             chosen[key] = sizes
-    result = CompiledKernels()
     for group in groups.values():
         source = next(filter(None, (_source(group.get(role)) for role in (TTIR, LLIR))), "")
         if source:
@@ -73,6 +85,16 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
             configurations[0]["ran"] = True
         configurations.sort(key=lambda each: (not each["ran"], str(each["key"])))
     return result
+
+
+def _library(file: File) -> tuple[str, JsonObject]:
+    """The hash of a C++ kernel's source, and its library. The cache has the source beside it; a
+    capture names the library by that hash."""
+    beside = file.absolute.with_suffix(".cpp")
+    stem = file.path.rpartition("/")[2].partition(".")[0]
+    source = hash_of(kernel_of_library(read_text(beside))) if beside.is_file() else stem
+    named = library_source(file.absolute.read_bytes()[:LARGEST_LIBRARY])
+    return source, EMPTY | {"files": {ASSEMBLY: file.path}, "source": named}
 
 
 def _source(file: File | None) -> str:

@@ -72,7 +72,7 @@ def kernel_drafts(
 
 def _defined(kernel: CodeKernel, lines: list[str]) -> KernelDraft:
     facts = dict(kernel.facts)
-    if "triton" in kernel.category:
+    if "triton" in kernel.category or kernel.kind == "cpp":
         definition = "\n".join(lines[kernel.first_line - 1 : kernel.last_line])
         facts[SOURCE_HASH] = source_hash(definition)
     if kernel.kernel_path:

@@ -1,0 +1,78 @@
+"""What the innermost loops of a C++ kernel do: vectors, the stack, gathers, calls."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from inductorscope.formats.machine.assembly import Assembly, Loop
+
+SCALAR = 0
+_VECTOR = re.compile(r"v?\w{2,24}p[sdh](?:z)?$|vp\w{2,24}$|v\w{2,20}(?:ps|pd|ph)\w{0,4}$")
+_ONE = re.compile(r"v?\w{2,24}s[sdh]$")
+_REGISTER = re.compile(r"%([xyz])mm\d")
+_WIDTHS = {"x": 128, "y": 256, "z": 512}
+_STACK = re.compile(r"-?(?:0x[0-9a-f]{1,8})?\(%r[bs]p\)")
+_CALLED = re.compile(r"<([^>@+]{1,300})")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFigures:
+    """One innermost loop."""
+
+    depth: int
+    instructions: int
+    vectors: dict[int, int] = field(default_factory=dict)
+    """Bits of a register → instructions that compute or move so many at once; 0 for those on a
+    single floating-point number."""
+    stack: int = 0
+    """Instructions that move a register to or from the stack: one that is spilled, or an element of
+    an array."""
+    gathers: int = 0
+    calls: dict[str, int] = field(default_factory=dict)
+    """Function that is called there → instructions that call it."""
+
+
+def is_scalar(vectors: dict[int, int]) -> bool:
+    """Whether a loop computes floating-point numbers one by one. Of 128 bits are also the moves and
+    conversions of a single number."""
+    return vectors.get(SCALAR, 0) > vectors.get(128, 0) and max(vectors) <= 128
+
+
+def on_stack(operation: str, operands: str) -> bool:
+    """Whether an instruction moves a register to or from the stack: one that is spilled, or an
+    element of an array there."""
+    return "mov" in operation and "%" in operands and _STACK.search(operands) is not None
+
+
+def loops_of(code: Assembly) -> list[tuple[Loop, LoopFigures]]:
+    """The innermost loops, the longest first."""
+    found = [(loop, _figures(code, loop)) for loop in code.loops if loop.innermost]
+    return sorted(found, key=lambda each: (-each[1].depth, -each[1].instructions))
+
+
+def _figures(code: Assembly, loop: Loop) -> LoopFigures:
+    vectors: Counter[int] = Counter()
+    calls: Counter[str] = Counter()
+    stack = gathers = 0
+    for at in loop.lines:
+        operation, operands = code.operations[at], code.operands[at]
+        gathers += "gather" in operation
+        stack += on_stack(operation, operands)
+        registers = _REGISTER.findall(operands)
+        if registers and _ONE.match(operation):
+            vectors[SCALAR] += 1
+        elif registers and _VECTOR.match(operation):
+            vectors[max(_WIDTHS[each] for each in registers)] += 1
+        if operation == "call":
+            called = _CALLED.search(operands)
+            calls["an address" if called is None else called.group(1)] += 1
+    return LoopFigures(
+        loop.depth,
+        len(loop.lines),
+        dict(sorted(vectors.items(), reverse=True)),
+        stack,
+        gathers,
+        dict(calls.most_common()),
+    )

@@ -1,0 +1,108 @@
+"""Runs a program that disassembles a file, with limits, and keeps what it prints."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import tempfile
+from pathlib import Path
+
+import zstandard
+
+from inductorscope.formats.sizes import MIB
+from inductorscope.processes.dying import die_with
+from inductorscope.settings import load
+
+SECONDS = 8
+MEMORY = 512 * MIB
+MOST_PRINTED = 64 * MIB
+LARGEST = 16 * MIB
+MOST_KEPT = 256 * MIB
+"""Bytes of the folder with what was printed; the oldest goes first."""
+
+
+class NotDisassembled(ValueError):
+    """The message is a sentence for the user."""
+
+
+def printed_by(
+    program: str | None, missing: str, content: bytes, digest: str, options: tuple[str, ...]
+) -> str:
+    """What the program prints of an ELF file; kept by its digest. `missing`: the sentence where
+    there is no program. Raises NotDisassembled."""
+    folder = load().data / "disassembled"
+    kept = folder / f"{digest}{''.join(options)}.zst"
+    try:
+        return zstandard.ZstdDecompressor().decompress(
+            kept.read_bytes(), max_output_size=MOST_PRINTED
+        ).decode("utf-8", "replace")  # fmt: skip
+    except (OSError, zstandard.ZstdError):
+        text = _run(program, missing, content, options)
+    _keep(kept, text)
+    return text.decode("utf-8", "replace")
+
+
+def _run(program: str | None, missing: str, content: bytes, options: tuple[str, ...]) -> bytes:
+    if not content.startswith(b"\x7fELF"):
+        raise NotDisassembled(
+            "This file is no compiled kernel: it does not begin as an ELF file does."
+        )
+    if len(content) > LARGEST:
+        raise NotDisassembled(f"Only files up to {LARGEST // MIB} MiB are disassembled.")
+    if program is None:
+        raise NotDisassembled(missing)
+    name, parent = Path(program).name, os.getpid()
+
+    def limited() -> None:
+        die_with(parent)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_PRINTED, MOST_PRINTED))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with tempfile.TemporaryDirectory(prefix="inductorscope-") as folder:
+        given, out = Path(folder) / "kernel", Path(folder) / "printed"
+        given.write_bytes(content)
+        try:
+            with out.open("wb") as stream:
+                done = subprocess.run(
+                    [program, *options, str(given)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                    env={},
+                    timeout=SECONDS,
+                    preexec_fn=limited,  # a process with one thread
+                    check=False,
+                )
+        except subprocess.TimeoutExpired:
+            raise NotDisassembled(
+                f"{name} takes longer than {SECONDS} seconds on this kernel."
+            ) from None
+        except OSError as error:
+            raise NotDisassembled(f"{name} cannot be run: {error.strerror}.") from None
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").replace(str(given), "it").strip()
+            reason = said.partition("\n")[0][:300] or f"it ended with {done.returncode}"
+            raise NotDisassembled(f"{name} cannot read this kernel: {reason}")
+        return out.read_bytes()
+
+
+def _keep(path: Path, text: bytes) -> None:
+    """Writes it, and deletes the oldest texts where there are too many. A full disk keeps
+    nothing."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as stream:
+            stream.write(zstandard.compress(text, 3))
+        Path(stream.name).replace(path)
+        files = sorted(path.parent.iterdir(), key=lambda file: -file.stat().st_mtime)
+        size = 0
+        for file in files:
+            size += file.stat().st_size
+            if size > MOST_KEPT:
+                file.unlink(missing_ok=True)
+    except OSError:
+        return
