@@ -2,7 +2,7 @@
 
     python bench/machine.py FOLDER…
 
-Each folder is one program's debug folder with its compile cache, from a machine with a GPU:
+Each folder is one program's debug folder with its compile cache, or a capture:
 
     TORCH_COMPILE_DEBUG=1 TORCH_COMPILE_DEBUG_DIR=out TORCHINDUCTOR_CACHE_DIR=out/cache python my.py
 """
@@ -38,12 +38,14 @@ def measured(factory: Sessions, run: str) -> Counter[str]:
     with factory() as session:
         for graph in session.scalars(select(Graph).where(Graph.run_id == run)):
             for kernel, known in configurations(session, graph).items():
-                for stage in OF_KERNELS:
+                for stage in known[0].files:
                     text = machine_text(session, run, graph.slug, kernel, stage)
                     counts[f"{stage} instructions"] += text.instructions
                     counts[f"{stage} at a line"] += text.placed
                     counts[f"{stage} at a node"] += text.with_nodes
-                file = known[0].files[SASS]
+                file = known[0].files.get(SASS)
+                if file is None:
+                    continue
                 sass = printed(read_blob(session, file.digest) or b"", file.digest, LINES)
                 read = read_sass(sass)
                 mine = [
@@ -79,13 +81,14 @@ def main() -> None:
             run = read_run(Path(folder), session_factory=factory, origin="ingest").run_id
             counts = measured(factory, run)
             engine.dispose()
-        print(
-            f"{folder}: line tables alike in {counts['line tables alike']} of {counts['kernels']}"
-        )
+        alike = f"line tables alike in {counts['line tables alike']} of {counts['kernels']}"
+        print(f"{folder}: {alike if counts['kernels'] else 'no SASS'}")
         for stage in OF_KERNELS:
-            every = max(1, counts[f"{stage} instructions"])
+            every = counts[f"{stage} instructions"]
+            if not every:
+                continue
             at_line, at_node = counts[f"{stage} at a line"], counts[f"{stage} at a node"]
-            print(f"  {stage:6} {every:8,} instructions, {at_line / every:.2%} at a line, "
+            print(f"  {stage:8} {every:8,} instructions, {at_line / every:.2%} at a line, "
                   f"{at_node / every:.2%} at a node")  # fmt: skip
 
 
