@@ -39,6 +39,7 @@ const bundle = {
     charts: "src/charts/time.ts",
     compile: "src/compile/main.ts",
     explorer: "src/explorer/main.ts",
+    file: "src/file/main.ts",
     history: "src/charts/history.ts",
     memory: "src/charts/memory.ts",
     numbers: "src/charts/numbers.ts",

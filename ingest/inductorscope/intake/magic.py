@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inductorscope.formats.unpacking import packing_of
+from inductorscope.intake.exported import BEGIN
 
 HEAD = 1024
 """Bytes needed to recognise an archive."""
@@ -10,7 +11,7 @@ HEAD = 1024
 PACKINGS = {"gzip", "xz", "zstd", "bzip2"}
 """Compressions of a single stream."""
 
-ARCHIVES = PACKINGS | {"zip", "tar"}
+ARCHIVES = PACKINGS | {"zip", "tar", "export"}
 
 ARCHIVE_ENDINGS = (
     ".zip", ".tar", ".tgz", ".txz", ".tzst", ".gz", ".xz", ".zst", ".bz2", ".7z", ".rar",
@@ -23,6 +24,7 @@ _MAGIC = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
     (b"PK\x07\x08", "zip"),
+    (BEGIN, "export"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
     (b"Rar!\x1a\x07", "rar"),
     (b"MSCF\0\0\0\0", "cab"),

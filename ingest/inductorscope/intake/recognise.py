@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -201,7 +202,7 @@ def _hash_rest(intake: Intake) -> None:
     def settle() -> None:
         for file in large:
             file.digest, file.size = _digest_of(file.absolute)
-        intake.content_digest = _content_digest(files)
+        intake.content_digest = digest_of_files((file.path, file.digest) for file in files)
 
     if not large:
         settle()
@@ -211,9 +212,9 @@ def _hash_rest(intake: Intake) -> None:
     hasher.shutdown(wait=False)
 
 
-def _content_digest(files: list[File]) -> str:
-    """Returns a digest that is the same for a folder and for every archive of it."""
+def digest_of_files(files: Iterable[tuple[str, str]]) -> str:
+    """Returns a digest of paths and digests: the same for a folder and for every archive of it."""
     whole = hashlib.sha256()
-    for line in sorted(f"{file.path}\0{file.digest}\n" for file in files):
+    for line in sorted(f"{path}\0{digest}\n" for path, digest in files):
         whole.update(line.encode())
     return whole.hexdigest()

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from inductorscope.formats.unpacking import Readable, open_plain
 from inductorscope.intake import magic
+from inductorscope.intake.exported import packed_files
 from inductorscope.intake.limits import Limits, Meter, Refused, Spent
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown
 from inductorscope.intake.tars import unpack_tar
@@ -115,6 +116,9 @@ def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, mete
         unpack_zip(file, target, meter)
     elif kind == "tar":
         unpack_tar(file, target, meter)
+    elif kind == "export":
+        with packed_files(file, meter.where) as packed:
+            _unpack_packed(open_plain(packed), name, target, meter)
     elif kind in magic.PACKINGS:
         _unpack_packed(open_plain(file), name, target, meter)
     elif kind in magic.FOREIGN:

@@ -1,0 +1,223 @@
+// Entry of an exported file. Shows the pages that the file holds: their scripts, unchanged, get a location, a
+// history and a fetch that know the file instead of a server. The address of a page stands after the #.
+
+/** Block, first byte, length and type of an answer. */
+type Where = [number, number, number, string];
+interface Contents {
+  run: string;
+  start: string;
+  /** A string is the address that an answer leads to. */
+  answers: Record<string, Where | string>;
+}
+
+const NONCE = "inductorscope";
+const LACKING = "This is not in the file. Send the file to a server to see it.";
+const browser = window.location;
+const contents = JSON.parse(document.querySelector("#contents")?.textContent ?? "{}") as Contents;
+const packed = [...document.querySelectorAll(".block")].map((block) => block.textContent ?? "");
+const unpacked = new Map<number, Promise<ArrayBuffer>>();
+const modules = new Map<string, Promise<string>>();
+
+function addressed(address: string | URL, base?: URL): URL {
+  return new URL(address, base ?? "http://file");
+}
+
+/** The address of the page that is shown. */
+function here(): URL {
+  return resolved(addressed(browser.hash.slice(1) || contents.start));
+}
+
+function fragment(url: URL): string {
+  return `#${url.pathname}${url.search}${url.hash}`;
+}
+
+function isExplorer(url: URL): boolean {
+  return /^\/runs\/[^/]+\/graphs\/[^/]+$/.test(url.pathname);
+}
+
+function held(url: URL): Where | string | undefined {
+  const plain = isExplorer(url) || url.pathname.startsWith("/static/");
+  return contents.answers[plain ? url.pathname : url.pathname + url.search];
+}
+
+/** The address that an address leads to. */
+function resolved(url: URL): URL {
+  const answer = held(url);
+  return typeof answer === "string" ? addressed(answer) : url;
+}
+
+function find(url: URL): Where | undefined {
+  const answer = held(url);
+  return typeof answer === "string" ? undefined : answer;
+}
+
+function unpack(number: number): Promise<ArrayBuffer> {
+  let block = unpacked.get(number);
+  if (!block) {
+    const text = atob(packed[number] ?? "");
+    const bytes = new Uint8Array(text.length);
+    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    block = new Response(stream).arrayBuffer();
+    unpacked.set(number, block);
+  }
+  return block;
+}
+
+async function bytesAt([block, first, length]: Where): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await unpack(block), first, length);
+}
+
+async function textAt(where: Where): Promise<string> {
+  return new TextDecoder().decode(await bytesAt(where));
+}
+
+async function answer(input: string | URL): Promise<Response> {
+  const where = find(addressed(input, here()));
+  if (where) return new Response(await bytesAt(where), { headers: { "content-type": where[3] } });
+  return Response.json({ error: { what: LACKING } }, { status: 404 });
+}
+
+function say(words: string): void {
+  const said = document.querySelector<HTMLElement>("#said");
+  if (!said) return;
+  said.textContent = words;
+  said.hidden = false;
+  setTimeout(() => {
+    said.hidden = true;
+  }, 4000);
+}
+
+function go(address: string | URL): void {
+  const url = resolved(addressed(address, here()));
+  if (!find(url)) {
+    say(LACKING);
+    return;
+  }
+  browser.hash = fragment(url);
+  browser.reload(); // the next page starts with fresh scripts, as from a server
+}
+
+const place = {
+  get pathname() {
+    return here().pathname;
+  },
+  get search() {
+    return here().search;
+  },
+  get hash() {
+    return here().hash;
+  },
+  get href() {
+    return browser.href;
+  },
+  assign: go,
+  replace: go,
+  reload: () => browser.reload(),
+};
+
+const past = {
+  pushState: (state: unknown, title: string, address: string) =>
+    history.pushState(state, title, fragment(addressed(address, here()))),
+  replaceState: (state: unknown, title: string, address: string) =>
+    history.replaceState(state, title, fragment(addressed(address, here()))),
+  back: () => history.back(),
+};
+
+Object.assign(window, { inductorscopeFile: { location: place, history: past, fetch: answer } });
+const BEFORE_MODULES = "const {location, history, fetch} = window.inductorscopeFile;\n";
+
+/** A module of the bundle, with those that it imports, as an address that the browser can load. */
+function moduleAt(url: URL): Promise<string> {
+  let made = modules.get(url.pathname);
+  if (!made) {
+    made = makeModule(url);
+    modules.set(url.pathname, made);
+  }
+  return made;
+}
+
+async function makeModule(url: URL): Promise<string> {
+  const where = find(url);
+  let text = where ? await textAt(where) : "";
+  const imported = new Set(
+    [...text.matchAll(/["'](\.\/[\w./-]+\.js)["']/g)].map(([, name]) => name ?? ""),
+  );
+  for (const name of imported) {
+    const address = await moduleAt(addressed(name, url));
+    text = text.replaceAll(`"${name}"`, `"${address}"`).replaceAll(`'${name}'`, `"${address}"`);
+  }
+  return URL.createObjectURL(new Blob([BEFORE_MODULES, text], { type: "text/javascript" }));
+}
+
+async function style(link: HTMLLinkElement): Promise<void> {
+  const where = find(addressed(link.getAttribute("href") ?? ""));
+  link.removeAttribute("href");
+  link.nonce = NONCE; // where the explorer looks for it
+  const sheet = document.createElement("style");
+  sheet.nonce = NONCE;
+  sheet.textContent = where ? await textAt(where) : "";
+  link.after(sheet);
+}
+
+async function show(): Promise<void> {
+  const where = find(here());
+  if (!where) {
+    document.body.textContent = LACKING;
+    return;
+  }
+  const page = new DOMParser().parseFromString(await textAt(where), "text/html");
+  for (const link of page.querySelectorAll("link[rel=modulepreload], link[rel=preload]"))
+    link.remove();
+  await Promise.all([...page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")].map(style));
+  for (const element of page.querySelectorAll<HTMLElement>("[data-layout-url]")) {
+    const worker = find(addressed(element.dataset.layoutUrl ?? ""));
+    if (worker) element.dataset.layoutUrl = URL.createObjectURL(new Blob([await bytesAt(worker)]));
+  }
+  const scripts = [...page.querySelectorAll<HTMLScriptElement>("script[src]")];
+  const sources = scripts.map((script) => addressed(script.getAttribute("src") ?? ""));
+  for (const script of scripts) script.remove();
+  for (const { name, value } of page.documentElement.attributes)
+    document.documentElement.setAttribute(name, value);
+  document.documentElement.replaceChildren(page.head, page.body);
+  for (const source of sources) {
+    const script = document.createElement("script");
+    script.type = "module";
+    script.src = await moduleAt(source);
+    document.head.append(script);
+  }
+  const part = here().hash.slice(1);
+  if (part) document.getElementById(part)?.scrollIntoView();
+}
+
+document.addEventListener(
+  "click",
+  (event) => {
+    if (!(event.target instanceof Element) || event.ctrlKey || event.metaKey || event.shiftKey)
+      return;
+    const href = event.target.closest("a[href]")?.getAttribute("href");
+    if (!href || /^[a-z]+:/.test(href)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const url = addressed(href, here());
+    if (!href.startsWith("#")) return go(url);
+    history.pushState(null, "", fragment(url));
+    document.getElementById(href.slice(1))?.scrollIntoView();
+  },
+  { capture: true },
+);
+
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented) return;
+  event.preventDefault();
+  say(LACKING);
+});
+
+const opened = here();
+window.addEventListener("popstate", () => {
+  const now = here();
+  const sameQuery = isExplorer(now) || now.search === opened.search;
+  if (now.pathname !== opened.pathname || !sameQuery) browser.reload();
+});
+
+void show();
