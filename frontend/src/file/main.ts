@@ -94,7 +94,7 @@ function go(address: string | URL): void {
     say(LACKING);
     return;
   }
-  browser.hash = fragment(url);
+  history.pushState(null, "", fragment(url)); // the page that is left hears nothing of it
   browser.reload(); // the next page starts with fresh scripts, as from a server
 }
 
@@ -214,10 +214,12 @@ document.addEventListener("submit", (event) => {
 });
 
 const opened = here();
-window.addEventListener("popstate", () => {
+window.addEventListener("popstate", (event) => {
   const now = here();
   const sameQuery = isExplorer(now) || now.search === opened.search;
-  if (now.pathname !== opened.pathname || !sameQuery) browser.reload();
+  if (now.pathname === opened.pathname && sameQuery) return;
+  event.stopImmediatePropagation();
+  browser.reload();
 });
 
 void show();
