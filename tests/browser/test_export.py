@@ -66,7 +66,7 @@ def test_a_file_opens_from_disk_without_a_network(
     link = page.url
     page.get_by_role("link", name="Time", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Time")
-    page.get_by_role("link", name="Timeline", exact=True).click()
+    page.get_by_label("Pages of this run").get_by_role("link", name="Timeline").click()
     expect(page.locator("#said")).to_contain_text("not in the file")
     page.goto("about:blank")
     page.goto(link)
