@@ -54,7 +54,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
             if file.role == TRACE_LOG:
                 continue
             found: Removed = Counter()
-            for _ in _clean_pieces(file.absolute, found):
+            for _ in clean_pieces(file.absolute, found):
                 pass
             if found:
                 sent = file.absolute
@@ -77,7 +77,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
         copy.parent.mkdir(parents=True)
         with file.absolute.open("rb") as stream:
             packing = packing_of(stream.read(LONGEST_MAGIC))
-        pieces = _clean_pieces(file.absolute, Counter())
+        pieces = clean_pieces(file.absolute, Counter())
         if packing is None:
             with copy.open("wb") as target:
                 target.writelines(pieces)
@@ -97,7 +97,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
         return copy
 
 
-def _clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
+def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
     """The plain bytes of a text without its secrets; nothing of what is no text. Of a damaged one,
     what can be unpacked."""
     with path.open("rb") as raw:
