@@ -11,8 +11,10 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,25 +93,35 @@ def _held(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
             yield from _held(getattr(value, name), depth + 1)
 
 
+def _uses(source: str) -> dict[str, set[str]]:
+    """The attributes that a source takes of each name."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, attribute in re.findall(r"\b(?=(\w+)\.(\w+))", source):
+        found[name].add(attribute)
+    return found
+
+
+@cache
 def expressions() -> list[Expression]:
     """Compiled ones of all modules, and those that calls like `re.sub` name."""
     found = {}
     every = list(modules())
-    everything = "\n".join(Path(inspect.getfile(module)).read_text() for module in every)
+    sources = {module: Path(inspect.getfile(module)).read_text() for module in every}
+    everywhere = _uses("\n".join(sources.values()))
     for module in every:
+        here = _uses(sources[module])
         for call in calls(module):
             function, text = ast.unparse(call.func)[3:], written(module, call)
             if function != "compile" and text is not None:
                 where = f"{module.__name__}:{call.lineno}"
                 pattern = re.compile(text)
                 found[where, pattern] = Expression(where, pattern, function in ANCHORED)
-        source = Path(inspect.getfile(module)).read_text()
         for name, value in vars(module).items():
             if name.startswith("__"):
                 continue
             for pattern in _held(value):
-                seen_in = source if name.startswith("_") else everything
-                uses = set(re.findall(rf"\b{name}\.(\w+)", seen_in)) - {"pattern", "flags"}
+                seen_in = here if name.startswith("_") else everywhere
+                uses = seen_in.get(name, set()) - {"pattern", "flags"}
                 anchored = bool(uses) and uses <= ANCHORED and isinstance(value, re.Pattern)
                 where = f"{module.__name__}.{name}"
                 found[where, pattern] = Expression(where, pattern, anchored)

@@ -43,7 +43,7 @@ _QUANTITY = re.compile(
     rf"(?<![\w.:])([-+−]?\d+(?:,\d{{3}})*(?:\.\d+)?)[ \u202f]?({_UNIT})?(?![\w/]|\.\d)"
 )
 _WORDS = re.compile(r"[a-z_][\w.:/]+\w")
-_NAMED = re.compile(r"[\w./]+\.\w+:\d+|(?<!\w)(?:triton|cpp|extern)_[\w.]*\w")
+_NAMED = re.compile(r"(?<![\w./])(?:[\w/]*+\.)++\w++:\d+|(?<!\w)(?:triton|cpp|extern)_[\w.]*\w")
 """Matches lines and kernels."""
 COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS = {word: str(number) for number, word in enumerate(COUNTED)}
@@ -52,7 +52,7 @@ _CLAUSES = re.compile(r"[,;] |\. |\b(?:and|but|versus|vs|while|with)\b")
 DULL = frozenset(("are", "for", "has", "its", "per", "run", "takes", "take", "the", "this", "was"))
 STEM = 6
 """Letters by which words are compared."""
-NAME = re.compile(r".*[_.:/].*")
+NAME = re.compile(r"\A[^_.:/]*[_.:/]")
 """Matches a word that names one thing, such as a kernel or a line."""
 SAME = {"faster": "speed", "slower": "speed", "speedup": "speed", "move": "byte", "moved": "byte"}
 """Words for a figure whose name is another."""

@@ -46,7 +46,7 @@ UNITS: tuple[tuple[str, Format], ...] = (
     (r"speed_up|slower", ratio),
     (r"products|operations", operations),
 )
-_UNITS = [(re.compile(pattern), format) for pattern, format in UNITS]
+_UNITS = [(re.compile(rf"\A(?:{pattern})\Z"), format) for pattern, format in UNITS]
 PLAIN = re.compile(
     r"(.*_)?(line|number|handle|pid|position|rank|step|last|first|attempt|occurrence|before|after|"
     r"resumed_at|id|at|born|freed|ir_line)"
@@ -70,7 +70,7 @@ def with_unit(name: str, value: float, unit: str = "") -> str:
     if unit:
         return plain(NAMED.get(unit, count)(value))
     for pattern, format in _UNITS:
-        if pattern.fullmatch(name):
+        if pattern.match(name):
             return plain(format(value))
     if isinstance(value, int) and PLAIN.fullmatch(name):
         return str(value)

@@ -14,7 +14,7 @@ _ASSIGNS = re.compile(
     r"(\w+(?:, \w+)*)(?:\s*:\s*[\w.]+)?\s+(?:=|in)\s"
 )
 _OPENS = re.compile(r"\s*(?:(?:for|while|if|extern)\b|#pragma)")
-_BRACES = re.compile(r"\s*[{};]*\s*$")
+_BRACES = re.compile(r"\s*+[{};]*+\s*$")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 MOST_SERVED = 200
 """Lines that one line can serve; it then serves the kernel as a whole."""
