@@ -31,6 +31,7 @@ from inductorscope.formats.capture_facts import (
     CaptureFacts,
     State,
 )
+from inductorscope.processes.importing import without_collection
 
 
 class CompileFailed(Exception):
@@ -77,11 +78,12 @@ class Capture:
 
     def _capture(self) -> None:
         self.report.progress("importing torch")
-        from inductorscope.capturing.inside.compiling import Compiling
-        from inductorscope.capturing.inside.instructions import try_instructions
-        from inductorscope.capturing.inside.logging_text import keep_logs
-        from inductorscope.capturing.inside.machine import describe_machine
-        from inductorscope.capturing.inside.options import apply_options
+        with without_collection():
+            from inductorscope.capturing.inside.compiling import Compiling
+            from inductorscope.capturing.inside.instructions import try_instructions
+            from inductorscope.capturing.inside.logging_text import keep_logs
+            from inductorscope.capturing.inside.machine import describe_machine
+            from inductorscope.capturing.inside.options import apply_options
 
         self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()

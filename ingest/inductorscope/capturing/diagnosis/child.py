@@ -20,6 +20,7 @@ from inductorscope.capturing.inside.leaving import leave
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import CaptureSpec, from_builtins
+from inductorscope.processes.importing import without_collection
 
 
 class Diagnose(Protocol):
@@ -76,13 +77,14 @@ def _diagnose(
     reporter: Reporter,
     parsed: argparse.Namespace,
 ) -> dict[str, Any]:
-    from inductorscope.capturing.inside.instructions import try_instructions
-    from inductorscope.capturing.inside.options import apply_options
-
+    with without_collection():
+        from inductorscope.capturing.inside.instructions import try_instructions
+        from inductorscope.capturing.inside.options import apply_options
     apply_options(spec, trusted=loading.trusted)
     try_instructions(spec.device)
     environment.limit_memory(parsed.memory, spec.device)
-    module = importlib.import_module(f"inductorscope.capturing.inside.diagnose.{kind}.{kind}")
+    with without_collection():
+        module = importlib.import_module(f"inductorscope.capturing.inside.diagnose.{kind}.{kind}")
     diagnose: Diagnose = module.diagnose
     return diagnose(spec, loading, options, folder, reporter)
 
