@@ -6,6 +6,7 @@ import fcntl
 import gc
 import json
 import os
+import sys
 import uuid
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -110,9 +111,18 @@ def captured_tutorial(between: Path, cache: Path) -> Path:
 
 
 @pytest.fixture
-def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kernels have vectors, as they do for people."""
     monkeypatch.delenv(VECTORS)
+    if "torch._inductor.config" not in sys.modules:
+        yield
+        return
+    from torch._inductor import config, cpu_vec_isa  # another test made it read the variable
+
+    cpu_vec_isa.valid_vec_isa_list.cache_clear()
+    with config.patch({"cpp.vec_isa_ok": None}):
+        yield
+    cpu_vec_isa.valid_vec_isa_list.cache_clear()
 
 
 # --- databases: every test of the store runs on SQLite and on a PostgreSQL server of our own ---

@@ -205,7 +205,6 @@ def test_what_is_not_here_is_404(filled: TestClient, run: str, path: str) -> Non
 @pytest.mark.parametrize(
     ("answer", "path"),
     [
-        ("roofline_page", "/runs/{run}/roofline"),
         ("memory_page", "/runs/{run}/graphs/{graph}/memory"),
         ("kernel_page", "/runs/{run}/graphs/{graph}/kernels/{kernel}"),
     ],

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,9 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     async def main() -> Any:
         return await work
 
-    return anyio.run(main)
+    # In a thread of its own: browser tests leave an event loop in theirs.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, main).result()
 
 
 CALLS: dict[str, dict[str, object]] = {
