@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,7 +33,7 @@ from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.pruning import prune
 from inductorscope.settings import Settings
 from inductorscope.store import facts
-from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.contents.fulltext import index_texts
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
@@ -90,12 +91,8 @@ def run_of(number: int, at: datetime, kernels: int, chance: random.Random) -> Ru
     return run
 
 
-def packed(text: bytes, known: dict[bytes, Content] = {}) -> Content:  # noqa: B006  # a cache
-    if text not in known:
-        if len(known) > 100:
-            known.clear()
-        known[text] = content_of_bytes(text)
-    return known[text]
+packed = lru_cache(maxsize=100)(content_of_bytes)
+"""The content of a text; many runs have the same ones."""
 
 
 def fill(factory: Sessions, drafts: Iterator[RunDraft]) -> None:
