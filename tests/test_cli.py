@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -166,6 +167,12 @@ def test_a_database_out_of_reach_is_said(tmp_path: Path, monkeypatch: pytest.Mon
     assert "Traceback" not in done.stderr
 
 
+def umask() -> int:
+    value = os.umask(0o022)
+    os.umask(value)
+    return value
+
+
 BAD_DATA = {
     "a file as the folder": ("notes.txt", {}, "is a file; name a folder"),
     "a folder as the database": ("folder", {}, "is a folder"),
@@ -196,7 +203,9 @@ def test_a_bad_folder_or_database_is_one_sentence(
     for variable, value in variables.items():
         monkeypatch.setenv(f"INDUCTORSCOPE_{variable}", value)
     begin = start if command == "serve" and case in ("no address", "nobody there") else run
+    before = umask()
     done = begin(command, "--data", str(tmp_path / name))
+    assert umask() == before
     assert done.returncode in (1, 2), done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr

@@ -9,8 +9,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -147,11 +147,41 @@ def supervise(
     `first_capture` names a built-in model to capture when the database is empty.
     """
     speak(settings)
-    os.umask(0o077)  # what the processes write is for this user alone
+    with _signals_and_umask() as stop:
+        slots = _reserve(settings, workers, web)
+        kept = _processes(settings, [slot.executor_id for slot in slots[:workers]], web)
+        variables = environment(settings, PYTHONUNBUFFERED="1")
+        try:
+            if first_capture is not None:
+                _first_capture(settings, first_capture)
+            with announced(settings) if web else nullcontext():
+                while not stop.wait(LOOK_SECONDS):
+                    for process in kept:
+                        process.look(variables)
+        finally:
+            _stop(kept)
+            for slot in slots:
+                slot.release()
+
+
+@contextmanager
+def _signals_and_umask() -> Iterator[threading.Event]:
+    """Yields what SIGTERM and SIGINT set. What is written meanwhile is for this user alone."""
     stop = threading.Event()
+    umask = os.umask(0o077)
     before = {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}
     for sign in before:
         signal.signal(sign, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        os.umask(umask)
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
+
+
+def _reserve(settings: Settings, workers: int, web: bool) -> list[Slot]:
+    """Returns the slots of the workers, then that of the server itself. Raises StartError."""
     try:
         check_data(settings)
         check_content(settings)
@@ -162,21 +192,7 @@ def supervise(
         raise StartError(str(error)) from error
     except OSError as error:
         raise StartError(f"The data folder cannot be used: {cause_of(error)}.") from error
-    kept = _processes(settings, [slot.executor_id for slot in slots[:workers]], web)
-    variables = environment(settings, PYTHONUNBUFFERED="1")
-    try:
-        if first_capture is not None:
-            _first_capture(settings, first_capture)
-        with announced(settings) if web else nullcontext():
-            while not stop.wait(LOOK_SECONDS):
-                for process in kept:
-                    process.look(variables)
-    finally:
-        _stop(kept)
-        for slot in slots:
-            slot.release()
-        for sign, handler in before.items():
-            signal.signal(sign, handler)
+    return slots
 
 
 def _alone(settings: Settings) -> Slot:
