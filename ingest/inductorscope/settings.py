@@ -36,8 +36,8 @@ class Settings:
     database_url: str
     """SQLAlchemy URL. Empty means SQLite in the data folder."""
     contents_url: str = ""
-    """Object store of contents: `s3://bucket/folder`, `gs://…`, `az://…` or `file:///folder`. Empty
-    means the database."""
+    """Object store of contents and waiting uploads: `s3://bucket/folder`, `gs://…`, `az://…` or
+    `file:///folder`. Empty means the database and the data folder."""
     host: str = "127.0.0.1"
     """Address the web process binds to. Any but a loopback address needs a token."""
     port: int = 8765

@@ -10,7 +10,7 @@ from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.backup import back_up, restore
 from inductorscope.jobs.doctor import Doctor, Finding
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.settings import Settings
 from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
@@ -65,7 +65,7 @@ def test_a_backup_has_runs_and_uploads_that_wait_and_jobs_go_on(
     assert back_up(settings, file).runs == 1
 
     client.delete_run(run)
-    UploadFolder(settings.uploads, upload.id).remove()
+    open_uploads(settings).remove(upload.id)
     with factory.begin() as session:
         session.execute(delete(Job))
     later = whole(factory, "second")
@@ -75,7 +75,7 @@ def test_a_backup_has_runs_and_uploads_that_wait_and_jobs_go_on(
 
     with factory() as session:
         assert list(session.scalars(select(Run.id))) == [run] != [later]
-    assert UploadFolder(settings.uploads, upload.id).file(0).read_bytes() == b"abc"
+    assert (settings.uploads / upload.id / "files/0").read_bytes() == b"abc"
     assert client.job(job).title == "x"
     assert [finding.what for finding in found(settings) if finding.mend] == []
     assert whole(factory, "third")  # rows are numbered on

@@ -83,7 +83,7 @@ def test_only_one_process_is_at_it(
     settings: Settings, engine: Engine, factory: Sessions, tmp_path: Path
 ) -> None:
     age(factory)
-    with relinking._alone(settings) as alone:
+    with relinking._alone(settings, engine) as alone:
         assert alone
         assert relink_all(settings) is None
     done = relink_all(settings)

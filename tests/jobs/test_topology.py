@@ -1,4 +1,5 @@
-"""Several web processes and workers on one PostgreSQL, started at once on an empty database."""
+"""Several web processes and workers that share a PostgreSQL and an object store and no folder,
+started at once on an empty database."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 @contextmanager
 def workers(data: Path, count: int, env: dict[str, str]) -> Iterator[None]:
     command = [sys.executable, "-m", "inductorscope", "worker", "--data", str(data)]
-    with (data.parent / "workers.log").open("wb") as log:
+    with data.with_suffix(".log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "--count", str(count)],
             env={**os.environ, **env},
@@ -46,15 +47,20 @@ def test_two_web_processes_and_three_workers_take_uploads_at_once(
 ) -> None:
     name = f"topology_{uuid.uuid4().hex}"
     pg_server.run(f"CREATE DATABASE {name}")
-    env = {"INDUCTORSCOPE_DATABASE_URL": pg_server.url(name)}
-    data = tmp_path / "data"
+    env = {
+        "INDUCTORSCOPE_DATABASE_URL": pg_server.url(name),
+        "INDUCTORSCOPE_CONTENTS_URL": f"file://{tmp_path}/bucket",
+    }
     folders = [
         variant(fixtures / "cuda-foo1", tmp_path, number, 200_000) for number in range(UPLOADS)
     ]
-    data.mkdir()
     with ExitStack() as stack:
-        stack.enter_context(workers(data, 3, env))
-        webs = [stack.enter_context(serve(data, "--workers", "0", env=env)) for _ in range(2)]
+        for number in range(3):
+            stack.enter_context(workers(tmp_path / f"worker-{number}", 1, env))
+        webs = [
+            stack.enter_context(serve(tmp_path / f"web-{number}", "--workers", "0", env=env))
+            for number in range(2)
+        ]
         with ThreadPoolExecutor(UPLOADS) as pool:
             sent = list(
                 pool.map(
@@ -67,6 +73,7 @@ def test_two_web_processes_and_three_workers_take_uploads_at_once(
         assert first == second
         took_part = {row["worker"] for row in first["jobs"]}
     assert len(took_part) == 3
+    assert not list((tmp_path / "bucket/uploads").glob("*/*"))
 
 
 def pages(web: Served, runs: list[str]) -> dict[str, Any]:

@@ -54,8 +54,9 @@ from inductorscope.jobs.rules import check_rules
 from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads import again
 from inductorscope.jobs.uploads.again import Again, NotAgainError
-from inductorscope.jobs.uploads.files import Announced, Appending, UploadFolder, checked
+from inductorscope.jobs.uploads.files import Announced, Receiving, checked
 from inductorscope.jobs.uploads.kept import kept_uploads, make_way
+from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.jobs.work import diagnosis
 from inductorscope.jobs.work.benchmark import UPLOADED
 from inductorscope.settings import Settings
@@ -114,6 +115,7 @@ class JobsClient:
         self._write: Sessions = sessions(used)
         self._read: Sessions = sessions(used, read_only=True, for_viewers=for_viewers)
         self._client: DBOSClient = make_client(settings)
+        self._uploads = open_uploads(settings)
         self._announced: LRUCache[str, list[Announced]] = LRUCache(KEPT_UPLOADS)
         self._guard = threading.Lock()
 
@@ -144,7 +146,7 @@ class JobsClient:
             check_rules(session, name, tags)
             who = VIEWER.get() or OWNER
             place = project_for(session, who, project)
-            leaving = make_way(session, self.settings, SENDER.get(), size)
+            leaving = make_way(session, self.settings, self._uploads, SENDER.get(), size)
             session.add(
                 Upload(
                     id=upload_id,
@@ -158,15 +160,15 @@ class JobsClient:
                     project_id=place,
                 )
             )
-        for folder in leaving:
-            folder.remove()
-        self._folder(upload_id).create()
+        for each in leaving:
+            self._uploads.remove(each)
+        self._uploads.create(upload_id)
         return self.upload(upload_id)
 
     def kept_uploads(self) -> list[KeptUpload]:
         """Uploads whose files take room, though no job reads them or waits to; newest first."""
         with self._read() as session:
-            return kept_uploads(session, self.settings)
+            return kept_uploads(session, self._uploads)
 
     def drop_upload(self, upload_id: str) -> None:
         """Removes an upload and its files. Raises NotFoundError, or UploadOverError when a job
@@ -178,7 +180,7 @@ class JobsClient:
             raise UploadOverError(
                 f"The job {job.id} reads this upload.", "Cancel the job, which drops the upload."
             )
-        self._folder(upload_id).remove()  # ahead of the row: this makes room for writing it
+        self._uploads.remove(upload_id)  # ahead of the row: this makes room for writing it
 
         def forget() -> None:
             with self._write.begin() as session:
@@ -196,7 +198,7 @@ class JobsClient:
         if upload.finished_at is not None:
             received = [size for _, size in files]
         else:
-            received = self._folder(upload_id).received(len(files))
+            received = self._uploads.received(upload_id, len(files))
         return UploadState(
             id=upload.id,
             name=upload.name,
@@ -209,13 +211,13 @@ class JobsClient:
             job=upload.job_id,
         )
 
-    def open_file(self, upload_id: str, index: int, offset: int) -> Appending:
+    def open_file(self, upload_id: str, index: int, offset: int) -> Receiving:
         """A file of an upload, open for appending at `offset`: use it as a context manager.
 
         Raises NotFoundError, UploadOverError, FileBusyError while another request writes the file,
         or OffsetError with the true offset; its `write`
         raises UploadRefusedError when more comes than was announced, StorageError when the disk
-        is full. What was written stays, whatever happens.
+        is full. What was flushed stays, whatever happens.
         """
         files = self._announced_files(upload_id)
         if not 0 <= index < len(files):
@@ -224,12 +226,13 @@ class JobsClient:
             finished = session.scalar(select(Upload.finished_at).where(Upload.id == upload_id))
         if finished is not None:
             raise UploadOverError("The upload is finished; its files do not change any more.")
-        return Appending(self._folder(upload_id).file(index), offset, files[index][1])
+        return self._uploads.open(upload_id, index, offset, files[index][1])
 
     def append(self, upload_id: str, index: int, offset: int, data: bytes) -> int:
         """Appends bytes and returns the new offset; see `open_file`."""
         with self.open_file(upload_id, index, offset) as file:
             file.write(data)
+            file.flush()
             return file.offset
 
     def finish_upload(self, upload_id: str) -> str:
@@ -259,7 +262,7 @@ class JobsClient:
 
     def _check_complete(self, upload: Upload) -> None:
         files = _files_of(upload)
-        received = self._folder(upload.id).received(len(files))
+        received = self._uploads.received(upload.id, len(files))
         missing = [
             f"{path} ({have:,} of {size:,} bytes)"
             for (path, size), have in zip(files, received, strict=True)
@@ -270,9 +273,6 @@ class JobsClient:
             more = len(missing) - NAMED_MISSING
             rest = f" and {more:,} more" if more > 0 else ""
             raise IncompleteError(f"Not everything has arrived yet: {named}{rest}.", missing)
-
-    def _folder(self, upload_id: str) -> UploadFolder:
-        return UploadFolder(self.settings.uploads, upload_id)
 
     def _announced_files(self, upload_id: str) -> list[Announced]:
         with self._guard:
@@ -474,7 +474,7 @@ class JobsClient:
     def again(self, jobs: Sequence[JobStatus]) -> dict[str, Again]:
         """Which of these jobs, of those that ended badly, can be tried again, or were."""
         with self._read() as session:
-            return again.ways(session, self.settings, jobs)
+            return again.ways(session, self._uploads, jobs)
 
     def try_again(self, job_id: str) -> str:
         """Asks for the same as a job that failed or was cancelled; the new job's id.
@@ -496,7 +496,7 @@ class JobsClient:
             locked = session.get_one(Job, job_id, with_for_update=True)  # of two, one makes it
             if session.get(Job, new) is None:
                 if "upload" in old.spec:
-                    again.take_over_upload(session, self.settings, old, new)
+                    again.take_over_upload(session, self._uploads, old, new)
                 self._enqueue(session, new, old.kind, old.title, old.spec, locked.project_id)
         ring(self.settings)
         return new

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from sqlalchemy.orm import Session
 from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.reaper import Reaper
+from inductorscope.jobs.uploads.places import Uploads, open_uploads
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.contents.objects import objects_of
 from inductorscope.store.database.copies import Copy, copy_database, put_database_back
@@ -40,7 +42,7 @@ def back_up(settings: Settings, target: Path) -> Copy:
             with sessions(engine, read_only=True)() as session:
                 _copy_objects(session, folder / CONTENTS)
             # After the rows: files that go meanwhile have been read.
-            _copy_uploads(settings.uploads, folder / "uploads")
+            _copy_uploads(open_uploads(settings), folder / "uploads")
             packed = Path(name) / "packed"
             with (
                 zstandard.open(packed, "wb", zstandard.ZstdCompressor(LEVEL)) as stream,
@@ -72,7 +74,7 @@ def restore(settings: Settings, source: Path, *, replace: bool = False) -> Copy:
             put_database_back(engine, folder, about)
             with factory() as session:
                 _put_objects_back(session, folder / CONTENTS)
-            _copy_uploads(folder / "uploads", settings.uploads)
+            _put_uploads_back(open_uploads(settings), folder / "uploads")
         client = make_client(settings)
         try:
             Reaper(settings, factory, client).take_back_all()
@@ -122,11 +124,24 @@ def _put_objects_back(session: Session, folder: Path) -> None:
         )
 
 
-def _copy_uploads(source: Path, target: Path) -> None:
-    for file in source.glob("*/files/*"):
-        to = target / file.relative_to(source)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            shutil.copyfile(file, to)
-        except FileNotFoundError:  # read meanwhile
-            continue
+def _copy_uploads(uploads: Uploads, folder: Path) -> None:
+    for upload in uploads.ids():
+        to = folder / upload / "files"
+        to.mkdir(parents=True)
+        with suppress(FileNotFoundError):  # read meanwhile
+            source = uploads.fetch(upload, to)
+            for file in source.iterdir() if source != to else ():
+                shutil.copyfile(file, to / file.name)
+
+
+def _put_uploads_back(uploads: Uploads, folder: Path) -> None:
+    for files in folder.glob("*/files"):
+        upload = files.parent.name
+        uploads.remove(upload)
+        uploads.create(upload)
+        for file in files.iterdir():
+            size = file.stat().st_size
+            with uploads.open(upload, int(file.name), 0, size) as to, file.open("rb") as source:
+                while piece := source.read(PIECE):
+                    to.write(piece)
+                to.flush()

@@ -209,10 +209,9 @@ class Doctor:
             yield Finding(f"{plural(waiting, 'job')} cannot start: no worker runs.")
 
     def _leftovers(self) -> Iterator[Finding]:
-        folders = leftovers(self._settings, self._read)
-        if folders:
-            names = _some([str(folder) for folder in folders])
-            what = f"Nobody needs {plural(len(folders), 'folder')}: {names}."
+        names = list(leftovers(self._settings, self._read))
+        if names:
+            what = f"Nobody needs {plural(len(names), 'folder')}: {_some(names)}."
             yield Finding(what, partial(sweep, self._settings, self._write))
 
     def _doing(self, statement: Delete) -> Callable[[], object]:

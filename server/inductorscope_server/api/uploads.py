@@ -1,7 +1,7 @@
 """Resumable uploads: announce the files, send each one, finish.
 
-The size of a file on disk determines how much has arrived, so an upload can resume after the
-client or this process stops.
+How much is stored of a file determines how much has arrived, so an upload can resume after the
+client or this process stops, and at another web process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from inductorscope.jobs.errors import (
     UploadRefusedError,
 )
 from inductorscope.jobs.records import KeptUpload, UploadState
-from inductorscope.jobs.uploads.files import Appending
+from inductorscope.jobs.uploads.files import Receiving
 from inductorscope.settings import PREFIX
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -205,7 +205,7 @@ async def _alone(parts: Parts, upload: str, index: int) -> AsyncIterator[float]:
 
 async def _open_when_free(
     parts: Parts, upload: str, index: int, offset: int, until: float
-) -> Appending:
+) -> Receiving:
     while True:
         try:
             return await run_in_threadpool(_open, parts, upload, index, offset)
@@ -215,7 +215,7 @@ async def _open_when_free(
         await asyncio.sleep(BUSY_PAUSE_SECONDS)
 
 
-def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:
+def _open(parts: Parts, upload: str, index: int, offset: int) -> Receiving:
     try:
         return parts.jobs.open_file(upload, index, offset)
     except UploadOverError as error:
@@ -224,8 +224,13 @@ def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:
         raise OffsetError(error.what, size) from error
 
 
-async def _write_body(request: Request, file: Appending) -> None:
+async def _write_body(request: Request, file: Receiving) -> None:
     """Writes the body as it arrives; if the client disconnects, the bytes so far are written."""
+
+    def write_last() -> None:
+        file.write(bytes(pending))
+        file.flush()
+
     pending = bytearray()
     written = time.monotonic()
     try:
@@ -236,11 +241,9 @@ async def _write_body(request: Request, file: Appending) -> None:
                 pending.clear()
                 written = time.monotonic()
     except ClientDisconnect:
-        if pending:
-            await run_in_threadpool(file.write, bytes(pending))
+        await run_in_threadpool(write_last)
         raise
-    if pending:
-        await run_in_threadpool(file.write, bytes(pending))
+    await run_in_threadpool(write_last)
 
 
 @api.post(

@@ -27,6 +27,7 @@ from inductorscope.jobs.errors import (
 )
 from inductorscope.markdown.text import prose
 from inductorscope.settings import PREFIX
+from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import folder_of
 from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
@@ -150,6 +151,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(NotHere, _not_here)
     app.add_exception_handler(NotAnalysed, _not_analysed)
     app.add_exception_handler(JobsError, _jobs)
+    app.add_exception_handler(OutOfReachError, _out_of_reach)
     for error in (OperationalError, InterfaceError, TimeoutError):
         app.add_exception_handler(error, _database)
     app.add_exception_handler(TooManyWaiting, _too_many)
@@ -198,6 +200,11 @@ def of_jobs(error: JobsError) -> Refusal:
         limit = f"{PREFIX}{limit.upper()}"
     headers = {"Upload-Offset": str(error.offset)} if isinstance(error, OffsetError) else {}
     return Refusal(status, error.what, do=error.do, limit=limit, headers=headers)
+
+
+async def _out_of_reach(request: Request, error: Exception) -> Response:
+    log.error("%s %s: %s", request.method, request.url.path, error)
+    return answer(request, Refusal(503, str(error), do="Try again in a moment."))
 
 
 async def _database(request: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -140,8 +141,7 @@ def test_an_upload_is_read_again_while_its_files_are_there(client: TestClient) -
     assert jobs.upload(upload.id).job == new
     assert jobs.finish_upload(upload.id) == new
     jobs.cancel(new)
-    (parts_of(client).settings.uploads / upload.id / "files" / "0").unlink()
-    (parts_of(client).settings.uploads / upload.id / "files").rmdir()
+    shutil.rmtree(parts_of(client).settings.uploads / upload.id)
     assert client.get(f"/api/jobs/{new}").json()["job"]["again"] is False
     refused = client.post(f"/api/jobs/{new}/again")
     assert refused.status_code == 409

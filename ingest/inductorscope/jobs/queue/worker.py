@@ -32,6 +32,7 @@ from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_
 from inductorscope.jobs.work import folders
 from inductorscope.jobs.work.relinking import Relinking
 from inductorscope.settings import SettingError, Settings, load
+from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.database.room import fill_reserve, give_back
@@ -158,8 +159,8 @@ class _Worker:
             if rounds % SWEEP_EVERY == 0:
                 folders.sweep(self.settings, self.sessions)
                 prune(self.sessions, self.client, transitions.now())
-        except (SQLAlchemyError, DBOSException, OSError) as error:
-            # The database may be away for a moment; the next round tries again.
+        except (SQLAlchemyError, DBOSException, OSError, OutOfReachError) as error:
+            # The database or the object store may be away for a moment; the next round tries again.
             log.warning("looking after jobs failed: %s", without_password(str(error)))
 
     def _stop(self) -> None:

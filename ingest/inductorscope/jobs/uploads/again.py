@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.jobs.errors import JobsError
 from inductorscope.jobs.records import CANCELLED, FAILED, JobStatus
-from inductorscope.jobs.uploads.files import UploadFolder
-from inductorscope.settings import Settings
+from inductorscope.jobs.uploads.places import Uploads
 from inductorscope.store.tables.models import Job, Run, Upload
 
 ENDED_BADLY = (FAILED, CANCELLED)
@@ -41,9 +40,10 @@ def next_id(job: JobStatus) -> str:
     return f"{job.kind}-{hashlib.sha256(job.id.encode()).hexdigest()[:16]}"
 
 
-def ways(session: Session, settings: Settings, jobs: Sequence[JobStatus]) -> dict[str, Again]:
+def ways(session: Session, uploads: Uploads, jobs: Sequence[JobStatus]) -> dict[str, Again]:
     """Of those jobs that ended badly; two queries, however many they are."""
     ended = [job for job in jobs if job.state in ENDED_BADLY]
+    sent = uploads.ids() if any("upload" in job.spec for job in ended) else set()
     followers = {job.id: next_id(job) for job in ended}
     runs = {str(job.spec["run"]) for job in ended if "run" in job.spec}
     there = set(session.scalars(select(Job.id).where(Job.id.in_(followers.values()))))
@@ -51,15 +51,15 @@ def ways(session: Session, settings: Settings, jobs: Sequence[JobStatus]) -> dic
     return {
         job.id: Again(job=followers[job.id])
         if followers[job.id] in there
-        else Again(possible=_has_its_input(settings, job, kept))
+        else Again(possible=_has_its_input(job, sent, kept))
         for job in ended
     }
 
 
-def take_over_upload(session: Session, settings: Settings, job: JobStatus, new: str) -> None:
+def take_over_upload(session: Session, uploads: Uploads, job: JobStatus, new: str) -> None:
     """Gives the files of an upload to the new job. Raises NotAgainError where they are gone."""
     upload = session.get(Upload, str(job.spec["upload"]), with_for_update=True)
-    if upload is None or not _upload_is_there(settings, job):
+    if upload is None or not uploads.exists(upload.id):
         raise NotAgainError(
             "The files of this upload are not kept any more: they go a day after a failure, and "
             "at once when the job is cancelled.",
@@ -68,11 +68,7 @@ def take_over_upload(session: Session, settings: Settings, job: JobStatus, new: 
     upload.job_id = new
 
 
-def _has_its_input(settings: Settings, job: JobStatus, runs: set[str]) -> bool:
+def _has_its_input(job: JobStatus, uploads: set[str], runs: set[str]) -> bool:
     if "upload" in job.spec:
-        return _upload_is_there(settings, job)
+        return str(job.spec["upload"]) in uploads
     return "run" not in job.spec or str(job.spec["run"]) in runs
-
-
-def _upload_is_there(settings: Settings, job: JobStatus) -> bool:
-    return UploadFolder(settings.uploads, str(job.spec["upload"])).exists()

@@ -1,7 +1,4 @@
-"""Files of uploads on disk: `uploads/<id>/files/<index>`. Their size is how much has arrived.
-
-A file is named by its number, so no path a client sends is ever one of ours.
-"""
+"""Files of uploads: what may be announced, and the files on a disk."""
 
 from __future__ import annotations
 
@@ -9,13 +6,14 @@ import errno
 import fcntl
 import os
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from inductorscope.disk import TO_DO, DiskFullError, check_room, is_full
+from inductorscope.disk import TO_DO, Disk, DiskFullError, check_room, is_full
 from inductorscope.intake.limits import Limits, Refused, size_text
 from inductorscope.intake.names import member_path, shown
 from inductorscope.jobs.errors import (
@@ -30,6 +28,7 @@ from inductorscope.settings import PREFIX
 
 Announced = tuple[str, int]
 """A file's path and size, as the client announced them."""
+GONE = "The upload is gone: it was finished long ago, dropped, or abandoned."
 
 
 def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
@@ -85,93 +84,43 @@ def _within(count: int, total: int, limits: Limits) -> None:
         )
 
 
-class UploadFolder:
-    """The folder of one upload."""
-
-    def __init__(self, uploads: Path, upload_id: str) -> None:
-        if not upload_id.isalnum():
-            raise NotFoundError(f"There is no upload {shown(upload_id)}.")
-        self.path = uploads / upload_id
-        self._files = self.path / "files"
-
-    def create(self) -> None:
-        with _storage():
-            self._files.mkdir(parents=True)
-
-    def touched(self) -> float:
-        """When bytes last arrived, in seconds since 1970; 0 where there are no files."""
-        try:
-            with os.scandir(self._files) as entries:
-                times = [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
-            return max(times, default=0.0)
-        except OSError:
-            return 0.0
-
-    def exists(self) -> bool:
-        return self._files.is_dir()
-
-    def file(self, index: int) -> Path:
-        return self._files / str(index)
-
-    def received(self, count: int) -> list[int]:
-        """Bytes that have arrived of each file, by its number."""
-        sizes = [0] * count
-        if self.exists():
-            with os.scandir(self._files) as entries:
-                for entry in entries:
-                    sizes[int(entry.name)] = entry.stat(follow_symlinks=False).st_size
-        return sizes
-
-    def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+def check_id(upload_id: str) -> None:
+    """Raises NotFoundError for what is no id, so that an id names a place of ours."""
+    if not upload_id.isalnum():
+        raise NotFoundError(f"There is no upload {shown(upload_id)}.")
 
 
-class Appending:
-    """One file of an upload, open for appending by one request at a time.
+def check_size(size: int, announced: int) -> None:
+    if size > announced:
+        raise UploadRefusedError(
+            f"More bytes were sent than the {announced:,} that were announced for this file."
+        )
 
-    A context manager. Blocking, like all file work: an async server calls it in a thread.
-    """
 
-    def __init__(self, path: Path, offset: int, size: int) -> None:
-        self._path = path
-        self._size = size
-        with _storage():
-            flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            self._file = os.open(path, flags, 0o600)
-        try:
-            self._lock()
-            self.offset = os.fstat(self._file).st_size
-            """Where the file ends."""
-            if offset != self.offset:
-                raise OffsetError(
-                    f"The file has {self.offset} bytes so far, and the bytes sent start "
-                    f"at {offset}.",
-                    self.offset,
-                )
-        except BaseException:
-            self.close()
-            raise
+def check_offset(offset: int, end: int) -> None:
+    if offset != end:
+        raise OffsetError(
+            f"The file has {end} bytes so far, and the bytes sent start at {offset}.", end
+        )
 
+
+class Receiving(ABC):
+    """One file of an upload, open for appending by one request. A context manager. Blocking, like
+    all file work: an async server calls it in a thread."""
+
+    offset: int
+    """Where the file ends."""
+
+    @abstractmethod
     def write(self, data: bytes) -> None:
         """Appends; refuses what goes beyond the announced size."""
-        if self.offset + len(data) > self._size:
-            raise UploadRefusedError(
-                f"More bytes were sent than the {self._size:,} that were announced for this file."
-            )
-        view = memoryview(data)
-        with _storage():
-            if not os.fstat(self._file).st_nlink:
-                raise FileNotFoundError(errno.ENOENT, "The upload was dropped.")
-            check_room(self._path.parents[2], len(data))
-            while view:
-                written = os.pwrite(self._file, view, self.offset)
-                self.offset += written
-                view = view[written:]
 
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+    @abstractmethod
+    def flush(self) -> None:
+        """Stores what was written. Without it, what came last may be lost."""
+
+    @abstractmethod
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -184,6 +133,98 @@ class Appending:
     ) -> None:
         self.close()
 
+
+class UploadFolders:
+    """The files of all uploads on a disk: `uploads/<id>/files/<index>`. Their size is how much has
+    arrived."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def check_room(self, size: int) -> None:
+        disk = Disk.of(self._folder)
+        if disk.lacks(size):
+            what = f"An upload of {size_text(size)} has no room. {disk.sentence()}"
+            raise StorageError(what, TO_DO)
+
+    def ids(self) -> set[str]:
+        return {each.name for each in self._folder.iterdir()} if self._folder.is_dir() else set()
+
+    def create(self, upload_id: str) -> None:
+        with storage():
+            self._files(upload_id).mkdir(parents=True)
+
+    def exists(self, upload_id: str) -> bool:
+        return self._files(upload_id).is_dir()
+
+    def touched(self, upload_id: str) -> float:
+        folder = self._files(upload_id)
+        try:
+            with os.scandir(folder) as entries:
+                times = [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
+            return max(times, default=folder.stat().st_mtime)
+        except OSError:
+            return 0.0
+
+    def received(self, upload_id: str, count: int) -> list[int]:
+        sizes = [0] * count
+        if self.exists(upload_id):
+            with os.scandir(self._files(upload_id)) as entries:
+                for entry in entries:
+                    sizes[int(entry.name)] = entry.stat(follow_symlinks=False).st_size
+        return sizes
+
+    def open(self, upload_id: str, index: int, offset: int, size: int) -> Appending:
+        return Appending(self._files(upload_id) / str(index), offset, size)
+
+    def fetch(self, upload_id: str, folder: Path) -> Path:
+        return self._files(upload_id)
+
+    def remove(self, upload_id: str) -> None:
+        shutil.rmtree(self._files(upload_id).parent, ignore_errors=True)
+
+    def _files(self, upload_id: str) -> Path:
+        check_id(upload_id)
+        return self._folder / upload_id / "files"
+
+
+class Appending(Receiving):
+    """A file on a disk."""
+
+    def __init__(self, path: Path, offset: int, size: int) -> None:
+        self._path = path
+        self._size = size
+        with storage():
+            flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            self._file = os.open(path, flags, 0o600)
+        try:
+            self._lock()
+            self.offset = os.fstat(self._file).st_size
+            check_offset(offset, self.offset)
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, data: bytes) -> None:
+        check_size(self.offset + len(data), self._size)
+        view = memoryview(data)
+        with storage():
+            if not os.fstat(self._file).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "The upload was dropped.")
+            check_room(self._path.parents[2], len(data))
+            while view:
+                written = os.pwrite(self._file, view, self.offset)
+                self.offset += written
+                view = view[written:]
+
+    def flush(self) -> None:
+        """Every write is stored already."""
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,7 +234,7 @@ class Appending:
 
 
 @contextmanager
-def _storage() -> Iterator[None]:
+def storage() -> Iterator[None]:
     """Turns a full or closed disk into a sentence."""
     try:
         yield
@@ -202,8 +243,8 @@ def _storage() -> Iterator[None]:
 
 
 def _sentence(error: OSError) -> JobsError:
-    if error.errno == errno.ENOENT:
-        return NotFoundError("The upload is gone: it was finished long ago, dropped, or abandoned.")
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(GONE)
     if is_full(error):
         what = error.what if isinstance(error, DiskFullError) else "The disk is full."
         return StorageError(what, f"{TO_DO} Then go on where you were.")

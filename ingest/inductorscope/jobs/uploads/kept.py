@@ -11,17 +11,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
-from inductorscope.disk import TO_DO, Disk
 from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import size_text
-from inductorscope.jobs.errors import StorageError, TooManyUploadsError
+from inductorscope.jobs.errors import TooManyUploadsError
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.jobs.records import ACTIVE, FAILED, KeptUpload
-from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.uploads.places import Uploads
 from inductorscope.jobs.work.folders import ABANDONED_AFTER, FAILED_KEPT
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.tables.models import Job, Upload
@@ -40,11 +40,11 @@ IDLE_SECONDS = 600.0
 SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Kept:
     upload: Upload
     job: Job | None
-    folder: UploadFolder
+    uploads: Uploads
 
     @property
     def size(self) -> int:
@@ -55,9 +55,9 @@ class _Kept:
         """Whether a job reads it or waits to."""
         return self.job is not None and self.job.state in ACTIVE
 
-    @property
+    @cached_property
     def touched(self) -> float:
-        return max(self.upload.created_at.timestamp(), self.folder.touched())
+        return max(self.upload.created_at.timestamp(), self.uploads.touched(self.upload.id))
 
     def makes_way(self) -> bool:
         return not self.is_read and (
@@ -65,19 +65,16 @@ class _Kept:
         )
 
 
-def make_way(session: Session, settings: Settings, sender: str, size: int) -> list[UploadFolder]:
-    """Checks that a sender may announce one more upload. Returns the folders of those that make way
-    for it; the caller removes them once the transaction is committed.
+def make_way(
+    session: Session, settings: Settings, uploads: Uploads, sender: str, size: int
+) -> list[str]:
+    """Checks that a sender may announce one more upload. Returns those that make way for it; the
+    caller removes their files once the transaction is committed.
 
     Raises TooManyUploadsError, or StorageError when the disk has no room for it.
     """
-    disk = Disk.of(settings.uploads)
-    if disk.lacks(size):
-        what = f"An upload of {size_text(size)} has no room. {disk.sentence()}"
-        raise StorageError(what, TO_DO)
-    kept = _kept(session, settings)
-    leaving = sorted((item for item in kept if item.makes_way()), key=lambda item: item.touched)
-    leaving.sort(key=lambda item: item.job is None)  # files of failed jobs first
+    uploads.check_room(size)
+    kept = _kept(session, uploads)
     gone: list[_Kept] = []
     for of_one in (True, False):
         most = MOST_OF_ONE if of_one else MOST_UPLOADS
@@ -93,18 +90,19 @@ def make_way(session: Session, settings: Settings, sender: str, size: int) -> li
             announced = sum(item.size for item in left) + size
             if unfinished < most and announced <= most_bytes:
                 break
-            candidates = counted([item for item in leaving if item not in gone])
-            if not candidates:
+            leaving = [item for item in left if item.makes_way()]
+            if not leaving:
                 raise _refusal(of_one, unfinished >= most, most, most_bytes)
-            gone.append(candidates[0])
+            # Files of failed jobs first.
+            gone.append(min(leaving, key=lambda item: (item.job is None, item.touched)))
     ids = [item.upload.id for item in gone]
     session.execute(delete(Upload).where(Upload.id.in_(ids)))
-    return [item.folder for item in gone]
+    return ids
 
 
-def kept_uploads(session: Session, settings: Settings) -> list[KeptUpload]:
+def kept_uploads(session: Session, uploads: Uploads) -> list[KeptUpload]:
     """The newest uploads whose files take room, though no job reads them or waits to."""
-    kept = [item for item in _kept(session, settings) if not item.is_read]
+    kept = [item for item in _kept(session, uploads) if not item.is_read]
     kept.sort(key=lambda item: item.upload.created_at, reverse=True)
     return [
         KeptUpload(
@@ -112,7 +110,7 @@ def kept_uploads(session: Session, settings: Settings) -> list[KeptUpload]:
             name=item.upload.name,
             files=len(item.upload.files),
             size=sum(int(file["size"]) for file in item.upload.files),
-            received=sum(item.folder.received(len(item.upload.files))),
+            received=sum(uploads.received(item.upload.id, len(item.upload.files))),
             created_at=item.upload.created_at,
             job=None if item.job is None else item.job.id,
         )
@@ -120,7 +118,7 @@ def kept_uploads(session: Session, settings: Settings) -> list[KeptUpload]:
     ]
 
 
-def _kept(session: Session, settings: Settings) -> list[_Kept]:
+def _kept(session: Session, uploads: Uploads) -> list[_Kept]:
     at = now()
     query = (
         select(Upload, Job)
@@ -133,11 +131,10 @@ def _kept(session: Session, settings: Settings) -> list[_Kept]:
             )
         )
     )
-    found = [
-        _Kept(upload, job, UploadFolder(settings.uploads, upload.id))
-        for upload, job in session.execute(query)
+    there = uploads.ids()
+    return [
+        _Kept(upload, job, uploads) for upload, job in session.execute(query) if upload.id in there
     ]
-    return [item for item in found if item.folder.exists()]
 
 
 def _refusal(of_one: bool, number: bool, most: int, most_bytes: int) -> TooManyUploadsError:

@@ -22,7 +22,7 @@ from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
-from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError
 from inductorscope.jobs.work.progress import Report
 from inductorscope.jobs.work.task import Task, WorkRefused
@@ -31,6 +31,7 @@ from inductorscope.processes.dying import die_with
 from inductorscope.processes.niceness import be_nice
 from inductorscope.processes.programs import SCRATCH
 from inductorscope.settings import PREFIX, Settings, load
+from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.writer import TakenOverError
 from inductorscope.store.tables.models import Job
@@ -56,6 +57,9 @@ def attend(settings: Settings, attempt: Attempt) -> int:
         if is_full(error):
             return NO_ROOM
         report.line(f"The database is out of reach: {without_password(str(error))}", "warning")
+        return TRY_AGAIN
+    except OutOfReachError as error:
+        report.line(str(error), "warning")
         return TRY_AGAIN
     except (Refused, WorkRefused) as error:
         _fail(task, str(error), str(error))
@@ -91,7 +95,7 @@ def _discard(task: Task) -> None:
     """Files that were refused are of no use to anybody: they go as soon as the job says why."""
     upload = task.spec.get("upload")
     if upload is not None:
-        UploadFolder(task.settings.uploads, str(upload)).remove()
+        open_uploads(task.settings).remove(str(upload))
 
 
 def _memory_sentence(settings: Settings) -> str:

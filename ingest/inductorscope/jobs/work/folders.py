@@ -7,7 +7,9 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import select
@@ -15,7 +17,7 @@ from sqlalchemy import select
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.jobs.records import ACTIVE, FAILED
-from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.tables.models import Job, Upload
@@ -30,7 +32,7 @@ RUN_CODE = tuple(f"{name}-" for name, kind in KINDS.items() if kind.runs_code)
 READ_FILES = tuple(f"{name}-" for name, kind in KINDS.items() if not kind.runs_code)
 """How the ids of jobs begin, by what they do."""
 NEW = timedelta(hours=1)
-"""A folder this new may belong to a row that is not there yet."""
+"""Files this new may belong to a row that is not there yet."""
 
 
 def work_folder(settings: Settings, job_id: str) -> Path:
@@ -55,7 +57,7 @@ def remove_upload(settings: Settings, sessions: Sessions, job_id: str) -> None:
         job = session.get(Job, job_id)
     upload = job.spec.get("upload") if job is not None else None
     if upload is not None:
-        UploadFolder(settings.uploads, str(upload)).remove()
+        open_uploads(settings).remove(str(upload))
 
 
 def clear(settings: Settings, job_id: str) -> None:
@@ -65,20 +67,19 @@ def clear(settings: Settings, job_id: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
-    """Removes what nobody needs."""
+def sweep(settings: Settings, sessions: Sessions) -> list[str]:
+    """Removes what nobody needs; the names of that."""
     gone = leftovers(settings, sessions)
-    for folder in gone:
-        if folder.name.startswith(RUN_CODE + READ_FILES):
-            clear(settings, folder.name)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-    return gone
+    for remove in gone.values():
+        remove()
+    return list(gone)
 
 
-def leftovers(settings: Settings, sessions: Sessions) -> list[Path]:
-    """Folders that nobody needs: of read, cancelled and abandoned uploads, and of ended jobs."""
-    sent = _folders(settings.uploads)
+def leftovers(settings: Settings, sessions: Sessions) -> dict[str, Callable[[], object]]:
+    """What nobody needs, and how to remove it: files of read, cancelled and abandoned uploads, and
+    folders of ended jobs."""
+    uploads = open_uploads(settings)
+    sent = uploads.ids()
     # Listed before the rows are read: a folder of a job that starts meanwhile is not among them.
     used = [
         folder
@@ -88,15 +89,22 @@ def leftovers(settings: Settings, sessions: Sessions) -> list[Path]:
     ]
     with sessions() as session:
         active = set(session.scalars(_ACTIVE))
-        uploads = {row.id: _is_needed(row, job) for row, job in session.execute(_UPLOADS_AND_JOBS)}
-    gone = [folder for folder in sent if not uploads.get(folder.name, _is_younger(folder, NEW))]
-    ended = [folder for folder in used if folder.name not in active]
-    forgotten = [
-        folder
-        for folder in settings.data.glob("reading-*")
-        if not _is_younger(folder, FORGOTTEN_AFTER)
-    ]
-    return gone + ended + forgotten
+        needed = {row.id: _is_needed(row, job) for row, job in session.execute(_UPLOADS_AND_JOBS)}
+    gone: dict[str, Callable[[], object]] = {}
+    for upload in sent:
+        keep = needed.get(upload)
+        if keep is None:
+            keep = _is_younger(uploads.touched(upload), NEW)
+        if not keep:
+            gone[f"uploads/{upload}"] = partial(uploads.remove, upload)
+    for folder in used:
+        if folder.name not in active:
+            gone[str(folder)] = partial(clear, settings, folder.name)
+    for folder in settings.data.glob("reading-*"):
+        with contextlib.suppress(FileNotFoundError):  # another worker sweeps too
+            if not _is_younger(folder.stat().st_mtime, FORGOTTEN_AFTER):
+                gone[str(folder)] = partial(shutil.rmtree, folder, ignore_errors=True)
+    return gone
 
 
 _ACTIVE = select(Job.id).where(Job.state.in_(ACTIVE))
@@ -117,11 +125,8 @@ def _is_ours(folder: Path) -> bool:
     return False
 
 
-def _is_younger(folder: Path, age: timedelta) -> bool:
-    try:
-        return time.time() - folder.stat().st_mtime < age.total_seconds()
-    except FileNotFoundError:  # another worker sweeps too
-        return True
+def _is_younger(touched: float, age: timedelta) -> bool:
+    return time.time() - touched < age.total_seconds()
 
 
 def _folders(parent: Path) -> list[Path]:

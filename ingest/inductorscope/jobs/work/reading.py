@@ -10,7 +10,7 @@ from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, place
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
 from inductorscope.reading import NothingToRead, ReadResult, read_run
@@ -25,14 +25,16 @@ def ingest(task: Task) -> None:
     upload_id = str(task.spec["upload"])
     with task.sessions() as session:
         upload = session.get_one(Upload, upload_id)
-    files = UploadFolder(task.settings.uploads, upload_id)
-    if not files.exists():
+    uploads = open_uploads(task.settings)
+    if not uploads.exists(upload_id):
         raise Refused(
-            "The files of the upload are not in this worker's data folder",
-            f"let web process and worker share the folder that {PREFIX}DATA names",
+            "This worker does not find the files of the upload",
+            f"give web processes and workers the same {PREFIX}CONTENTS_URL, or one folder as "
+            f"{PREFIX}DATA",
         )
     paths = [str(file["path"]) for file in upload.files]
-    sent = _lay_out(task, files, paths)
+    task.report("Fetching the files")
+    sent = _lay_out(task, uploads.fetch(upload_id, task.folder / "received"), paths)
     root = sent
     # What was dropped or named: a lone folder stays as it is, archives inside of it too.
     tops = [sent / name for name in dict.fromkeys(path.partition("/")[0] for path in paths)]
@@ -56,17 +58,17 @@ def ingest(task: Task) -> None:
             lambda done: task.report(step, done, size if done <= size else None, "bytes"),
         )
     _read(task, root, "upload")
-    files.remove()
+    uploads.remove(upload_id)
 
 
-def _lay_out(task: Task, files: UploadFolder, paths: list[str]) -> Path:
+def _lay_out(task: Task, files: Path, paths: list[str]) -> Path:
     """The upload's files under the names they had, without copying them."""
     sent = task.folder / "sent"
     for index, path in enumerate(paths):
         target = sent / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        if files.file(index).exists():
-            os.link(files.file(index), target)
+        if (files / str(index)).exists():
+            os.link(files / str(index), target)
         else:
             target.touch()  # an empty file sends no bytes
         if index % 100 == 0:

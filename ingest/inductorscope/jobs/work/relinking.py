@@ -2,7 +2,7 @@
 that reading left to be aligned, and writes the facts of runs that SQL reads.
 
 A worker starts one when it begins and after every job that reads files. It ends when nothing is
-left to do; of several on one data folder only one works at a time.
+left to do; of several on one database only one works at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from sqlalchemy import Engine, text
 
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.speaking import speak
@@ -32,14 +34,27 @@ from inductorscope.store.database.private import make_private_folder
 from inductorscope.store.runs.compile_story import outdated_stories
 
 LOCK = "relink.lock"
+"""File in the data folder, for SQLite."""
+RELINK_LOCK = 0x1D5C0B12
+"""PostgreSQL's: any number that is not another lock's."""
 NICENESS = 10
 
 log = logging.getLogger("inductorscope.jobs")
 
 
 @contextmanager
-def _alone(settings: Settings, *, patient: bool = False) -> Iterator[bool]:
-    """Whether nobody else on this data folder is at it; the patient wait until it is so."""
+def _alone(settings: Settings, engine: Engine, *, patient: bool = False) -> Iterator[bool]:
+    """Whether nobody else on this database is at it; the patient wait until it is so."""
+    if engine.dialect.name == "postgresql":
+        take = "pg_advisory_lock" if patient else "pg_try_advisory_lock"
+        # Outside a transaction, which would keep rows from being cleaned up for hours.
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            taken = connection.scalar(text(f"SELECT {take}({RELINK_LOCK})"))
+            try:
+                yield taken is not False
+            finally:
+                connection.invalidate()  # closes it, which lets the lock go
+        return
     make_private_folder(settings.data)
     with (settings.data / LOCK).open("wb") as lock:
         try:
@@ -52,16 +67,16 @@ def _alone(settings: Settings, *, patient: bool = False) -> Iterator[bool]:
 
 def relink_all(settings: Settings, *, workers: int = 0, patient: bool = False) -> Relinked | None:
     """None when another process is at it already and this one does not wait for it."""
-    with _alone(settings, patient=patient) as alone:
-        if not alone:
-            return None
-        engine = make_engine(settings)
-        try:
+    engine = make_engine(settings)
+    try:
+        with _alone(settings, engine, patient=patient) as alone:
+            if not alone:
+                return None
             done = relink(engine, workers)
             done.stories = renew_stories(engine)
             return done
-        finally:
-            engine.dispose()
+    finally:
+        engine.dispose()
 
 
 def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | None:

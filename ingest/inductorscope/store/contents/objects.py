@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +22,24 @@ AT_ONCE = 16
 OPTION = "contents"
 LISTED = 1000
 FOLDER = "file://"
+SHOWN = 200
+"""Characters of an error's text."""
+
+
+class OutOfReachError(Exception):
+    """The object store does not answer, or refuses; the message is a sentence."""
+
+
+@contextmanager
+def reaching() -> Iterator[None]:
+    """Turns an error of the object store into a sentence. A missing object is FileNotFoundError."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except BaseError as error:
+        what = str(error).partition("\n")[0][:SHOWN]
+        raise OutOfReachError(f"The object store does not answer: {what}") from error
 
 
 class Objects:
@@ -34,6 +53,7 @@ class Objects:
         with ThreadPoolExecutor(AT_ONCE) as threads:
             list(threads.map(self._put, contents))
 
+    @reaching()
     def _put(self, content: tuple[str, int, bytes | Path | IO[bytes]]) -> None:
         import obstore
 
@@ -51,6 +71,7 @@ class Objects:
                 stored.seek(0)
             obstore.put(self._store, key, stored)  # large ones go in parts
 
+    @reaching()
     def size(self, digest: str) -> int | None:
         """Returns the size of an object; None if there is none."""
         import obstore
@@ -60,6 +81,7 @@ class Objects:
         except FileNotFoundError:
             return None
 
+    @reaching()
     def get(self, digest: str, start: int, end: int) -> bytes | None:
         """Returns a range of an object; None if there is none."""
         import obstore
@@ -71,6 +93,7 @@ class Objects:
         except FileNotFoundError:
             return None
 
+    @reaching()
     def delete(self, digests: Iterable[str]) -> None:
         import obstore
 
@@ -82,8 +105,9 @@ class Objects:
         """Yields the digests of all objects."""
         import obstore
 
-        for some in obstore.list(self._store, "contents/", chunk_size=LISTED):
-            yield from (str(each["path"]).rpartition("/")[2] for each in some)
+        with reaching():
+            for some in obstore.list(self._store, "contents/", chunk_size=LISTED):
+                yield from (str(each["path"]).rpartition("/")[2] for each in some)
 
 
 def key_of(digest: str) -> str:
@@ -91,7 +115,14 @@ def key_of(digest: str) -> str:
 
 
 def open_objects(settings: Settings) -> Objects | None:
-    """Returns the store that the settings name; None if contents lie in the database."""
+    """Returns the contents in the store that the settings name; None if they lie in the
+    database."""
+    store = open_store(settings)
+    return None if store is None else Objects(store)
+
+
+def open_store(settings: Settings) -> Any:  # noqa: ANN401  # one of obstore's, or None
+    """Opens the store that the settings name, if they name one."""
     url = settings.contents_url
     if not url:
         return None
@@ -103,8 +134,8 @@ def open_objects(settings: Settings) -> Objects | None:
         ) from None
     try:
         if url.startswith(FOLDER):
-            Path(url.removeprefix(FOLDER)).mkdir(parents=True, exist_ok=True)
-        return Objects(from_url(url))
+            return from_url(url, mkdir=True, automatic_cleanup=True)
+        return from_url(url)
     except Exception as error:
         raise SettingError(f"{PREFIX}CONTENTS_URL cannot be used: {error}") from error
 
