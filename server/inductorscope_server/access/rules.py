@@ -47,6 +47,7 @@ class Needs:
         self.own = own
         self.noted = noted
         """The action in the audit; empty for what is not noted."""
+        # What was noted of late. Used from the event loop only: the cache is not safe in threads.
         self._seen: TTLCache[tuple[str, str], bool] = TTLCache(10_000, NOTED_SECONDS)
 
     async def __call__(self, request: Request) -> AsyncIterator[None]:
@@ -57,8 +58,13 @@ class Needs:
         if not who.sees_all or (self.own and not who.may(ADMINISTER)):
             await run_in_threadpool(self._check, request, who)
         yield
-        if self.noted and parts_of(request).settings.has_accounts:
-            await run_in_threadpool(self._note, request, who)
+        target = request.scope["state"].get(NOTE, request.url.path)
+        if (
+            self.noted
+            and parts_of(request).settings.has_accounts
+            and (request.method != "GET" or self._is_first(who, target))
+        ):
+            await run_in_threadpool(self._note, request, who, target)
 
     def _check(self, request: Request, who: Who) -> None:
         with parts_of(request).read() as session:
@@ -67,12 +73,13 @@ class Needs:
                 if value is not None and value.isascii():  # others are refused as misspelt
                     check(session, who, value, self.own)
 
-    def _note(self, request: Request, who: Who) -> None:
-        target = request.scope["state"].get(NOTE, request.url.path)
-        if request.method == "GET":
-            if (who.name, target) in self._seen:
-                return
-            self._seen[who.name, target] = True
+    def _is_first(self, who: Who, target: str) -> bool:
+        if (who.name, target) in self._seen:
+            return False
+        self._seen[who.name, target] = True
+        return True
+
+    def _note(self, request: Request, who: Who, target: str) -> None:
         with parts_of(request).write.begin() as session:
             if "artifact" in request.path_params:
                 file = session.get(Artifact, int(request.path_params["artifact"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http
 import logging
 from collections.abc import Mapping
@@ -100,6 +101,8 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
+REFUSED_AFTER_SECONDS = 1.0
+"""How long a request waits that is one too many: whoever sends them at once slows down."""
 Documented = dict[int | str, dict[str, Any]]
 """OpenAPI's `responses`, in FastAPI's form."""
 
@@ -221,11 +224,14 @@ def _full_disk(folder: Path | None) -> str:
 
 
 async def _too_many(request: Request, error: Exception) -> Response:
+    """These come in floods, so they wait, and browsers get a sentence instead of a page."""
+    await asyncio.sleep(REFUSED_AFTER_SECONDS)
     what = "Too many requests from your address are waiting for their turn."
-    refusal = Refusal(
-        429, what, do="Try again in a moment, with fewer at once.", headers={"Retry-After": "1"}
-    )
-    return answer(request, refusal)
+    do = "Try again in a moment, with fewer at once."
+    headers = {"Retry-After": "1"}
+    if wants_json(request):
+        return answer(request, Refusal(429, what, do=do, headers=headers))
+    return PlainTextResponse(f"{what} {do}", 429, headers)
 
 
 async def _gone(request: Request, error: Exception) -> Response:

@@ -43,6 +43,8 @@ def next_id(job: JobStatus) -> str:
 def ways(session: Session, uploads: Uploads, jobs: Sequence[JobStatus]) -> dict[str, Again]:
     """Of those jobs that ended badly; two queries, however many they are."""
     ended = [job for job in jobs if job.state in ENDED_BADLY]
+    if not ended:
+        return {}
     sent = uploads.ids() if any("upload" in job.spec for job in ended) else set()
     followers = {job.id: next_id(job) for job in ended}
     runs = {str(job.spec["run"]) for job in ended if "run" in job.spec}
