@@ -34,18 +34,6 @@ BUDGET = 4_000
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 TABLE = re.compile(r"(?<=<!-- questions -->\n).*(?=<!-- end -->)", re.S)
 TOOLS = {**vars(tools), "verify": verify}
-DEFAULTS: dict[str, dict[str, object]] = {
-    "find_runs": {"query": ""},
-    "diagnose": {},
-    "kernel": {"name": "", "graph": ""},
-    "explain_line": {"line": "", "graph": ""},
-    "why": {"question": "", "subject": ""},
-    "compare": {"other": ""},
-    "search": {"words": ""},
-    "read_lines": {"stage": "", "graph": "", "first": 1, "last": 100},
-    "verify": {"sentence": ""},
-}
-"""Arguments after the run, in the order of the functions."""
 
 
 def name_of(run: str) -> str:
@@ -63,13 +51,11 @@ def read_all(settings: Settings) -> None:
 
 def asked(session: Session, question: Question) -> str:
     """The answer of the tool, as an agent gets it."""
-    arguments = {**DEFAULTS[question.tool], **question.arguments}
-    if question.tool == "find_runs":
-        given = (str(arguments["query"]), "")
-    else:
-        other = name_of(str(arguments["other"])) if "other" in arguments else None
-        given = (name_of(question.run), "", *([other] if other else arguments.values()))
-    return fit(TOOLS[question.tool](session, *given), BUDGET)
+    given = dict(question.arguments)
+    if "other" in given:
+        given["other"] = name_of(str(given["other"]))
+    run = "" if question.tool == "find_runs" else name_of(question.run)
+    return fit(TOOLS[question.tool](session, run, base="", **given), BUDGET)
 
 
 def raw_tokens(question: Question) -> int:

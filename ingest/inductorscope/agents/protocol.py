@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Protocol
 
@@ -12,11 +13,10 @@ from pydantic import Field
 
 from inductorscope import __version__
 from inductorscope.agents import tools
-from inductorscope.agents.verify import verify as verified
+from inductorscope.agents.verify import verify
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.markdown.shown import OF_RUN
 from inductorscope.answers.missing import NotHere
-from inductorscope.formats.vocabulary import STAGES
 from inductorscope.markdown.budget import fit
 
 INSTRUCTIONS = """\
@@ -32,16 +32,32 @@ BUDGET = 4_000
 READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-
-RunName = Annotated[str, Field(description="The run's id, the beginning of it, or its name.")]
-Graph = Annotated[str, Field(description="The graph's name. Default: the slowest, or all.")]
-Budget = Annotated[int, Field(description="Most tokens of the answer.", ge=200, le=100_000)]
+TOOLS: dict[str, Callable[..., str]] = {
+    "Find runs": tools.find_runs,
+    "Diagnose a run": tools.diagnose,
+    "Explain a line": tools.explain_line,
+    "Show a kernel": tools.kernel,
+    "Why not": tools.why,
+    "Compare two runs": tools.compare,
+    "Search": tools.search,
+    "Read lines": tools.read_lines,
+    "Verify a sentence": verify,
+}
+"""By title."""
+MAX_TOKENS = inspect.Parameter(
+    "max_tokens",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=BUDGET,
+    annotation=Annotated[int, Field(description="Most tokens of the answer.", ge=200, le=100_000)],
+)
 
 
 class Ask(Protocol):
     """Computes an answer: `function(session, run, …)`."""
 
-    def __call__(self, function: Callable[..., str], run: str, *args: object) -> Awaitable[str]: ...
+    def __call__(
+        self, function: Callable[..., str], run: str, **given: object
+    ) -> Awaitable[str]: ...  # fmt: skip
 
 
 def create(
@@ -53,117 +69,34 @@ def create(
         "inductorscope", title="Inductorscope", instructions=INSTRUCTIONS, version=__version__,
         log_level="WARNING",
     )  # fmt: skip
-
     refused: tuple[type[Exception], ...] = (NotAnalysed, *refusals)
 
-    async def answer(budget: int, function: Callable[..., str], run: str, *args: object) -> str:
+    async def answer(budget: int, function: Callable[..., str], run: str, **given: object) -> str:
         try:
-            text = await ask(function, run, base(), *args)
+            text = await ask(function, run, base=base(), **given)
         except NotHere as error:
             raise ToolError(" ".join(filter(None, (error.what, error.do)))) from None
         except refused as error:
             raise ToolError(str(error)) from None
         return fit(f"{QUOTED}{text}", budget)
 
-    def tool(title: str) -> Callable[[Callable[..., Awaitable[str]]], object]:
-        return server.tool(title=title, annotations=READ_ONLY, structured_output=False)
+    def add(title: str, function: Callable[..., str]) -> None:
+        """Adds a tool with the arguments of the function that agents give."""
+        signature = inspect.signature(function, eval_str=True)
+        _session, run, *more = signature.parameters.values()
+        given = [each for each in (run, *more) if each.name != "base"]
 
-    @tool("Find runs")
-    async def find_runs(
-        query: Annotated[str, Field(description="Words of names, tags, versions, devices.")] = "",
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """Lists runs, newest first: id, name, device, torch, graphs, step times, verdict."""
-        return await answer(max_tokens, tools.find_runs, query)
+        async def call(max_tokens: int, **arguments: object) -> str:
+            return await answer(max_tokens, function, str(arguments.pop(run.name)), **arguments)
 
-    @tool("Diagnose a run")
-    async def diagnose(run: RunName, max_tokens: Budget = BUDGET) -> str:
-        """What happened in a run and what to change first: causes with what each would win, its
-        lines and its fix; step times, slowest kernels, graph breaks, recompiles, versions."""
-        return await answer(max_tokens, tools.diagnose, run)
+        call.__dict__["__signature__"] = signature.replace(parameters=[*given, MAX_TOKENS])
+        server.add_tool(
+            call, function.__name__, title, inspect.getdoc(function), READ_ONLY,
+            structured_output=False,
+        )  # fmt: skip
 
-    @tool("Explain a line")
-    async def explain_line(
-        run: RunName,
-        line: Annotated[
-            str,
-            Field(
-                description="A source line, `model.py:29`, or a line of another stage of a graph: "
-                f"`STAGE:LINE` with STAGE one of {', '.join(stage.id for stage in STAGES)}."
-            ),
-        ],
-        graph: Graph = "",
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """What a line became in every other stage, which kernels compute it, what it costs per
-        step, and how certain that is."""
-        return await answer(max_tokens, tools.explain_line, run, line, graph)
-
-    @tool("Show a kernel")
-    async def kernel(
-        run: RunName,
-        name: Annotated[
-            str, Field(description="Its name or a part of it; NAME:HANDLE for a call.")
-        ],
-        graph: Graph = "",
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """A kernel's time, calls, bytes, share of the machine's limit, code, FX nodes and source
-        lines."""
-        return await answer(max_tokens, tools.kernel, run, name, graph)
-
-    @tool("Why not")
-    async def why(
-        run: RunName,
-        question: tools.Question,
-        subject: Annotated[
-            str,
-            Field(description="A function or kernel; two kernels or nodes, `A,B`, for not fused."),
-        ] = "",
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """Why a graph breaks, a function compiled again (which guard failed), two kernels are not
-        fused, or a C++ loop is not vectorised."""
-        return await answer(max_tokens, tools.why, run, question, subject)
-
-    @tool("Compare two runs")
-    async def compare(
-        run: RunName,
-        other: Annotated[str, Field(description="The second run.")],
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """What differs between two runs: inputs, time of a step, kernels, compiling."""
-        return await answer(max_tokens, tools.compare, run, other)
-
-    @tool("Search")
-    async def search(
-        words: Annotated[str, Field(description="Text to find in lines of code and kernels.")],
-        run: Annotated[str, Field(description="Only this run.")] = "",
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """Finds lines of sources, graphs, IR and generated code, and kernels by name."""
-        return await answer(max_tokens, tools.search, run, words)
-
-    @tool("Read lines")
-    async def read_lines(
-        run: RunName,
-        stage: Annotated[str, Field(description="A stage of a graph, or a file's path or name.")],
-        graph: Graph = "",
-        first: Annotated[int, Field(ge=1)] = 1,
-        last: Annotated[int, Field(ge=1)] = 100,
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """The lines of a text, numbered: a stage of a graph, a source file, a stored file."""
-        return await answer(max_tokens, tools.read_lines, run, stage, graph, first, last)
-
-    @tool("Verify a sentence")
-    async def verify(
-        run: RunName,
-        sentence: Annotated[str, Field(description="A sentence with figures.", max_length=2000)],
-        max_tokens: Budget = BUDGET,
-    ) -> str:
-        """Whether the numbers of a sentence are what the run says; else what it says instead."""
-        return await answer(max_tokens, verified, run, sentence)
+    for title, function in TOOLS.items():
+        add(title, function)
 
     @server.resource(
         "inductorscope://runs/{run}/{page}",
@@ -172,7 +105,7 @@ def create(
         mime_type="text/markdown",
     )
     async def page(run: str, page: str) -> str:
-        return await answer(20 * BUDGET, tools.page, run, page)
+        return await answer(20 * BUDGET, tools.page, run, page=page)
 
     @server.resource(
         "inductorscope://runs/{run}/graphs/{graph}/{stage}",
@@ -182,7 +115,7 @@ def create(
     )
     async def text(run: str, graph: str, stage: str) -> str:
         last = tools.MOST_LINES
-        return await answer(20 * BUDGET, tools.read_lines, run, stage, graph, 1, last)
+        return await answer(20 * BUDGET, tools.read_lines, run, stage=stage, graph=graph, last=last)
 
     @server.prompt(title="Make it faster")
     def make_it_faster(run: str) -> str:

@@ -1,22 +1,26 @@
-"""What each tool answers, as Markdown. Every function takes a session and the name of a run."""
+"""The tools of coding agents. Their signatures and docstrings are what agents read of them.
+
+Each takes a session, the run (or what else it is about), the address of the dashboard for links,
+and what the agent adds. It returns Markdown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from sqlalchemy import select
+from pydantic import Field
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compile.fusing import fusing_page
 from inductorscope.answers.compile.story import compile_page
-from inductorscope.answers.explorer.line import line_page
 from inductorscope.answers.limits import begin
 from inductorscope.answers.markdown.pages import page_markdown
-from inductorscope.answers.markdown.shown import kernel_named, shown
+from inductorscope.answers.markdown.shown import shown
 from inductorscope.answers.markdown.structs import Links, rows
 from inductorscope.answers.missing import NotHere, no_run
 from inductorscope.answers.parts import graph_of
@@ -26,7 +30,7 @@ from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.search.page import search_page
 from inductorscope.answers.time.lines import line_times
 from inductorscope.answers.time.time import with_code
-from inductorscope.formats.vocabulary import SOURCE, STAGE_BY_ID
+from inductorscope.formats.vocabulary import SOURCE, STAGE_BY_ID, STAGES
 from inductorscope.markdown.figures import with_unit
 from inductorscope.markdown.text import block, code, link, prose
 from inductorscope.store.contents.texts import stored_text
@@ -38,6 +42,10 @@ DEAREST = 5
 """Lines that a diagnosis names."""
 MOST_LINES = 400
 """Lines that one answer quotes."""
+
+OfRun = Annotated[str, Field(description="The run's id, the beginning of it, or its name.")]
+OfGraph = Annotated[str, Field(description="The graph's name. Default: the slowest, or all.")]
+LineNumber = Annotated[int, Field(ge=1)]
 Question = Literal["graph break", "recompiled", "not fused", "not vectorised"]
 
 
@@ -53,45 +61,85 @@ def run_named(session: Session, name: str) -> str:
     return found
 
 
-def find_runs(session: Session, query: str, base: str) -> str:
+def find_runs(
+    session: Session,
+    query: Annotated[str, Field(description="Words of names, tags, versions, devices.")] = "",
+    *,
+    base: str,
+) -> str:
+    """Lists runs, newest first: id, name, device, torch, graphs, step times, verdict."""
     return page_markdown(list_runs(session, q=query, limit=MOST_RUNS), "Runs", base)
 
 
-def diagnose(session: Session, run: str, base: str) -> str:
-    """The overview, and the lines that cost most."""
+def diagnose(session: Session, run: OfRun, *, base: str) -> str:
+    """What happened in a run and what to change first: causes with what each would win, its lines
+    and its fix; step times, slowest kernels, graph breaks, recompiles, versions."""
     run = run_named(session, run)
     text = page_markdown(run_page(session, run), "A run", base)
     lines = with_code(session, run, line_times(session, run, DEAREST))
     if not lines:
         return text
-    shown = [replace(line, graphs={}) for line in lines]
-    return "\n".join([text, "## Lines that cost most", "", *rows(shown, Links("", run)), ""])
+    dearest = [replace(line, graphs={}) for line in lines]
+    return "\n".join([text, "## Lines that cost most", "", *rows(dearest, Links("", run)), ""])
 
 
-def page(session: Session, run: str, base: str, name: str) -> str:
+def explain_line(
+    session: Session,
+    run: OfRun,
+    *,
+    base: str,
+    line: Annotated[
+        str,
+        Field(
+            description="A source line, `model.py:29`, or a line of another stage of a graph: "
+            f"`STAGE:LINE` with STAGE one of {', '.join(stage.id for stage in STAGES)}."
+        ),
+    ],
+    graph: OfGraph = "",
+) -> str:
+    """What a line became in every other stage, which kernels compute it, what it costs per step,
+    and how certain that is."""
+    return shown(session, run_named(session, run), line=line, graph=graph, base=base)
+
+
+def kernel(
+    session: Session,
+    run: OfRun,
+    *,
+    base: str,
+    name: Annotated[str, Field(description="Its name or a part of it; NAME:HANDLE for a call.")],
+    graph: OfGraph = "",
+) -> str:
+    """A kernel's time, calls, bytes, share of the machine's limit, code, FX nodes and source
+    lines."""
+    return shown(session, run_named(session, run), "kernel", name, graph=graph, base=base)
+
+
+def page(session: Session, run: str, *, base: str, page: str) -> str:
     """A page of a run by its name."""
-    return shown(session, run_named(session, run), name, base=base)
+    return shown(session, run_named(session, run), page, base=base)
 
 
-def explain_line(session: Session, run: str, base: str, line: str, graph: str) -> str:
-    found = line_page(session, run_named(session, run), line, graph)
-    title = f"Line {code(line)}"
-    text = page_markdown(replace(found, url=""), "", "").removeprefix("#").lstrip()
-    if not found.kernels and not found.nodes:
-        text += "\nNothing of this run refers to this line.\n"
-    return f"# {link(title, f'{base}{found.url}' if found.url else '')}\n\n{text}"
-
-
-def kernel(session: Session, run: str, base: str, name: str, graph: str) -> str:
-    return page_markdown(kernel_named(session, run_named(session, run), name, graph), "", base)
-
-
-def compare(session: Session, run: str, base: str, other: str) -> str:
+def compare(
+    session: Session,
+    run: OfRun,
+    *,
+    base: str,
+    other: Annotated[str, Field(description="The second run.")],
+) -> str:
+    """What differs between two runs: inputs, time of a step, kernels, compiling."""
     a, b = run_named(session, run), run_named(session, other)
     return page_markdown(compare_page(session, a, b), "", base)
 
 
-def search(session: Session, run: str, base: str, words: str) -> str:
+def search(
+    session: Session,
+    run: Annotated[str, Field(description="Only this run.")] = "",
+    *,
+    base: str,
+    words: Annotated[str, Field(description="Text to find in lines of code and kernels.")],
+) -> str:
+    """Finds lines of sources, graphs, IR and generated code, and kernels by name."""
     within = run_named(session, run) if run else ""
     found = search_page(session, words, within)
     lines = [f"# {link(f'Search for {code(words)}', base + urls.search(q=words, run=within))}", ""]
@@ -111,9 +159,16 @@ def search(session: Session, run: str, base: str, words: str) -> str:
 
 
 def read_lines(
-    session: Session, run: str, base: str, stage: str, graph: str, first: int, last: int
+    session: Session,
+    run: OfRun,
+    *,
+    base: str,
+    stage: Annotated[str, Field(description="A stage of a graph, or a file's path or name.")],
+    graph: OfGraph = "",
+    first: LineNumber = 1,
+    last: LineNumber = 100,
 ) -> str:
-    """Lines of a stage of a graph, of a source file by its path, or of a stored file."""
+    """The lines of a text, numbered: a stage of a graph, a source file, a stored file."""
     run = run_named(session, run)
     artifact = _artifact(session, run, stage, graph)
     last = min(max(first, last), first + MOST_LINES - 1)
@@ -133,18 +188,14 @@ def read_lines(
 def _artifact(session: Session, run: str, stage: str, graph: str) -> Artifact:
     query = select(Artifact).where(Artifact.run_id == run)
     if stage in STAGE_BY_ID and stage != SOURCE:
-        slug = graph or run_graphs(session, run).slowest or ""
-        of_graph = graph_of(session, run, slug)
-        role = STAGE_BY_ID[stage].role
+        of_graph = graph_of(session, run, graph or run_graphs(session, run).slowest or "")
+        role, missing = STAGE_BY_ID[stage].role, STAGE_BY_ID[stage].missing
         query = query.where(Artifact.graph_id == of_graph.id, Artifact.role == role)
-        found = session.scalars(query.order_by(Artifact.derived)).first()
-        missing = STAGE_BY_ID[stage].missing
     else:
-        files = session.scalars(query.order_by(Artifact.derived, Artifact.id))
-        found = next(
-            (file for file in files if file.path == stage or file.path.endswith(f"/{stage}")), None
-        )
+        ends = Artifact.path.endswith(f"/{stage}", autoescape=True)
+        query = query.where(or_(Artifact.path == stage, ends))
         missing = f"A stage is one of {', '.join(STAGE_BY_ID)}; else name a file of the run."
+    found = session.scalars(query.order_by(Artifact.derived, Artifact.id)).first()
     if found is None:
         raise NotHere(f"Run {run} has no text `{stage}`.", missing, run)
     return found
@@ -153,73 +204,74 @@ def _artifact(session: Session, run: str, stage: str, graph: str) -> Artifact:
 # --- why ---
 
 
-def why(session: Session, run: str, base: str, question: Question, subject: str) -> str:
+def why(
+    session: Session,
+    run: OfRun,
+    *,
+    base: str,
+    question: Question,
+    subject: Annotated[
+        str, Field(description="A function or kernel; two kernels or nodes, `A,B`, for not fused.")
+    ] = "",
+) -> str:
+    """Why a graph breaks, a function compiled again (which guard failed), two kernels are not
+    fused, or a C++ loop is not vectorised."""
     run = run_named(session, run)
-    title, address, lines = WHY[question](session, run, subject)
-    return "\n".join([f"# {link(title, base + address)}", "", *lines]) + "\n"
+    title, address, answer = WHY[question]
+    lines = answer(session, run, subject)
+    return "\n".join([f"# {link(title, base + address(run))}", "", *lines]) + "\n"
 
 
-Answer = tuple[str, str, list[str]]
-"""Title, address of the evidence, and lines."""
-
-
-def _breaks(session: Session, run: str, subject: str) -> Answer:
+def _breaks(session: Session, run: str, subject: str) -> Iterator[str]:
     story = compile_page(session, run)
     places = [row for row in story.break_places if subject in f"{row.function} {row.name}"]
-    lines = list(rows(places, Links("", run))) if places else ["No graph break is recorded."]
-    return "Why the graph breaks", urls.compile_story(run), [*_log(story.has_log), *lines]
+    yield from [] if story.has_log else NO_LOG
+    yield from rows(places, Links("", run)) if places else ["No graph break is recorded."]
 
 
-def _recompiles(session: Session, run: str, subject: str) -> Answer:
+def _recompiles(session: Session, run: str, subject: str) -> Iterator[str]:
     story = compile_page(session, run)
     found = [row for row in story.histories if subject in f"{row.function} {row.file}"]
-    lines: list[str] = []
+    yield from [] if story.has_log else NO_LOG
     for row in found:
-        lines += [f"## {code(row.function)}: {row.recompiles} of {row.compiles} compiles again", ""]
-        lines += [f"- {prose(each.text)}. {prose(each.advice)}" for each in row.changes]
-        lines += ["", *rows(row.steps, Links("", run)), ""]
-    lines = lines or ["No function compiled again."]
-    return "Why it compiled again", urls.compile_story(run), [*_log(story.has_log), *lines]
+        yield f"## {code(row.function)}: {row.recompiles} of {row.compiles} compiles again\n"
+        yield from (f"- {prose(each.text)}. {prose(each.advice)}" for each in row.changes)
+        yield from ("", *rows(row.steps, Links("", run)), "")
+    if not found:
+        yield "No function compiled again."
 
 
-def _log(has_log: bool) -> list[str]:
-    missing = "The run has no log of compiling (TORCH_TRACE), so this is not known."
-    return [] if has_log else [missing, ""]
-
-
-def _unfused(session: Session, run: str, subject: str) -> Answer:
+def _unfused(session: Session, run: str, subject: str) -> Iterator[str]:
     a, _, b = (part.strip() for part in subject.partition(","))
     page = fusing_page(session, run, "" if a and b else a, a if b else "", b)
-    lines = [f"- {prose(answer)}" for answer in page.answers]
-    lines += [f"- {prose(note)}" for note in page.notes]
+    yield from (f"- {prose(each)}" for each in (*page.answers, *page.notes))
     for row in page.unfused:
-        one, other = (f"{side.kernel}:{side.handle}" for side in (row.one, row.other))
+        one, other = (code(f"{side.kernel}:{side.handle}") for side in (row.one, row.other))
         saved = f"; fusing would save {with_unit('bytes', row.saved)}" if row.saved else ""
-        lines.append(
-            f"- {code(one)} and {code(other)} in {code(row.graph)}: {prose(row.title)}{saved}"
-        )
-        lines += [f"  - {prose(reason)}" for reason in row.reasons]
+        yield f"- {one} and {other} in {code(row.graph)}: {prose(row.title)}{saved}"
+        yield from (f"  - {prose(reason)}" for reason in row.reasons)
     if page.rules:
-        lines += ["", "## What keeps kernels apart", "", *rows(page.rules, Links("", run))]
-    lines = lines or ["No pair of kernels that share data is left unfused."]
-    return "Why kernels are not fused", urls.fusing(run, q=a or None), lines
+        yield from ("", "## What keeps kernels apart", "", *rows(page.rules, Links("", run)))
+    if not (page.answers or page.notes or page.unfused or page.rules):
+        yield "No pair of kernels that share data is left unfused."
 
 
-def _loops(session: Session, run: str, subject: str) -> Answer:
+def _loops(session: Session, run: str, subject: str) -> Iterator[str]:
     page = fusing_page(session, run, subject)
-    lines: list[str] = []
-    if page.loops is not None:
-        apart = [row for row in page.loops.rows if not row.vectorised]
-        of = f" with {code(page.loops.instructions)}" if page.loops.instructions else ""
-        lines.append(f"{page.loops.vectorised} of {len(page.loops.rows)} loops are vectorised{of}.")
-        lines += ["", *(rows(apart, Links("", run)) if apart else ())]
-    lines = lines or [prose(page.loops_missing) or "The run has no C++ kernel."]
-    return "Why loops are not vectorised", urls.fusing(run), lines
+    if page.loops is None:
+        yield prose(page.loops_missing) or "The run has no C++ kernel."
+        return
+    of = f" with {code(page.loops.instructions)}" if page.loops.instructions else ""
+    yield f"{page.loops.vectorised} of {len(page.loops.rows)} loops are vectorised{of}.\n"
+    yield from rows([row for row in page.loops.rows if not row.vectorised], Links("", run))
 
 
-WHY: dict[Question, Callable[[Session, str, str], Answer]] = {
-    "graph break": _breaks,
-    "recompiled": _recompiles,
-    "not fused": _unfused,
-    "not vectorised": _loops,
+NO_LOG = ["The run has no log of compiling (TORCH_TRACE), so this is not known.", ""]
+Why = Callable[[Session, str, str], Iterator[str]]
+WHY: dict[Question, tuple[str, Callable[[str], str], Why]] = {
+    "graph break": ("Why the graph breaks", urls.compile_story, _breaks),
+    "recompiled": ("Why it compiled again", urls.compile_story, _recompiles),
+    "not fused": ("Why kernels are not fused", urls.fusing, _unfused),
+    "not vectorised": ("Why loops are not vectorised", urls.fusing, _loops),
 }
+"""Title, address of the evidence, and lines."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated
 
+import pydantic
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
-from inductorscope.agents.tools import run_named
+from inductorscope.agents.tools import OfRun, run_named
 from inductorscope.answers.compile.story import compile_page
 from inductorscope.answers.explorer.line import line_page
 from inductorscope.answers.markdown.shown import kernel_named
-from inductorscope.answers.markdown.structs import Value
+from inductorscope.answers.markdown.structs import Field, Value, fields_of
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.roofline import roofline_page
 from inductorscope.answers.time.time import time_page
@@ -58,6 +59,8 @@ SAME = {"faster": "speed", "slower": "speed", "speedup": "speed", "move": "byte"
 """Words for a figure whose name is another."""
 NEARLY = 1.0
 """By how much a figure that agrees may fit worse than the best one."""
+NAMING = ("graph", "kernel", "name", "function", "category", "path", "line")
+"""Fields that name what a struct is about."""
 MOST = 4
 """Figures of the run that are named beside one that is wrong."""
 
@@ -95,7 +98,16 @@ def quantities(text: str) -> Iterator[Quantity]:
         yield Quantity(match[0].strip(), kind, abs(float(number)) * size, half)
 
 
-def verify(session: Session, run: str, base: str, sentence: str) -> str:
+def verify(
+    session: Session,
+    run: OfRun,
+    *,
+    base: str,
+    sentence: Annotated[
+        str, pydantic.Field(description="A sentence with figures.", max_length=2000)
+    ],
+) -> str:
+    """Whether the numbers of a sentence are what the run says; else what it says instead."""
     run = run_named(session, run)
     written = _NUMBERS.sub(lambda word: NUMBERS[word[0].lower()], sentence)
     facts = [*_facts_of_run(session, run), *_facts_of_names(session, run, sentence)]
@@ -149,39 +161,37 @@ def _words(text: str) -> frozenset[str]:
 
 def _facts_of_run(session: Session, run: str) -> Iterator[Fact]:
     for answer in (run_page, time_page, compile_page, roofline_page):
-        page = answer(session, run)
-        for field in fields(page):
-            yield from _facts(getattr(page, field.name), field.name, "")
+        yield from _facts_of_page(answer(session, run))
 
 
 def _facts_of_names(session: Session, run: str, sentence: str) -> Iterator[Fact]:
     """Figures of the lines and kernels that a sentence names."""
     for word in dict.fromkeys(_NAMED.findall(sentence)):
         with suppress(NotHere):
-            of_line = ":" in word
-            page = line_page(session, run, word) if of_line else kernel_named(session, run, word)
-            for field in fields(page):
-                yield from _facts(getattr(page, field.name), field.name, word)
+            page = line_page if ":" in word else kernel_named
+            yield from _facts_of_page(page(session, run, word), word)
 
 
-def _facts(value: Value, name: str, of: str, unit: str = "") -> Iterator[Fact]:
+def _facts_of_page(page: Value, of: str = "") -> Iterator[Fact]:
+    for field, value in fields_of(page):
+        yield from _facts(field, value, of)
+
+
+def _facts(field: Field, value: Value, of: str, unit: str = "") -> Iterator[Fact]:
     """Every figure in an answer, with the names of what it is of."""
-    if is_dataclass(value) and not isinstance(value, RunName):
-        named = " ".join(
-            str(each)
-            for key in ("graph", "kernel", "name", "function", "category", "path", "line")
-            if (each := getattr(value, key, None)) and isinstance(each, str | int)
-        )
-        own = f"{of} {named}".strip()
-        for field in fields(value):
-            each = getattr(value, field.name)
-            yield from _facts(each, field.name, own, getattr(value, "unit", "") or "")
+    here = f"{of} {label(field.name)}".strip()
+    if is_dataclass(value):
+        names = (getattr(value, name, None) for name in NAMING)
+        words = (of, *(str(name) for name in names if isinstance(name, str | int)))
+        own = " ".join(filter(None, words))
+        for each, part in fields_of(value):
+            yield from _facts(each, part, own, getattr(value, "unit", None) or unit)
     elif isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _facts(each, str(key), f"{of} {label(name)}".strip())
+            yield from _facts(field._replace(name=str(key)), each, here)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _facts(each, name, of)
+            yield from _facts(field, each, of, unit)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        for quantity in quantities(with_unit(name, value, unit)):
-            yield Fact(f"{of} {label(name)}".strip(), quantity)
+        for quantity in quantities(with_unit(field.name, value, field.unit(unit))):
+            yield Fact(here, quantity)

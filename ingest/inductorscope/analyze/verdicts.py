@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from inductorscope.fields import Prose
 from inductorscope.units import microseconds, milliseconds, percent, plural, ratio
 
 Level = Literal["good", "fact", "note", "warn", "bad"]
@@ -27,7 +28,7 @@ class Verdict:
     level: Level
     label: str
     """One or two words for a chip."""
-    text: str
+    text: Prose
     """The sentence."""
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from inductorscope.disk import Disk
+from inductorscope.fields import Bytes
 from inductorscope.settings import Settings
 from inductorscope.store.contents.checking import Shares, shares
 from inductorscope.store.tables.models import Job, Run, Upload
@@ -40,8 +41,8 @@ class Installation:
     """Uploads that no run has come of yet."""
     contents: Shares
     database_bytes: int
-    disk_free: int
-    disk_total: int
+    disk_free: Bytes
+    disk_total: Bytes
     jobs: list[JobCount]
 
 

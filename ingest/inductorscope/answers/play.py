@@ -12,6 +12,7 @@ from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, ex
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import run_of
 from inductorscope.answers.runs.graphs import run_graphs
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import KERNEL, POST_GRAD, SOURCE
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import KEPT, TRY, Artifact
@@ -27,7 +28,7 @@ class Try:
     file: str
     """Path of the code, as the links name it."""
     tags: list[str]
-    kept: bool
+    kept: Hidden[bool]
     options: dict[str, Any]
     """The options that were chosen: device, mode, dtype, dynamic, config."""
 

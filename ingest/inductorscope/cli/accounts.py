@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, fail, load_settings
-
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
@@ -27,20 +25,10 @@ def now() -> datetime:
 @contextmanager
 def opened(data: Path | None, action: str = "", target: str = "") -> Iterator[Session]:
     """A session to write with; an action is noted in the audit."""
-    settings = load_settings(data=data)
+    from inductorscope.cli.reading import writing
     from inductorscope.store.audit import record
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
-    from inductorscope.store.people import AccountError
 
-    migrate(settings)
-    engine = make_engine(settings)
-    try:
-        with sessions(engine).begin() as session:
-            yield session
-            if action:
-                record(session, now(), f"{getpass.getuser()}, command line", action, target)
-    except AccountError as error:
-        fail(str(error), FAILED)
-    finally:
-        engine.dispose()
+    with writing(data) as (session, _):
+        yield session
+        if action:
+            record(session, now(), f"{getpass.getuser()}, command line", action, target)

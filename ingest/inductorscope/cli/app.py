@@ -13,9 +13,10 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from inductorscope import __version__
 
@@ -24,7 +25,24 @@ if TYPE_CHECKING:
 
 FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
 
+
+class Commands(TyperGroup):
+    """Runs a command; says an error that is not a bug as a sentence."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer keeps its click to itself
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            fail(sentence, FAILED)
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -43,6 +61,7 @@ Data = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunId = Annotated[str, typer.Argument(help="The run's id, or its first characters.")]
 Name = Annotated[
     str | None, typer.Option("--name", help="Name of the run. Default: the name of the first path.")
 ]
@@ -102,29 +121,25 @@ def main() -> None:
     """Entry point."""
     # The app's options take no values, so the first word that is not an option is the command.
     load_commands(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
-    try:
-        app()
-    except Exception as error:
-        sentence = _sentence(error)
-        if sentence is None:
-            raise
-        typer.echo(sentence, err=True)
-        sys.exit(FAILED)
+    app()
 
 
 def _sentence(error: Exception) -> str | None:
     """What to say about an error that is not a bug; None if it is one."""
-    from inductorscope.jobs.errors import cause_of
+    from sqlalchemy.exc import DBAPIError
+
+    from inductorscope.answers.missing import NotHere
+    from inductorscope.jobs.errors import JobsError, cause_of
     from inductorscope.settings import SettingError
     from inductorscope.store.database.errors import UnusableError
+    from inductorscope.store.people import AccountError
 
-    if isinstance(error, SettingError | UnusableError):
+    if isinstance(error, JobsError | NotHere):
+        return " ".join(filter(None, (error.what, error.do)))
+    if isinstance(error, SettingError | UnusableError | AccountError):
         return str(error)
-    if isinstance(error, OSError):
+    if isinstance(error, DBAPIError):
+        return f"The database failed: {cause_of(error)}"
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         return f"{cause_of(error)}."
-    if "sqlalchemy" in sys.modules:
-        from sqlalchemy.exc import DBAPIError
-
-        if isinstance(error, DBAPIError):
-            return f"The database failed: {cause_of(error)}"
     return None

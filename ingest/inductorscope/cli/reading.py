@@ -1,9 +1,9 @@
-"""A read-only session for commands that print answers."""
+"""Sessions for commands, in a database that is migrated first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -13,15 +13,26 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
 
+Opened = AbstractContextManager[tuple[Session, Settings]]
+
+
+def reading(data: Path | None) -> Opened:
+    """A read-only session, and the settings."""
+    return _opened(data, read_only=True)
+
+
+def writing(data: Path | None) -> Opened:
+    """A session whose changes are committed at its end, and the settings."""
+    return _opened(data, read_only=False)
+
 
 @contextmanager
-def reading(data: Path | None) -> Iterator[tuple[Session, Settings]]:
-    """The session of a data folder, whose database is migrated first, and the settings."""
+def _opened(data: Path | None, *, read_only: bool) -> Iterator[tuple[Session, Settings]]:
     settings = load_settings(data=data)
     migrate(settings)
     engine = make_engine(settings)
     try:
-        with sessions(engine, read_only=True)() as session:
+        with sessions(engine, read_only=read_only).begin() as session:
             yield session, settings
     finally:
         engine.dispose()

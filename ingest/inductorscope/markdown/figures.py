@@ -45,6 +45,8 @@ UNITS: tuple[tuple[str, Format], ...] = (
     (r"(.*_)?share|busy|saves|joined|over_wall", percent),
     (r"speed_up|slower", ratio),
     (r"products|operations", operations),
+    (r"(.*_)?calls|launches|in_steps", count),
+    (r".*_mhz", lambda value: f"{count(value)} MHz"),
 )
 _UNITS = [(re.compile(rf"\A(?:{pattern})\Z"), format) for pattern, format in UNITS]
 PLAIN = re.compile(
@@ -61,6 +63,7 @@ NAMED: dict[str, Format] = {
     "FLOP/s": _rate,
     "percent": percent,
     "count": count,
+    "number": lambda value: DASH if value is None else f"{value:.3g}",
 }
 """Formats of a row that names its unit."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from textwrap import dedent
 
+from inductorscope.fields import Prose
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -12,7 +14,7 @@ class Lesson:
 
     id: str
     title: str
-    look: str
+    look: Prose
     """What to look for."""
     code: str
     options: dict[str, str] = field(default_factory=dict)

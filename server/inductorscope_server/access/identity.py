@@ -12,7 +12,6 @@ from inductorscope.store.people import PROXY, known_person, person_of, who_is
 from inductorscope.store.tables.people import Person
 from inductorscope.store.tokens import note_use, who_has_token
 from inductorscope.store.who import OWNER, READ, Who
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -92,29 +91,22 @@ class Identity:
 
     def _of_named_token(self, token: str) -> Who | None:
         now = datetime.now(UTC)
-        try:
-            with self._parts.read() as session:
-                who, is_new = who_has_token(session, token, now)
-            if is_new:
-                with self._parts.write.begin() as session:
-                    note_use(session, token, now)
-        except SQLAlchemyError as error:
-            raise _unavailable() from error
+        with self._parts.read() as session:
+            who, is_new = who_has_token(session, token, now)
+        if is_new:
+            with self._parts.write.begin() as session:
+                note_use(session, token, now)
         return who
 
     def _of_login(self, cookie: str) -> Who | None:
-        try:
-            with self._parts.read() as session:
-                login = login_with(session, cookie, self._settings.token, datetime.now(UTC))
-                if login is None:
-                    return None
-                if login.person_id is None:
-                    return OWNER if self._settings.token else None
-                person = session.get(Person, login.person_id)
-        except SQLAlchemyError as error:
-            raise _unavailable() from error
-        has_accounts = person is not None and self._settings.has_accounts
-        return who_is(person) if person is not None and has_accounts else None
+        with self._parts.read() as session:
+            login = login_with(session, cookie, self._settings.token, datetime.now(UTC))
+            if login is None:
+                return None
+            if login.person_id is None:
+                return OWNER if self._settings.token else None
+            person = session.get(Person, login.person_id)
+        return who_is(person) if person is not None and self._settings.has_accounts else None
 
     def _named_by_proxy(self, request: Request, named: list[str]) -> Who | None:
         peer = request.scope.get(PEER) or "nowhere"
@@ -129,16 +121,13 @@ class Identity:
         (name,) = named
         if not name.strip():
             return None
-        try:
-            with self._parts.read() as session:
-                person = known_person(session, PROXY, name)
-            if person is None:
-                with self._parts.write.begin() as session:
-                    given = (PROXY, name, name, self._settings.new_role, datetime.now(UTC))
-                    person = person_of(session, *given)
-            return who_is(person)
-        except SQLAlchemyError as error:
-            raise _unavailable() from error
+        with self._parts.read() as session:
+            person = known_person(session, PROXY, name)
+        if person is None:
+            with self._parts.write.begin() as session:
+                given = (PROXY, name, name, self._settings.new_role, datetime.now(UTC))
+                person = person_of(session, *given)
+        return who_is(person)
 
     def _is_proxy(self, peer: str) -> bool:
         try:
@@ -146,8 +135,3 @@ class Identity:
         except ValueError:
             return False
         return any(address in network for network in self._proxies)
-
-
-def _unavailable() -> Refusal:
-    what = "The database did not answer in time."
-    return Refusal(503, what, do="Try again in a moment.")

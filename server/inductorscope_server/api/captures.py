@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from inductorscope import urls
 from inductorscope.capturing.builtin import describe
 from inductorscope.capturing.spec import kind_of
+from inductorscope.fields import Prose
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
@@ -24,7 +25,7 @@ class BuiltinModel:
 
     name: str
     title: str
-    shows: str
+    shows: Prose
     """What the model demonstrates."""
     trains: bool
     """Whether it can be captured in training."""

@@ -9,14 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
 from inductorscope.store.logins import login_id
-from inductorscope.store.people import AccountError
 from inductorscope.store.projects import project_for, projects_of
 from inductorscope.store.tables.logins import Login
 from inductorscope.store.tables.people import Person, Project, Token
 from inductorscope.store.tokens import add_token
 from inductorscope.store.who import SCOPES, Who
-from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Delete, delete, false, select
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -81,22 +79,18 @@ class AccountPage:
 
 def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
     """Browsers that are signed in, and tokens of programs."""
-    return _page(request, parts, session)
-
-
-def _page(request: Request, parts: Parts, session: Session) -> AccountPage:
     who, now = who_of(request), datetime.now(UTC)
     person = None if who.person is None else session.get(Person, who.person)
     this = login_id(request.cookies.get(COOKIE, ""), parts.settings.token)
     logins = session.scalars(
         select(Login)
-        .where(Login.person_id.is_not_distinct_from(who.person), Login.expires_at > now)
+        .where(_of(who, Login), Login.expires_at > now)
         .order_by(Login.created_at.desc())
     )
     tokens = session.execute(
         select(Token, Project.name)
         .outerjoin(Project, Project.id == Token.project_id)
-        .where(Token.person_id.is_not_distinct_from(who.person))
+        .where(_of(who, Token))
         .order_by(Token.created_at.desc())
     )
     return AccountPage(
@@ -104,32 +98,33 @@ def _page(request: Request, parts: Parts, session: Session) -> AccountPage:
         role=None if person is None else person.role,
         accounts=parts.settings.has_accounts,
         logins=[
-            LoginRow(
-                each.digest[:16], each.created_at, each.expires_at, each.agent,
-                each.digest[:16] == this,
-            )
+            LoginRow(each.digest[:16], each.created_at, each.expires_at, each.agent,
+                     each.digest[:16] == this)
             for each in logins
-        ] if who.signed_in else [],
+        ],
         tokens=[
-            TokenRow(
-                each.id, each.name, list(each.scopes), project, each.created_at, each.expires_at,
-                each.expires_at is not None and each.expires_at <= now, each.used_at,
-            )
+            TokenRow(each.id, each.name, list(each.scopes), project, each.created_at,
+                     each.expires_at, each.expires_at is not None and each.expires_at <= now,
+                     each.used_at)
             for each, project in tokens
-        ] if who.signed_in else [],
+        ],
         scopes=[scope for scope in SCOPES if who.may(scope)],
         projects=[project.name for project in projects_of(session, who)],
     )  # fmt: skip
 
 
+def _of(who: Who, table: type[Login] | type[Token]) -> ColumnElement[bool]:
+    """Condition of the logins or tokens of somebody; those of no person belong to the owner."""
+    if who.person is None and not (who.signed_in and who.sees_all):
+        return false()
+    return table.person_id.is_not_distinct_from(who.person)
+
+
 @html.post("/account/logins/{login}/end")
 def end(request: Request, parts: Shared, login: LoginId) -> Response:
     """Ends a login, here or in another browser."""
-    who = _in_person(request)
-    mine = Login.person_id.is_not_distinct_from(who.person)
-    with parts.write.begin() as session:
-        session.execute(delete(Login).where(mine, Login.digest.startswith(login)))
-    return RedirectResponse(urls.account(), 303)
+    ended = delete(Login).where(_of(_in_person(request), Login), Login.digest.startswith(login))
+    return _deleted(parts, ended)
 
 
 @html.post("/account/tokens", dependencies=[needs(noted="make a token")])
@@ -143,27 +138,26 @@ def make(
 ) -> Response:
     """Makes a token and shows it once."""
     who = _in_person(request)
-    try:
-        with parts.write.begin() as session:
-            person = None if who.person is None else session.get(Person, who.person)
-            place = project_for(session, who, project)
-            now = datetime.now(UTC)
-            token = add_token(session, name, scopes, now, person=person, project=place, days=days)
-    except AccountError as error:
-        raise Refusal(422, str(error)) from None
+    with parts.write.begin() as session:
+        person = None if who.person is None else session.get(Person, who.person)
+        place = project_for(session, who, project)
+        now = datetime.now(UTC)
+        token = add_token(session, name, scopes, now, person=person, project=place, days=days)
     note(request, f"{name} ({', '.join(scopes)})")
     with parts.read() as session:
-        page = _page(request, parts, session)
+        page = load(request, parts, session)
     return parts.pages.render(request, "account.html", page, headers=NO_STORE, token=token)
 
 
 @html.post("/account/tokens/{token}/remove")
 def remove(request: Request, parts: Shared, token: TokenId) -> Response:
     """Removes a token, which opens nothing from then on."""
-    who = _in_person(request)
-    mine = Token.person_id.is_not_distinct_from(who.person)
+    return _deleted(parts, delete(Token).where(_of(_in_person(request), Token), Token.id == token))
+
+
+def _deleted(parts: Parts, statement: Delete) -> Response:
     with parts.write.begin() as session:
-        session.execute(delete(Token).where(mine, Token.id == token))
+        session.execute(statement)
     return RedirectResponse(urls.account(), 303)
 
 

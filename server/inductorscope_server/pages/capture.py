@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter
 from inductorscope import urls
 from inductorscope.capturing.spec import DTYPES, MODES
+from inductorscope.fields import Hidden
 from inductorscope.jobs.errors import CaptureRefusedError
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -33,9 +34,9 @@ class CapturePage:
 
     models: list[BuiltinModel]
     living_workers: int
-    dtypes: list[str]
-    modes: list[str]
-    defaults: CaptureRequest
+    dtypes: Hidden[list[str]]
+    modes: Hidden[list[str]]
+    defaults: Hidden[CaptureRequest]
     """Values of the form's fields: the defaults, or the sent values if they were refused."""
     error: str | None
 

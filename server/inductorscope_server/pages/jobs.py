@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.disk import Disk
+from inductorscope.fields import Hidden
 from inductorscope.jobs.records import JobLine, KeptUpload, WorkerStatus
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -34,7 +35,7 @@ class JobsPage:
     jobs: list[JobRow]
     workers: list[WorkerStatus]
     living_workers: int
-    next_cursor: str | None
+    next_cursor: Hidden[str | None]
     active_only: bool
     uploads: list[KeptUpload]
     disk: str | None

@@ -10,6 +10,7 @@ from inductorscope import urls
 from inductorscope.answers.play import Try, try_of
 from inductorscope.capturing.playground.order import CONFIG, MODEL
 from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
+from inductorscope.fields import Hidden
 from inductorscope.playing.lessons import LESSONS, Lesson
 from inductorscope.playing.tries import Asked, Tried
 from inductorscope.settings import PREFIX, Settings
@@ -39,9 +40,9 @@ class PlayPage:
     shown: Try | None
     """The try; None for the empty playground."""
     lessons: list[Lesson]
-    modes: list[str]
-    dtypes: list[str]
-    config: dict[str, list[str]]
+    modes: Hidden[list[str]]
+    dtypes: Hidden[list[str]]
+    config: Hidden[dict[str, list[str]]]
     """Keys of torch._inductor.config, with values to choose from."""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -13,10 +11,10 @@ from inductorscope import urls
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.store import projects
-from inductorscope.store.people import AccountError, person_named
+from inductorscope.store.people import person_named
 from inductorscope.store.projects import projects_of
 from inductorscope.store.tables.people import Member, Person, Place, Project, Share
-from inductorscope.store.who import ADMINISTER
+from inductorscope.store.who import ADMINISTER, READ, UPLOAD
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
@@ -24,9 +22,8 @@ from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.identity import LINKS_COOKIE, MOST_LINKS
 from inductorscope_server.access.rules import ADMINISTERS, CHANGES, OPEN, needs, who_of
-from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, Line, RunId
-from inductorscope_server.web.parts import Parts, Reading, Shared
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 api = APIRouter()
@@ -34,7 +31,7 @@ api = APIRouter()
 ProjectId = Annotated[int, Path(ge=1, le=LARGEST)]
 PersonId = Annotated[int, Path(ge=1, le=LARGEST)]
 Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{43}$")]
-SHARES = needs("read", "upload", own=True, noted="share")
+SHARES = needs(READ, UPLOAD, own=True, noted="share")
 LINKS_LAST = 30 * 24 * 3600
 
 
@@ -131,14 +128,14 @@ def load_access(request: Request, session: Reading, run: RunId) -> AccessPage:
 
 @html.post("/projects", dependencies=[ADMINISTERS])
 def add(parts: Shared, name: Annotated[Line, Form()]) -> Response:
-    with _changing(parts) as session:
+    with parts.write.begin() as session:
         projects.add_project(session, name.strip(), datetime.now(UTC))
     return RedirectResponse(urls.projects(), 303)
 
 
 @html.post("/projects/{project}/members", dependencies=[ADMINISTERS])
 def add_member(parts: Shared, project: ProjectId, name: Annotated[Line, Form()]) -> Response:
-    with _changing(parts) as session:
+    with parts.write.begin() as session:
         if session.get(Project, project) is None:
             raise NotHere("There is no such project.")
         projects.add_member(session, project, person_named(session, name).id)
@@ -147,7 +144,7 @@ def add_member(parts: Shared, project: ProjectId, name: Annotated[Line, Form()])
 
 @html.post("/projects/{project}/members/{person}/remove", dependencies=[ADMINISTERS])
 def remove_member(parts: Shared, project: ProjectId, person: PersonId) -> Response:
-    with _changing(parts) as session:
+    with parts.write.begin() as session:
         projects.remove_member(session, project, person)
     return RedirectResponse(urls.projects(), 303)
 
@@ -158,7 +155,7 @@ def move(
 ) -> Response:
     """Moves the run to a project, or to whoever asks alone."""
     who = who_of(request)
-    with _changing(parts) as session:
+    with parts.write.begin() as session:
         projects.move_run(session, run, who, projects.project_for(session, who, project))
     return RedirectResponse(urls.run_access(run), 303)
 
@@ -166,7 +163,7 @@ def move(
 @html.post("/runs/{run}/link", dependencies=[SHARES])
 def share(parts: Shared, run: RunId) -> Response:
     """Makes the link that shows the run to whoever has it."""
-    with _changing(parts) as session:
+    with parts.write.begin() as session:
         projects.share_run(session, run, datetime.now(UTC))
     return RedirectResponse(urls.run_access(run), 303)
 
@@ -174,7 +171,7 @@ def share(parts: Shared, run: RunId) -> Response:
 @html.post("/runs/{run}/link/withdraw", dependencies=[SHARES])
 def unshare(parts: Shared, run: RunId) -> Response:
     """The link shows nothing from then on."""
-    with _changing(parts) as session:
+    with parts.write.begin() as session:
         projects.unshare_run(session, run)
     return RedirectResponse(urls.run_access(run), 303)
 
@@ -197,12 +194,3 @@ def shared(request: Request, parts: Shared, session: Reading, key: Key) -> Respo
         secure=request.url.scheme == "https",
     )
     return answer
-
-
-@contextmanager
-def _changing(parts: Parts) -> Iterator[Session]:
-    try:
-        with parts.write.begin() as session:
-            yield session
-    except AccountError as error:
-        raise Refusal(422, str(error)) from None

@@ -90,8 +90,8 @@ class Agents:
         )
         return server.session_manager
 
-    async def _ask(self, function: Callable[..., str], run: str, *args: object) -> str:
-        return await self._analysis(function, run, *args)
+    async def _ask(self, function: Callable[..., str], run: str, **given: object) -> str:
+        return await self._analysis(function, run, **given)
 
 
 async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) -> None:

@@ -30,6 +30,7 @@ from inductorscope.markdown.text import prose
 from inductorscope.settings import PREFIX
 from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import folder_of
+from inductorscope.store.people import AccountError
 from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -39,11 +40,11 @@ from starlette.routing import Match, Mount
 from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
 from inductorscope_server.web.markdown import markdown, wants_markdown
+from inductorscope_server.web.metrics import METHODS
 from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 ROUTED = ("fastapi", "endpoint", "path_params", "route")
 """What the router added to a request's scope."""
 
@@ -150,10 +151,8 @@ def answer(request: Request, refusal: Refusal) -> Response:
 
 def install(app: FastAPI) -> None:
     """Handles every exception with `answer`."""
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(NotHere, _not_here)
-    app.add_exception_handler(NotAnalysed, _not_analysed)
-    app.add_exception_handler(JobsError, _jobs)
+    for known in (Refusal, NotHere, NotAnalysed, AccountError, JobsError):
+        app.add_exception_handler(known, _known)
     app.add_exception_handler(OutOfReachError, _out_of_reach)
     for error in (OperationalError, InterfaceError, TimeoutError):
         app.add_exception_handler(error, _database)
@@ -164,23 +163,20 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return answer(request, error)
+async def _known(request: Request, error: Exception) -> Response:
+    return answer(request, _refusal(error))
 
 
-async def _not_here(request: Request, error: Exception) -> Response:
-    assert isinstance(error, NotHere)
-    return answer(request, Refusal(404, error.what, do=error.do, run=error.run))
-
-
-async def _not_analysed(request: Request, error: Exception) -> Response:
-    return answer(request, Refusal(503, str(error)))
-
-
-async def _jobs(request: Request, error: Exception) -> Response:
-    assert isinstance(error, JobsError)
-    return answer(request, of_jobs(error))
+def _refusal(error: Exception) -> Refusal:
+    """What an error says to whoever sent the request."""
+    match error:
+        case Refusal():
+            return error
+        case NotHere():
+            return Refusal(404, error.what, do=error.do, run=error.run)
+        case JobsError():
+            return of_jobs(error)
+    return Refusal(422 if isinstance(error, AccountError) else 503, str(error))
 
 
 STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
@@ -215,8 +211,11 @@ async def _database(request: Request, error: Exception) -> Response:
         engine = request.app.state.parts.engine
         return answer(request, Refusal(507, _full_disk(folder_of(engine)), do=TO_DO))
     log.error("%s %s: the database failed: %s", request.method, request.url.path, error)
-    what = "The database did not answer in time."
-    return answer(request, Refusal(503, what, do="Try again in a moment."))
+    return answer(request, unavailable())
+
+
+def unavailable() -> Refusal:
+    return Refusal(503, "The database did not answer in time.", do="Try again in a moment.")
 
 
 def _full_disk(folder: Path | None) -> str:

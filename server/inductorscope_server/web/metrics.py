@@ -15,6 +15,8 @@ from inductorscope.processes.logs import FAILURES
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 Labels = tuple[tuple[str, str], ...]
 Values = Iterable[tuple[Labels, float]]
 
@@ -27,6 +29,7 @@ class Requests:
         self._seconds: dict[Labels, float] = {}
 
     def add(self, method: str, route: str, status: int, seconds: float) -> None:
+        method = method if method in METHODS else "other"  # clients may send any word
         labels = (("method", method), ("route", route), ("status", str(status)))
         self._counts[labels] += 1
         self._seconds[labels] = self._seconds.get(labels, 0.0) + seconds

@@ -24,6 +24,7 @@ from inductorscope.jobs.sender import SENDER, sender_at
 from inductorscope.processes.logs import REQUEST
 from inductorscope.settings import Settings
 from inductorscope.store.who import READ, VIEWER, WHO
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
@@ -32,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inductorscope_server.access.identity import SAME_FOR_ALL, Identity
 from inductorscope_server.web import headers
-from inductorscope_server.web.errors import Refusal, answer, wants_json
+from inductorscope_server.web.errors import Refusal, answer, unavailable, wants_json
 from inductorscope_server.web.parts import Parts
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -87,6 +88,8 @@ class Guard:
             early = await self._check(request)
         except Refusal as refusal:
             early = answer(request, refusal)
+        except SQLAlchemyError:
+            early = answer(request, unavailable())
         most = _most_bytes(scope["path"])
         on = self._app if most is None else self._limited[most]
         try:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
 
 import pytest
 from inductorscope import urls
-from inductorscope.answers.markdown.structs import (
-    HIDDEN,
-    HIDDEN_OF,
-    SAYING,
-    SENTENCES,
-    UNITS_OF,
-)
 from inductorscope.cli.app import app, load_commands
+from inductorscope.fields import HIDDEN, UNIT_OF_ROW, marks_of
 from inductorscope.markdown.budget import fit, tokens
-from inductorscope.markdown.figures import UNITS
+from inductorscope.markdown.figures import NAMED, UNITS
 from inductorscope.markdown.text import block, code, plain, prose, table
 from inductorscope.settings import Settings
 from inductorscope.units import count, ratio, signed_percent
@@ -32,7 +26,7 @@ from tests.support.pages import OPENED
 
 GRAPH = "model__0_inference_0.0"
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-FORMATS = [*(format for _, format in UNITS), ratio, count, signed_percent]
+FORMATS = [*(format for _, format in UNITS), ratio, count, signed_percent, NAMED["number"]]
 COUNTED = re.compile(r"^\d+\. |\]\([^)]*\)|^\d+ more .*", re.M)
 """Numbers of list items, addresses, and how many rows are elsewhere."""
 
@@ -85,27 +79,33 @@ def test_a_page_as_markdown_has_the_figures_of_its_twin(
     MarkdownIt("commonmark").enable("table").parse(written.text)
 
 
-def structs_in(kind: Any, found: dict[str, set[str]]) -> None:
-    """Adds the fields of each dataclass in a type, by the name of its class."""
+def parts_of(kind: Any) -> Iterator[Any]:
+    """A type and those that it is made of."""
+    yield kind
     for part in typing.get_args(kind):
-        structs_in(part, found)
-    if isinstance(kind, type) and is_dataclass(kind):
-        names = {field.name for field in fields(kind)}
-        if not names <= found.get(kind.__name__, set()):
-            found.setdefault(kind.__name__, set()).update(names)
-            for part in typing.get_type_hints(kind).values():
-                structs_in(part, found)
+        yield from parts_of(part)
 
 
-def test_what_markdown_knows_of_fields_is_true() -> None:
-    found: dict[str, set[str]] = {}
-    for page in PAGES:
-        structs_in(page.twin_struct, found)
-        structs_in(page.struct, found)
-    for struct, field in {*HIDDEN_OF, *UNITS_OF}:
-        assert field in found.get(struct, ()), f"{struct}.{field}"
-    assert set().union(*found.values()) >= HIDDEN | SENTENCES
-    assert found.keys() >= SAYING
+def test_every_figure_has_a_unit() -> None:
+    """By a mark of its field or by its name; whole numbers without one are counts and places."""
+    left = [struct for page in PAGES for struct in (page.struct, page.twin_struct)]
+    seen: set[type] = set()
+    while left:
+        struct = left.pop()
+        if struct in seen:
+            continue
+        seen.add(struct)
+        hints = typing.get_type_hints(struct)
+        for name, marks in marks_of(struct).items():
+            if HIDDEN in marks:
+                continue
+            kinds = list(parts_of(hints[name]))
+            left += [kind for kind in kinds if is_dataclass(kind) and isinstance(kind, type)]
+            known = marks & {*NAMED, UNIT_OF_ROW} or any(
+                re.fullmatch(pattern, name) for pattern, _ in UNITS
+            )
+            assert float not in kinds or known, f"{struct.__name__}.{name} needs a unit"
+    assert len(seen) > 200
 
 
 def test_what_is_not_there_is_said_in_markdown(filled: TestClient) -> None:
@@ -173,6 +173,7 @@ def test_a_text_fits_a_budget_and_says_what_it_leaves_out() -> None:
         (["explorer", "--line", "models.py:12"], "# Line `models.py:12`"),
         (["nothing"], "There is no page nothing."),
         (["kernel", "none"], "No kernel of run"),
+        (["explorer", "--line", "models.py:0"], "models.py:0 names no line."),
         (["explorer", "--line", "other.py:1"], "No source file of this run is named"),
     ],
 )

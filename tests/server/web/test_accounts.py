@@ -61,6 +61,7 @@ BODIES = {
     "/api/play/tries": {"code": ""},
     "/api/uploads": {"files": [{"path": "a", "size": 1}]},
 }
+NOWHERE = {"files": [{"path": "a", "size": 1}], "project": "nothing"}
 
 
 @dataclass
@@ -278,6 +279,10 @@ def test_what_each_role_may_do(team: Team) -> None:
             who, method, path, json=BODIES.get(path, {}) if method != "GET" else None
         )
         assert answer.status_code == status, f"{who} {method} {path}: {answer.text}"
+    answer = team.send("contributor", "POST", "/api/uploads", json=NOWHERE)
+    assert answer.json()["error"]["what"] == "You are in no project named nothing."
+    account = team.send("token of the project", "GET", "/api/account").json()
+    assert (account["logins"], account["tokens"]) == ([], []), "the owner's"
 
 
 def test_a_link_shows_a_run_until_it_is_withdrawn(team: Team) -> None:

@@ -17,6 +17,7 @@ from inductorscope.analyze.bytes.source import Access, SourceWork
 from inductorscope.analyze.bytes.triton import read_triton
 from inductorscope.analyze.memory.layouts import argument_name, pointer_types
 from inductorscope.analyze.memory.sizes import evaluated, settled
+from inductorscope.fields import Bytes
 from inductorscope.formats.code.layouts import ITEM_BYTES, Layout, sizes
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.text import closing, split_top
@@ -32,9 +33,9 @@ class Traffic:
     pointer: str
     """The kernel's parameter, or the operand of a library call."""
     buffer: str
-    reads: int | None
+    reads: Bytes | None
     """Bytes."""
-    writes: int | None
+    writes: Bytes | None
     how: How
     layout: Layout = field(default_factory=Layout)
 

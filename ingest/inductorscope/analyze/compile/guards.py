@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.guard_tree import GuardNode, read_guard_tree
 
@@ -47,13 +48,13 @@ MEANING = {
 class GuardRow:
     """A guard, or an object that the guards below it examine."""
 
-    depth: int
+    depth: Hidden[int]
     kind: str
     """Empty for an examined object."""
     subject: str
     """The examined object, as written in the program."""
     text: str
-    meaning: str
+    meaning: Prose
     type: str
     code: str | None
     place: str | None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from inductorscope.fields import OfRow, Prose
+
 Unit = Literal["", "s", "us", "ms", "bytes", "count", "text", "yes", "config", "list"]
 
 _GROUPS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -36,8 +38,8 @@ _MOMENTS = {"start_time": 1.0, "start_time_us": 1e6, "end_time_us": 1e6}
 @dataclass(frozen=True, slots=True)
 class Metric:
     name: str
-    spoken: str
-    value: float | str | None
+    spoken: Prose
+    value: OfRow[float] | str | None
     unit: Unit
     settings: dict[str, str] | None = None
 

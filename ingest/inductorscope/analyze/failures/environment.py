@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from inductorscope.fields import Hidden, Prose
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
     """A fault of the environment."""
 
-    what: str
-    do: str
-    evidence: str = ""
+    what: Prose
+    do: Prose
+    evidence: Hidden[str] = ""
     """The words that identify it."""
 
 

@@ -11,6 +11,7 @@ from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import Folded
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
 from inductorscope.analyze.failures.text import COMPONENTS, Explained
+from inductorscope.fields import Prose
 from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.errors.lowering import LoweringError
 from inductorscope.formats.errors.triton import TritonError
@@ -35,9 +36,9 @@ class SuspectRow:
     name: str
     line: int
     text: str
-    why: str
+    why: Prose
     sure: bool
-    what: str
+    what: Prose
     """The operation that wrote it: `neg`."""
     chain: list[ChainStep]
 
@@ -48,7 +49,7 @@ class PlacedError:
 
     severity: str
     message: str
-    notes: list[str]
+    notes: list[Prose]
     graph: str
     kernel: str
     handle: int
@@ -56,7 +57,7 @@ class PlacedError:
     start: int
     """Range of the marked columns, from 0."""
     end: int
-    how: str
+    how: Prose
     sure: bool
     others: int
     """Number of further places that fit the text."""
@@ -84,7 +85,7 @@ class Shown:
     component: str
     component_title: str
     title: str
-    sentences: list[str]
+    sentences: list[Prose]
     kinds: list[str]
     message: str
     fix: Fix | None

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from inductorscope.fields import Hidden
 from inductorscope.formats.machine.assembly import Assembly, Loop
 
 SCALAR = 0
@@ -21,7 +22,7 @@ _CALLED = re.compile(r"<([^>@+]{1,300})")
 class LoopFigures:
     """One innermost loop."""
 
-    depth: int
+    depth: Hidden[int]
     instructions: int
     vectors: dict[int, int] = field(default_factory=dict)
     """Bits of a register → instructions that compute or move so many at once; 0 for those on a

@@ -18,6 +18,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from inductorscope.fields import Number, Percent
+
 Numbers = npt.NDArray[np.float64]
 Answer = Literal["slower", "faster", "the same", "cannot tell"]
 
@@ -45,12 +47,12 @@ class Judged:
     """An answer and its evidence. Differences are shares of A's time."""
 
     answer: Answer
-    shift: float
+    shift: Percent
     """0.03: B takes 3 % longer."""
-    low: float
-    high: float
+    low: Percent
+    high: Percent
     """The interval of the shift."""
-    p: float
+    p: Number
     """Probability of a statistic at least as extreme if the programs are equal."""
     a_ms: float
     b_ms: float

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from inductorscope.analyze.measure.judge import Answer, Judged, Numbers, interval, judge_all
+from inductorscope.fields import Percent, Prose
 
 Times = tuple[Sequence[float], Sequence[float]]
 """Of both sides: of each process, in ms."""
@@ -20,8 +21,8 @@ class Share:
     """Of the difference of the two steps."""
 
     share: float
-    low: float
-    high: float
+    low: Percent
+    high: Percent
 
 
 NOTHING = Share(0.0, 0.0, 0.0)
@@ -96,7 +97,7 @@ class Measurement:
     disturbed: list[str] = field(default_factory=list)
     """Why processes may have been disturbed, a sentence each."""
     disturbed_processes: int = 0
-    notes: list[str] = field(default_factory=list)
+    notes: list[Prose] = field(default_factory=list)
     seconds: float = 0.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
+from inductorscope.fields import Bytes
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.wrapper_lines import LineKind
 
@@ -79,7 +80,7 @@ class Step:
     """Change of the bytes that the wrapper holds."""
     live: int
     """Bytes allocated by the wrapper."""
-    inputs: int
+    inputs: Bytes
     """Bytes of inputs not yet freed."""
     kernel: str = ""
     handle: int = 0
@@ -104,7 +105,7 @@ class PlanTotals:
     reuses: list[Reuse] = field(default_factory=list)
     device: str = ""
     """The device that holds most; `steps` and the peak are of its memory alone."""
-    other_devices: dict[str, int] = field(default_factory=dict)
+    other_devices: dict[str, Bytes] = field(default_factory=dict)
     """Bytes allocated on other devices."""
     peak: int = 0
     peak_line: int = 0

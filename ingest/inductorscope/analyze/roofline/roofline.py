@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from inductorscope.analyze.roofline.devices import device_peaks
+from inductorscope.fields import Flops, Prose
 
 Provenance = Literal["measured", "estimated", "unknown"]
 Bound = Literal["memory", "compute", "unknown"]
@@ -28,7 +29,7 @@ class Peaks:
 
     device: str
     memory: float
-    matmul: dict[str, float] = field(default_factory=dict)
+    matmul: dict[str, Flops] = field(default_factory=dict)
     vector: float = 0.0
     """Operations outside of matrix units, in float32."""
     cache: float | None = None
@@ -55,7 +56,7 @@ class Standing:
     headroom_us: float | None
     saves: float | None
     """Share of the step that reaching the roof would save."""
-    over: str
+    over: Prose
     """Why it may exceed the roof; empty if it does not."""
     small: bool = False
     """Whether a call is too small to judge: short, and its roof lower than the time to start a

@@ -11,6 +11,7 @@ from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.words import change_in_words, total_seconds, work
+from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import load_story
 
@@ -30,7 +31,7 @@ class EventRow:
     """Something that happened a different number of times: a graph break, a recompile, …"""
 
     kind: str
-    what: str
+    what: Prose
     place: str
     """Its line in the program, `model.py:12`, in B if it is there; empty if it has none."""
     a: int

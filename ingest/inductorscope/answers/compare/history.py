@@ -20,6 +20,7 @@ from inductorscope.answers.compare.figures import FIGURES, Unit
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
+from inductorscope.fields import Hidden, OfRow, Prose
 from inductorscope.store.tables.models import TRY, Run
 
 MOST = 2000
@@ -40,7 +41,7 @@ class HistoryRun(RunName):
     created_at: datetime
     torch_version: str | None
     device: str | None
-    value: float | None
+    value: OfRow[float] | None
     kernel: str = ""
     """The kernels that do the work; empty for other figures."""
     change: Change | None = None
@@ -53,10 +54,10 @@ class LevelChange:
 
     before: HistoryRun
     after: HistoryRun
-    was: float
+    was: OfRow[float]
     """Median of the level before."""
-    now: float
-    differs: list[str]
+    now: OfRow[float]
+    differs: list[Prose]
     """What differs between the two runs, in words."""
 
 
@@ -66,9 +67,9 @@ class Named:
 
     name: str
     runs: int
-    values: list[float]
+    values: list[OfRow[float]]
     """Of the newest runs that have the figure, the oldest first."""
-    median: float | None
+    median: OfRow[float] | None
     """Of all of these but the newest."""
 
 
@@ -89,13 +90,13 @@ class History:
     changes: list[LevelChange]
     places: list[int]
     """Of the first run of each new level, among those with the figure."""
-    levels: list[float]
+    levels: list[OfRow[float]]
     """Median of each level."""
     fewest: int
     """With fewer runs no change can be seen."""
     figures: dict[str, str]
     """Figures to choose from, with their titles."""
-    names: list[Named]
+    names: Hidden[list[Named]]
     """Names to choose from, if the address has neither name nor tag."""
     trend: int
     """Most runs that the newest of a name is compared with."""

@@ -12,6 +12,7 @@ from inductorscope.analyze.measure.judge import MARGIN, Judged
 from inductorscope.analyze.measure.result import Cause, Measurement
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.explorer.benchmark import is_captured_here
+from inductorscope.fields import Prose
 from inductorscope.store.runs.measurements import KIND, newest_measurement
 from inductorscope.store.tables.models import Job, Run
 from inductorscope.units import milliseconds, percent, plural, signed_percent
@@ -29,7 +30,7 @@ NOT_HERE = (
 class MeasuredShown:
     """The newest measurement of two runs, and the job that makes one."""
 
-    refusal: str
+    refusal: Prose
     """Why none can be made; empty if one can."""
     job: str | None
     """The job that measures now."""
@@ -38,7 +39,7 @@ class MeasuredShown:
     by: str = ""
     """The job that made the one shown."""
     complete: bool = False
-    text: str = ""
+    text: Prose = ""
     found: Measurement | None = None
 
 

@@ -13,6 +13,7 @@ from inductorscope.answers.compare.compiling import CompilingRows
 from inductorscope.answers.compare.inputs import InputRow, SourceRow
 from inductorscope.answers.compare.measured import MeasuredShown
 from inductorscope.answers.compare.step import Step
+from inductorscope.fields import Hidden, Microseconds, Prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class Said:
 
     level: Level
     label: str
-    text: str
-    to: str
+    text: Prose
+    to: Hidden[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,9 @@ class GroupRow:
     a_us: float | None
     b_us: float | None
     more_us: float | None
-    parts: dict[str, float]
+    parts: dict[str, Microseconds]
     """Of `more_us`, by part of the waterfall."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[Prose] = field(default_factory=list)
     """Why its kernels are not one, and which settings differ; of the groups that differ most."""
 
 
@@ -162,5 +163,5 @@ class ComparePage:
     nodes: list[NodeRow]
     node_count: int
     compiling: CompilingRows
-    markdown: str
+    markdown: Hidden[str]
     """The same as Markdown, for a pull request."""

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compare.waterfall import StepTime
 from inductorscope.answers.parts import kernel_time
 from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
+from inductorscope.fields import Prose
 from inductorscope.store.tables.models import Run
 
 Measured = Literal["timed", "profiled", "kernels", ""]
@@ -26,7 +27,7 @@ class Step:
     """The steps of both runs."""
 
     measured: Measured
-    words: str
+    words: Prose
     a: StepTime
     b: StepTime
     more_us: float

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.compare.figures import FIGURES, Figure, Unit
 from inductorscope.answers.missing import no_run
 from inductorscope.answers.runs.runs import OF_ROWS, RunRow, run_row
+from inductorscope.fields import Hidden, OfRow
 from inductorscope.store.tables.models import Run
 
 OFFERED = 50
@@ -26,7 +27,7 @@ LEAST = 0.03
 class Value:
     """A figure of one run."""
 
-    value: float | None
+    value: OfRow[float] | None
     odd: bool
     """Whether it stands out among the runs."""
 
@@ -48,7 +49,7 @@ class RunsCompared:
 
     runs: list[RunRow]
     figures: list[FigureRow]
-    offered: list[RunRow]
+    offered: Hidden[list[RunRow]]
     """Further runs, those of the first run's name first, then the newest."""
 
 

@@ -11,6 +11,7 @@ from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.phases import work_of
 from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
 from inductorscope.answers.compile.spans import waiting_for
+from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import phases_of
 
@@ -33,7 +34,7 @@ class BesideRow:
 
     name: str
     kind: str
-    spoken: str
+    spoken: Prose
     a: PhaseSum | None
     b: PhaseSum | None
     more_us: float

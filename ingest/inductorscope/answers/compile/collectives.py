@@ -10,6 +10,7 @@ from sqlalchemy import select
 from inductorscope.analyze.compile.lateness import Call, LateCall, Lateness, RankCalls, lateness
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.answers.compile.parts import RunStory
+from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import EAGER
 from inductorscope.store.tables.models import COLLECTIVES, Profile
 
@@ -28,7 +29,7 @@ class LateRow:
     meanwhile_what: str
     compile: int | None
     """Number of the compile that called it, if a log has it."""
-    differs: str
+    differs: Prose
     """How the last rank compiled it differently from the first rank."""
 
 

@@ -12,6 +12,7 @@ from inductorscope.analyze.compile.ranks import plain
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.kinds import name_of
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import read_blob
@@ -25,8 +26,8 @@ MOST_LINES = 60_000
 class DiffSide:
     """One of the two texts."""
 
-    artifact: int
-    what: str
+    artifact: Hidden[int]
+    what: Prose
     """Kind of the record, or the file's name."""
     compile_id: str | None
     rank: int | None
@@ -43,7 +44,7 @@ class DiffPage:
     before: DiffSide
     after: DiffSide
     difference: Difference | None
-    why_not: str
+    why_not: Prose
     plain: bool
     """Whether addresses and temporary names were ignored."""
 

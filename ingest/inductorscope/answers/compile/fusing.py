@@ -21,6 +21,7 @@ from inductorscope.answers.compile.unfused import (
 )
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
+from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Graph
 
 PAGE = 300
@@ -51,7 +52,7 @@ class FusionRow:
     other: ScheduledNode
     fused: bool
     reason: str
-    meaning: str
+    meaning: Prose
     count: int
     log: int | None
     """The stored file with the text."""
@@ -78,7 +79,7 @@ class ReasonCount:
     """A reason against fusing, and how often it occurred."""
 
     reason: str
-    meaning: str
+    meaning: Prose
     count: int
 
 
@@ -110,10 +111,10 @@ class FusingPage:
     ir: bool
     """Whether the graphs have IR."""
     rules: list[RuleCount]
-    notes: list[str]
-    answers: list[str]
+    notes: list[Prose]
+    answers: list[Prose]
     """Answers of the log about nodes a and b."""
-    names: list[str]
+    names: Hidden[list[str]]
     """Names to choose from: scheduler nodes and FX nodes."""
     fusions: list[FusionRow]
     total: int
@@ -123,7 +124,7 @@ class FusingPage:
     more_hints: int
     loops: LoopTable | None
     """Which loops of C++ kernels are vectorised, and why the others are not."""
-    loops_missing: str
+    loops_missing: Prose
     tunings: list[TunedRow]
     more_tunings: int
 

@@ -14,6 +14,7 @@ from inductorscope.answers.compile.parts import CompileRef, read_run_story, ref_
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
+from inductorscope.fields import Hidden, Microseconds
 
 PAGE = 100
 Sort = Literal["number", "seconds", "guards", "nodes", "function"]
@@ -51,7 +52,7 @@ class CompileRow:
     ops: int | None
     codes: int
     graphs: list[CompileGraph]
-    work: dict[str, float]
+    work: dict[str, Microseconds]
     log: str
 
 
@@ -60,7 +61,7 @@ class CompileList:
     """A page of the list of compiles."""
 
     run: RunName
-    watch: str | None
+    watch: Hidden[str | None]
     known: bool
     q: str
     only: str
@@ -75,7 +76,7 @@ class CompileList:
     counts: dict[str, int]
     """Number of compiles by what can be filtered."""
     ranked: bool
-    longest: float
+    longest: Hidden[float]
     """Seconds of the longest compile, for the bars."""
     compiles: list[CompileRow]
 

@@ -45,6 +45,7 @@ from inductorscope.answers.compile.tunings import TunedRow, tuned_rows
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, meaning, name_of
 from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.store.contents.texts import read_blob, stored_text
@@ -61,11 +62,11 @@ FIGURES = {kind.name for kind in KINDS if kind.figures}
 class RecordRow:
     """A record of the compile."""
 
-    what: str
-    meaning: str
+    what: Prose
+    meaning: Prose
     line: int
     attempt: int
-    artifact: int | None
+    artifact: Hidden[int | None]
     size: int | None
     lines: int | None
     before: int | None
@@ -89,19 +90,19 @@ class CompileOnePage:
 
     run: RunName
     ref: CompileRef
-    previous: CompileRef | None
+    previous: Hidden[CompileRef | None]
     next: CompileRef | None
     earlier: CompileRef | None
     """The function's previous compile."""
     later: CompileRef | None
     log: str
-    log_artifact: int | None
+    log_artifact: Hidden[int | None]
     line: int
     function: str
     resumed_at: int | None
     file: str | None
     first_line: int | None
-    file_artifact: int | None
+    file_artifact: Hidden[int | None]
     outcome: str
     attempts: int
     seconds: float | None
@@ -125,12 +126,12 @@ class CompileOnePage:
     kernels: list[CompiledKernel]
     tunings: list[TunedRow]
     work: list[WorkRow]
-    spans: list[SpanRow]
+    spans: Hidden[list[SpanRow]]
     records: list[RecordRow]
     more_records: bool
     guards: Guards | None
-    guards_artifact: int | None
-    guards_earlier: int | None
+    guards_artifact: Hidden[int | None]
+    guards_earlier: Hidden[int | None]
     metrics: list[MetricsRow]
 
 

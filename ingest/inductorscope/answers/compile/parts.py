@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Compile, Frame, Story
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.compile_story import load_story
@@ -48,7 +49,7 @@ class FrameRow:
     line: int
     function: str
     code: str | None
-    artifact: int | None
+    artifact: Hidden[int | None]
     ours: bool
     """Whether the frame is in the user's code, not in torch's or Python's."""
 

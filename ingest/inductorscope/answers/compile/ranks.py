@@ -23,6 +23,7 @@ from inductorscope.answers.compile.collectives import LateCollectives, late_coll
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Prose
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, SCHEDULE, name_of
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import read_blob
@@ -67,7 +68,7 @@ class ApartRow:
     """A difference between a rank and the first rank."""
 
     area: str
-    what: str
+    what: Prose
     compile_id: str | None
     rank: int | None
     one: int | None
@@ -94,7 +95,7 @@ class RanksPage:
     """The first difference for which both ranks have a text."""
     difference: Difference | None
     """The difference of those texts."""
-    why_not: str
+    why_not: Prose
     aparts: list[ApartRow]
     more: bool
     late: LateCollectives | None

@@ -10,6 +10,7 @@ from inductorscope.analyze.compile.model import CacheEvent, Failure
 from inductorscope.analyze.compile.recompiles import Change, History, Step
 from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 
 MOST_STEPS = 200
@@ -21,8 +22,8 @@ class SentencePart:
     """Words of a sentence, with a link to their evidence."""
 
     text: str
-    to: str
-    artifact: int | None
+    to: Hidden[str]
+    artifact: Hidden[int | None]
     """Artifact of the user's file."""
     line: int | None
 
@@ -34,7 +35,7 @@ class SentenceRow:
     level: str
     label: str
     parts: list[SentencePart]
-    advice: str
+    advice: Prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class WorkRow:
 
     kind: str
     name: str
-    meaning: str
+    meaning: Prose
     us: float
     share: float
 
@@ -55,13 +56,13 @@ class BreakRow:
     name: str
     file: str | None
     line: int | None
-    artifact: int | None
+    artifact: Hidden[int | None]
     function: str
     short: str
     title: str
     explanation: str
     hints: list[str]
-    advice: str
+    advice: Prose
     context: str
     link: str | None
     count: int
@@ -69,7 +70,7 @@ class BreakRow:
     resumed: list[CompileRef]
     code: list[CodeLine]
     stack: list[FrameRow]
-    record: int | None
+    record: Hidden[int | None]
     """Artifact of the record's text."""
 
 
@@ -77,8 +78,8 @@ class BreakRow:
 class ChangeRow:
     """What changed between compiles of a function."""
 
-    text: str
-    advice: str
+    text: Prose
+    advice: Prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class StepRow:
     more: int
     """Number of failed guards of older compiles."""
     became: list[str]
-    record: int | None
+    record: Hidden[int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,9 @@ class HistoryRow:
     resumed_at: int | None
     file: str | None
     line: int | None
-    artifact: int | None
+    artifact: Hidden[int | None]
     rank: int | None
-    frame: str
+    frame: Hidden[str]
     compiles: int
     recompiles: int
     seconds: float | None
@@ -138,9 +139,9 @@ class FailureRow:
     restarted: bool
     file: str | None
     line: int | None
-    artifact: int | None
+    artifact: Hidden[int | None]
     trace: str
-    record: int | None
+    record: Hidden[int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class CacheRow:
     reason: str | None
     saved_ms: float | None
     detail: str | None
-    record: int | None
+    record: Hidden[int | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.phases import Chunk, work_of
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import CPP, TRITON
 
 LONGEST_GAP = 0.02
@@ -23,11 +24,11 @@ class SpanRow:
     """Since the start of the first phase."""
     duration_us: float
     self_us: float
-    x_us: float
+    x_us: Hidden[float]
     """Where it is drawn: at its start, with long pauses cut short."""
-    lane: int
+    lane: Hidden[int]
     """Its log; each log has its own row."""
-    depth: int
+    depth: Hidden[int]
     compile: int
     id: str
     label: str

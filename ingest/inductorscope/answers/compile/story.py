@@ -40,6 +40,7 @@ from inductorscope.answers.compile.torch_says import ExplainedRow, explained, to
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.call_shapes import read_shapes
 
 STORY = "story of compiling"
@@ -54,7 +55,7 @@ class CompilePage:
     """The story of all compiles of a run."""
 
     run: RunName
-    watch: str | None
+    watch: Hidden[str | None]
     """Key of the watched folder, if the run is a reading of one."""
     reading: bool
     known: bool
@@ -87,13 +88,13 @@ class CompilePage:
     unread: dict[str, int]
     explained: ExplainedRow | None
     """`torch._dynamo.explain`, if a capture recorded it."""
-    explained_missing: str
+    explained_missing: Prose
     """Why it is missing; empty if it is not."""
     dropped: int
     """Parts of the run's files that could not be read."""
     shapes: str
     """Calls that were asked about."""
-    shapes_problem: str
+    shapes_problem: Prose
     forecasts: list[list[str]]
     """For each function, in lines, which compile would serve these calls."""
 

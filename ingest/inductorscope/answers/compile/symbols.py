@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
 from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, read_run_story
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Hidden
 
 MOST = 500
 
@@ -55,7 +56,7 @@ class ExpressionRow:
     method: str
     arguments: list[str]
     frame: FrameRow | None
-    depth: int
+    depth: Hidden[int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from inductorscope.answers.compile.torch_says import torch_report
 from inductorscope.answers.compile.tunings import tuned_rows
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
+from inductorscope.fields import Hidden, Prose
 from inductorscope.store.runs.compile_story import timeline
 
 MOST_KERNELS = 500
@@ -28,7 +29,7 @@ class PhaseRow:
 
     name: str
     kind: str
-    spoken: str
+    spoken: Prose
     count: int
     total_us: float
     self_us: float
@@ -53,7 +54,7 @@ class CompileTimePage:
     """Where compile time goes."""
 
     run: RunName
-    watch: str | None
+    watch: Hidden[str | None]
     known: bool
     seconds: float | None
     measured_from: str
@@ -62,7 +63,7 @@ class CompileTimePage:
     longest."""
     busy_us: float
     work: list[WorkRow]
-    spans: list[SpanRow]
+    spans: Hidden[list[SpanRow]]
     all_spans: int
     phases: list[PhaseRow]
     kernels: list[CompiledKernel]
@@ -72,7 +73,7 @@ class CompileTimePage:
     times: list[TimedRow]
     """`compile_times()`, if a capture recorded it."""
     times_text: str
-    times_missing: str
+    times_missing: Prose
     """Why they are missing; empty if they are not."""
     beside: Beside
     compiles: int

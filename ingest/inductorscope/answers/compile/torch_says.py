@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.torch_says import LoopNest, TorchReport, report_in_capture
 from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
+from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
@@ -62,7 +63,7 @@ class LoopRow:
     loops: list[str]
     """Size of each loop, outermost first; reductions are marked."""
     vectorised: bool
-    how: str
+    how: Prose
     """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from inductorscope.analyze.compile.model import Choice, TunedTable, Tuning
 from inductorscope.analyze.fusing.chosen import Chosen, sizes_of
 from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
+from inductorscope.fields import Hidden, Prose
 
 MOST_TUNINGS = 500
 
@@ -24,7 +25,7 @@ class CandidateRow:
     us: float | None
     slower: float | None
     """Time divided by that of the fastest."""
-    what: str
+    what: Prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class TunedRow:
     op: str
     shapes: str
     strides: str
-    dtypes: str
+    dtypes: Hidden[str]
     seconds: float | None
     """Time of running the candidates."""
     precompile_seconds: float | None

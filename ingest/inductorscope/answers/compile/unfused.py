@@ -15,6 +15,7 @@ from inductorscope.analyze.compile.model import Fusion
 from inductorscope.analyze.fusing.facts import GraphFacts
 from inductorscope.analyze.fusing.rules import RULES, Apart, Call
 from inductorscope.answers.compile.parts import RunStory
+from inductorscope.fields import Prose
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime
@@ -53,7 +54,7 @@ class UnfusedRow:
     """The share of the kernels' time that these bytes are of all that they move."""
     rule: str
     title: str
-    reasons: list[str]
+    reasons: list[Prose]
     logged: bool
     """Whether torch's log gives the reason; otherwise it is worked out from code and IR."""
     log: int | None

@@ -14,6 +14,7 @@ from inductorscope.analyze.benchmark.case import KernelCase, NoCase, case_texts,
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
+from inductorscope.fields import Prose
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
@@ -50,7 +51,7 @@ class CaseCheck:
     """Buffers."""
     not_compared: dict[str, list[str]]
     """Other buffers that the call writes, by the reason."""
-    missing: str
+    missing: Prose
     """Why there is no test case; empty if there is one."""
 
 

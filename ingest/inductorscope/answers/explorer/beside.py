@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import NotHere, no_graph
 from inductorscope.answers.parts import GraphName, RunName, graphs_of, run_name
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import STAGE_BY_ID
 from inductorscope.store.tables.models import Run
 
@@ -22,7 +23,7 @@ class BesideSide:
 
     run: RunName
     graph: GraphName
-    graphs: list[GraphName]
+    graphs: Hidden[list[GraphName]]
     """All graphs of the run, to choose another."""
     stage: str
     kernel: str | None
@@ -35,7 +36,7 @@ class BesidePage:
 
     left: BesideSide
     right: BesideSide
-    runs: list[RunName]
+    runs: Hidden[list[RunName]]
     """Runs to choose from, the newest first."""
 
 

@@ -25,6 +25,7 @@ from inductorscope.answers.parts import (
 )
 from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
 from inductorscope.store.tables.models import (
@@ -46,7 +47,7 @@ MOST_LINES = 200
 class StageFile:
     """A text of a stage: an artifact, or lines `first` to `last` of one."""
 
-    artifact: int
+    artifact: Hidden[int]
     path: str
     lines: int | None
     first: int
@@ -120,7 +121,7 @@ class Explorer:
     kernels: list[ExplorerKernel]
     graph_time_us: float | None
     coverage: Coverage
-    notes: list[str]
+    notes: list[Prose]
     aligning: bool
     """Whether the lines of its kernels are still to be aligned: until then they light with all
     nodes of their call."""

@@ -44,6 +44,7 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
 from inductorscope.answers.time.roofline import run_peaks, step_time
+from inductorscope.fields import Bytes, Hidden, Prose
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
@@ -100,7 +101,7 @@ class KernelCallRow:
     line: int
     arguments: list[str]
     fx_nodes: list[str]
-    permalink: str
+    permalink: Hidden[str]
     time: KernelCallTime | None
     """Its own time, where a trace has it."""
 
@@ -109,7 +110,7 @@ class KernelCallRow:
 class CodeText:
     """Lines `first` to `last` of an artifact."""
 
-    artifact: int
+    artifact: Hidden[int]
     first: int
     last: int
     body_first: int
@@ -134,7 +135,7 @@ class KernelElsewhere:
 class BytesMoved(CallBytes):
     """The traffic of one call, summed."""
 
-    total: int | None = None
+    total: Bytes | None = None
     """None if the size of an operand is unknown."""
     how: How = "unknown"
 
@@ -176,7 +177,7 @@ class KernelPage:
     roofline: KernelWork | None
     """Its calls with the shapes of this one, or all of them, compared with the machine's limits."""
     peaks: Peaks | None
-    work_missing: str
+    work_missing: Prose
     """Why that is unknown; empty if it is known."""
     case: CaseCheck | None
     """None if the graph is too large to tell."""
@@ -198,7 +199,7 @@ class PermalinkAnswer:
     graph: GraphName
     name: str
     handle: int
-    url: str
+    url: Hidden[str]
     """URL of the explorer with the kernel selected."""
     elsewhere: list[KernelElsewhere]
 

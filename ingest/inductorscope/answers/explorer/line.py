@@ -16,6 +16,7 @@ from inductorscope.answers.missing import NotHere, no_graph
 from inductorscope.answers.parts import RunName, kernel_time, run_name
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, StageLinks
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, KERNEL, READABLE, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.contents.texts import read_blob
@@ -29,6 +30,7 @@ MOST_LINES = 4
 MOST_NODES = 6
 OF_CODE = (KERNEL, WRAPPER, CODE)
 ALIGNING = "The lines of kernels are not aligned yet: until then their calls alone are known."
+UNUSED = "Nothing of this run refers to this line."
 WHOLE = ("kernel:", "call:")
 """Entities that all lines of a kernel refer to."""
 
@@ -89,10 +91,10 @@ class LinePage:
     shared_us: float | None
     """Its share of that time; the shares of all lines sum to the time of all kernels."""
     share: float | None
-    url: str
+    url: Hidden[str]
     """The explorer with the line selected."""
-    notes: list[str]
-    reasons: list[str]
+    notes: list[Prose]
+    reasons: list[Prose]
     """How the links of a line of generated code are known."""
     kernels: list[LineKernel]
     nodes: list[LineNodes]
@@ -104,9 +106,9 @@ def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePag
     """`place`: `model.py:29`, or a stage and a line of the graph `slug`, such as `post_grad:7`."""
     owner = run_name(session, run)
     name, _, number = place.rpartition(":")
-    if not name or not number.isdecimal():
+    line = int(number[:9]) if number.isdecimal() else 0
+    if not name or not line:
         raise NotHere(f"{place} names no line.", "Write model.py:29 or post_grad:7.", run)
-    line = int(number[:9])
     stage, path = name, ""
     if name not in STAGE_BY_ID or name == SOURCE:
         stage, path = SOURCE, _path(session, run, name.removeprefix(f"{SOURCE}:"))
@@ -122,6 +124,8 @@ def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePag
     said: set[str] = set()
     listed = [linked for part in parts for linked in part.lines(key, said)]
     kernels = [kernel for part in parts for kernel in part.kernels(session, spent)]
+    nodes = [node for part in parts for node in part.nodes(session)]
+    notes = [ALIGNING] if any(part.links.engine == CALLS for part in parts) else []
     return LinePage(
         run=owner,
         stage=stage,
@@ -132,10 +136,10 @@ def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePag
         shared_us=cost.shared_us if cost else None,
         share=cost.shared_us / whole if cost and whole else None,
         url=urls.line_in_explorer(run, found, stage, line, path=path or None) if found else "",
-        notes=[ALIGNING] if any(part.links.engine == CALLS for part in parts) else [],
+        notes=notes if kernels or nodes else [*notes, UNUSED],
         reasons=_reasons(session, run, found, key, line),
         kernels=sorted(kernels, key=lambda kernel: -(kernel.line_us or kernel.time_us or 0.0)),
-        nodes=[node for part in parts for node in part.nodes(session)],
+        nodes=nodes,
         lines=listed,
         more_lines=sum(part.left_out for part in parts),
     )

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Number, Prose
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newest_diagnosis
 
 KIND = "components"
@@ -24,13 +25,13 @@ class Trial:
     title: str
     outcome: str
     """`agrees`, `differs`, `fails`, `ended`, `too long`, `eager failed`."""
-    said: str
+    said: Prose
     kind: str = ""
     message: str = ""
     trace: str = ""
     seconds: float | None = None
-    max_abs: float | None = None
-    max_rel: float | None = None
+    max_abs: Number | None = None
+    max_rel: Number | None = None
     tolerance: str = ""
     where: str = ""
 
@@ -43,7 +44,7 @@ class Bisect:
     subsystem: str
     state: str
     good: bool
-    said: str
+    said: Prose
     seconds: float
 
 
@@ -55,7 +56,7 @@ class ComponentsResult:
     trials: list[Trial] = field(default_factory=list)
     bisect: list[Bisect] = field(default_factory=list)
     found: dict[str, Any] | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Prose] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class ComponentsPage:
     """Which component `/runs/{run}/failures/components`."""
 
     run: RunName
-    refusal: str
+    refusal: Prose
     """Why no search can start; empty if one can."""
     panel: Panel
     found: ComponentsResult | None

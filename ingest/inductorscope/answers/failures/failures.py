@@ -19,6 +19,7 @@ from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.graphs import known_graphs
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of
@@ -40,10 +41,10 @@ class FailureShown(Shown):
     """A failure and where it belongs in the run."""
 
     number: int
-    user_artifact: int | None
+    user_artifact: Hidden[int | None]
     """Artifact of the user's file."""
     compile: CompileRef | None
-    record: int | None
+    record: Hidden[int | None]
     """Artifact of the log record."""
 
 
@@ -73,11 +74,11 @@ class FailuresPage:
     """Parts of the run's files that were not read and may hold further failures."""
     repaired: int
     """Damaged parts that were read as far as possible."""
-    refusal: str
+    refusal: Prose
     """Why no diagnosis can start; empty if one can."""
-    panels: dict[str, Panel]
+    panels: Hidden[dict[str, Panel]]
     diagnoses: list[DiagnosisLine]
-    notes: list[str]
+    notes: list[Prose]
     """Graphs whose lines are not searched for the failures, and why."""
     report: str = ""
     """Everything as Markdown, for an issue."""

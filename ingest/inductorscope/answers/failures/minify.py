@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Hidden, Prose
 from inductorscope.store.runs.diagnoses import (
     DiagnosisLine,
     DiagnosisRead,
@@ -35,7 +36,7 @@ class MinifierFile:
     """A file in an upload that torch's own minifier wrote."""
 
     path: str
-    artifact: int
+    artifact: Hidden[int]
     size: int
 
 
@@ -43,9 +44,9 @@ class MinifierFile:
 class MinifyChart:
     """Remaining nodes over the seconds of the search, as a line of steps."""
 
-    line: str
+    line: Hidden[str]
     """Points of an SVG polyline within WIDE × TALL."""
-    dots: list[tuple[float, float, str]]
+    dots: Hidden[list[tuple[float, float, str]]]
     """Position and description of each step."""
     most: int
     seconds: float
@@ -56,7 +57,7 @@ class MinifyPage:
     """Minify `/runs/{run}/failures/minify`."""
 
     run: RunName
-    refusal: str
+    refusal: Prose
     panel: Panel
     job: str | None
     """The search whose result is shown."""
@@ -65,7 +66,7 @@ class MinifyPage:
     message: str | None
     found: dict[str, Any] | None
     chart: MinifyChart | None
-    can_resume: bool
+    can_resume: Hidden[bool]
     diagnoses: list[DiagnosisLine] = field(default_factory=list)
     files: list[MinifierFile] = field(default_factory=list)
 

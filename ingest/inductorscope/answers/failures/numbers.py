@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
+from inductorscope.fields import Hidden, Number, Prose
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newest_diagnosis
 from inductorscope.store.tables.models import Graph
 
@@ -36,15 +37,15 @@ class Measured:
     """How far a compiled value is off when computed from the same inputs as eager's."""
 
     agrees: bool
-    max_abs: float | None
-    max_rel: float | None
-    allowed: float | None
+    max_abs: Number | None
+    max_rel: Number | None
+    allowed: Number | None
     """Allowed difference at the element where the error stands out most."""
-    excess: float | None
+    excess: Number | None
     """That element's error divided by what is allowed; None where no finite number expresses it."""
-    cosine: float | None
+    cosine: Number | None
     ulps: int | None
-    eager_abs: float | None
+    eager_abs: Number | None
     """The error of eager itself, from the same inputs."""
     nan: tuple[int, int]
     """Number of NaN on the compiled side, and on eager's."""
@@ -73,7 +74,7 @@ class NodeNumbers:
     user: str
     blamed: bool
     measured: Measured | None = None
-    accumulated: float | None = None
+    accumulated: Number | None = None
     """Largest difference from an eager run from the graph's inputs onwards."""
 
 
@@ -85,11 +86,11 @@ class NumbersPoint:
     node: str
     kernel: str
     status: str
-    how: str
-    excess: float | None
-    max_abs: float | None
-    allowed: float | None
-    accumulated: float | None
+    how: Prose
+    excess: Number | None
+    max_abs: Number | None
+    allowed: Number | None
+    accumulated: Number | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class NumbersPage:
     """Wrong numbers `/runs/{run}/failures/numbers`."""
 
     run: RunName
-    refusal: str
+    refusal: Prose
     panel: Panel
     summary: dict[str, Any] | None
     """None before a search has a result."""
@@ -136,14 +137,14 @@ class NumbersPage:
     """Name of the graph whose rows are shown."""
     blamed: NodeNumbers | None
     blamed_slug: str
-    points: list[NumbersPoint]
+    points: Hidden[list[NumbersPoint]]
     rows: list[NodeNumbers]
     row_count: int
     node_count: int
     only: str
     order: Order
-    first: int
-    shown: int
+    first: Hidden[int]
+    shown: Hidden[int]
     diagnoses: list[DiagnosisLine]
 
 

@@ -14,6 +14,7 @@ from inductorscope.analyze.values import table as analysis
 from inductorscope.analyze.values.table import ValueTable, value_table
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.fields import Hidden, Number, Prose
 from inductorscope.formats.printed.intermediate_values import IntermediateValue
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
@@ -32,12 +33,12 @@ KEPT = MOST_BYTES // 4
 class ValueSource:
     """A text with printed values, or a saved tensor."""
 
-    artifact: int
+    artifact: Hidden[int]
     path: str
     size: int
 
 
-Figure = float | str | None
+Figure = Number | str | None
 """JSON has no NaN and no Infinity, so their names stand for them."""
 
 
@@ -86,7 +87,7 @@ class ValuesPage:
     """The artifact whose table is shown."""
     saved: list[ValueSource]
     """Tensors saved as files."""
-    sentence: str
+    sentence: Prose
     launches: int
     kernels: list[str]
     names_only: bool
@@ -95,8 +96,8 @@ class ValuesPage:
     """Whether only the beginning of the text was read."""
     kernel: str
     only: str
-    first: int
-    shown: int
+    first: Hidden[int]
+    shown: Hidden[int]
     """Rows per page."""
     total: int
     rows: list[ValueRow]

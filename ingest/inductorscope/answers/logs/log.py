@@ -11,6 +11,7 @@ from sqlalchemy import Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.cache_records import CACHES
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
@@ -41,7 +42,7 @@ class LogFile:
     """One log."""
 
     path: str
-    artifact: int | None
+    artifact: Hidden[int | None]
     """Artifact of the log, once it has been read to its end."""
     lines: int | None
     size: int | None
@@ -61,7 +62,7 @@ class KindRow:
     count: int
     listed: int
     """How many of them have their own row; kinds with thousands of records have none."""
-    meaning: str | None
+    meaning: Prose | None
     known: bool
 
 
@@ -114,7 +115,7 @@ class LogRecord:
     attempt: int | None
     rank: int | None
     pid: int
-    artifact: int | None
+    artifact: Hidden[int | None]
     """Artifact of its payload."""
     path: str | None
     size: int | None
@@ -139,7 +140,7 @@ class LogPage:
     """Whether records are still to come."""
     step: str | None
     chosen: Chosen
-    after: int
+    after: Hidden[int]
     """Cursor of this page, 0 for the first; only the first page lists compiles."""
     logs: list[LogFile]
     kinds: list[KindRow]
@@ -149,7 +150,7 @@ class LogPage:
     total: int
     """Number of matching records, counted up to a cap."""
     total_capped: bool
-    next_cursor: int | None
+    next_cursor: Hidden[int | None]
 
 
 def log_page(

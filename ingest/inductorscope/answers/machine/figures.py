@@ -18,6 +18,7 @@ from inductorscope.analyze.machine.loops import LoopFigures, is_scalar, loops_of
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.text import KernelLines, Reading, kernel_of, read_stage
+from inductorscope.fields import Bytes, Count, Prose
 from inductorscope.formats.machine.assembly import Assembly
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.places import kernel_lines
@@ -40,9 +41,9 @@ class ConfigurationFigures:
     options: JsonObject
     registers: int
     """Of a thread, as compiled; 0 if unknown."""
-    local: int
+    local: Bytes
     """Bytes of local memory of a thread: the program's arrays, and registers that it spills."""
-    shared: int
+    shared: Bytes
     """Bytes of shared memory of a block."""
     occupancy: Occupancy | None
 
@@ -56,7 +57,7 @@ class LineFigures:
     text: str
     nodes: list[str]
     instructions: int = 0
-    live: int = 0
+    live: Count[int] = 0
     """Live registers where most are live."""
     spills: int = 0
     """Instructions that keep a register in local memory, or load it back."""
@@ -77,11 +78,11 @@ class KernelMachine:
     spills: int = 0
     widths: dict[int, int] = field(default_factory=dict)
     """Bits a thread moves at once → loads and stores of global memory."""
-    live: int = 0
+    live: Count[int] = 0
     lines: list[LineFigures] = field(default_factory=list)
     """Those that spill first, then by instructions; an instruction of a line that was inlined in
     several places counts for the first."""
-    missing: str = ""
+    missing: Prose = ""
     """Why there are no instructions."""
 
 
@@ -105,7 +106,7 @@ class KernelAssembly:
     """The deepest first, then by instructions."""
     lines: list[LineFigures] = field(default_factory=list)
     """Those that use the stack most first, then by instructions."""
-    missing: str = ""
+    missing: Prose = ""
     """Why there are no instructions, or no lines."""
 
 

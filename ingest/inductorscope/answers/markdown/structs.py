@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inductorscope import urls
 from inductorscope.analyze.verdicts import Verdict
@@ -13,8 +13,9 @@ from inductorscope.answers.compile.parts import CompileRef, FrameRow
 from inductorscope.answers.compile.rows import SentenceRow
 from inductorscope.answers.explorer.graph import SourceLine
 from inductorscope.answers.parts import GraphName, RunName
+from inductorscope.fields import HIDDEN, PROSE, UNIT_OF_ROW, marks_of
 from inductorscope.formats.log.record import Frame
-from inductorscope.markdown.figures import label, with_unit
+from inductorscope.markdown.figures import NAMED, label, with_unit
 from inductorscope.markdown.text import block, code, link, prose, table
 from inductorscope.units import DASH
 
@@ -29,82 +30,34 @@ FEW = 3
 """Rows from which a column with one value is written once, above the table."""
 DEEPEST = 12
 """Spaces before the items of the innermost list."""
-HIDDEN = frozenset(
-    {
-        "artifact_id", "record",
-        "previous", "next_cursor", "map", "points", "lives", "drawn", "spans", "dots", "marks",
-        "x_us", "lane", "depth", "first_row", "roles", "offered", "config", "modes",
-        "dtypes", "sorts", "any_runs", "kept", "watch", "profile_labels", "href", "url", "to",
-        "evidence", "joined_by", "content_digest", "guards_earlier",
-        "panels", "can_resume", "markdown", "defaults",
-    }
-)  # fmt: skip
-"""Fields for scripts, forms and links, which tell a reader nothing."""
-HIDDEN_OF = frozenset(
-    {
-        ("FusingPage", "names"), ("History", "names"), ("TimelinePage", "names"),
-        ("TimelinePage", "bars"), ("TimelinePage", "categories"), ("TimesTable", "categories"),
-        ("KernelCallRow", "permalink"), ("RunsPage", "devices"), ("MinifyChart", "line"),
-        ("MemoryPage", "kinds"), ("MemoryPage", "graphs"), ("BesideSide", "graphs"),
-        ("BesidePage", "runs"), ("RooflinePage", "graphs"), ("RooflinePage", "sources"),
-        ("Selected", "around"), ("ProfileTable", "facts"), ("LogPage", "after"),
-        ("CompileList", "longest"), ("PlayPage", "config"), ("MemoryPage", "code"),
-        ("MemoryPage", "lines_from"), ("MemoryPage", "buffers_from"),
-        ("MemoryPage", "shown"), ("RooflinePage", "first"), ("RooflinePage", "shown"),
-        ("NumbersPage", "first"), ("NumbersPage", "shown"), ("ValuesPage", "first"),
-        ("ValuesPage", "shown"), ("HistoryRow", "frame"), ("CapturePage", "defaults"),
-    }
-)  # fmt: skip
-SENTENCES = frozenset(
-    {
-        "what", "why", "fix", "trade", "advice", "meaning", 
-        "sentences", "notes", "answers", "how", "spoken", "sentence", "reasons",
-        "refusal", "why_not", "missing", "work_missing", "held_up", "over", "said", "differs",
-        "do", "words", "times_missing", "loops_missing", "explained_missing", "shapes_problem",
-        "step_from", "steps_from", "shows", "look",
-    }
-)  # fmt: skip
-"""Fields with sentences of ours. Other texts are the run's, and are quoted."""
-SAYING = frozenset({"Verdict", "Said", "Cleared", "ChangeRow", "MeasuredShown"})
-"""Structs whose `text` is a sentence of ours."""
 NAMES = (CompileRef, Frame, FrameRow, GraphName, RunName, SentenceRow, SourceLine, Verdict)
 """Structs that stand in a line."""
-VALUE = "value"
-VALUES = frozenset((VALUE, "values", "was", "now", "levels"))
-"""Fields whose unit a row or what holds it names."""
-OF_VALUES = {"matmul": "FLOP/s", "work": "us", "parts": "us", "other_devices": "bytes"}
-"""Units of the values of fields that map names to figures."""
-UNITS_OF = {
-    **dict.fromkeys(
-        (
-            ("BytesMoved", "total"), ("ConfigurationFigures", "local"),
-            ("ConfigurationFigures", "shared"), ("Installation", "disk_free"),
-            ("Installation", "disk_total"), ("MeasuredPeak", "before"),
-            ("MeasuredPeak", "elsewhere"), ("MeasuredPeak", "here"), ("Point", "inputs"),
-            ("Shares", "own"), ("Shares", "shared"), ("Shares", "unused"), ("Step", "inputs"),
-            ("Traffic", "reads"), ("Traffic", "writes"),
-        ),
-        "bytes",
-    ),
-    **dict.fromkeys(
-        (("Judged", "high"), ("Judged", "low"), ("Judged", "shift"), ("Share", "high"),
-         ("Share", "low")),
-        "percent",
-    ),
-    ("KernelMachine", "live"): "count", ("LineFigures", "live"): "count",
-}  # fmt: skip
-"""Units of fields whose names do not say them."""
 FAILED = "failed"
 """Label of the verdict with the message of a failure."""
 LINKED = ("name", "kernel", "slug", "title", "path", "line", "id")
 """Columns that link to the page about the row; the first that a table has."""
 
 
+class Field(NamedTuple):
+    """A field of a struct, or a key of a mapping in one."""
+
+    name: str
+    marks: frozenset[str] = frozenset()
+
+    def unit(self, of_row: str) -> str:
+        """The unit that its mark names; empty if its name says it. `of_row`: that of its row."""
+        named = of_row if UNIT_OF_ROW in self.marks else ""
+        return next((mark for mark in self.marks if mark in NAMED), named)
+
+
 def struct_lines(page: Value, base: str = "") -> Iterator[str]:
     """The answer of a page. `base`: the server's address, for links."""
+    yield from _struct(page, links_of(page, base), "##", "")
+
+
+def links_of(page: Value, base: str) -> Links:
     owner = getattr(page, "run", None)
-    run = owner.id if isinstance(owner, RunName) else getattr(page, "id", "")
-    yield from _struct(page, Links(base, run), "##", "")
+    return Links(base, owner.id if isinstance(owner, RunName) else getattr(page, "id", ""))
 
 
 class Links:
@@ -139,15 +92,15 @@ def _struct(struct: Value, links: Links, marks: str, unit: str) -> Iterator[str]
     its values, where it or what holds it names one."""
     unit = getattr(struct, "unit", None) or unit
     known = _known(struct)
-    names = _labels(name for name, _ in known)
-    for name, value in known:
+    names = _labels(field.name for field, _ in known)
+    for field, value in known:
         if _fits_in_line(value):
-            yield f"- **{names[name]}**: {_inline(name, value, struct, unit)}"
+            yield f"- **{names[field.name]}**: {_inline(field, value, unit)}"
     yield ""
-    for name, value in known:
-        lines = [] if _fits_in_line(value) else list(_section(name, value, links, marks, unit))
+    for field, value in known:
+        lines = [] if _fits_in_line(value) else list(_section(field, value, links, marks, unit))
         if any(lines):
-            yield from (f"{marks} {names[name].capitalize()}", "", *lines, "")
+            yield from (f"{marks} {names[field.name].capitalize()}", "", *lines, "")
 
 
 def _labels(names: Iterable[str]) -> dict[str, str]:
@@ -158,45 +111,57 @@ def _labels(names: Iterable[str]) -> dict[str, str]:
     return labels
 
 
-def _section(name: str, value: Value, links: Links, marks: str, unit: str) -> Iterator[str]:
+def _section(field: Field, value: Value, links: Links, marks: str, unit: str) -> Iterator[str]:
     if isinstance(value, str):
         yield block(value)
     elif is_dataclass(value):
         yield from _struct(value, links, f"{marks}#", unit)
     elif isinstance(value, Mapping):
-        unit = OF_VALUES.get(name, "")
-        yield from (
-            f"- {code(key)}: {_inline(VALUE if unit else str(key), each, None, unit)}"
-            for key, each in value.items()
-        )
+        yield from (f"- {each}" for each in _pairs(field, value))
     elif all(is_dataclass(each) and not isinstance(each, SentenceRow) for each in value):
         yield from rows(value, links, unit)
     else:
-        yield from (f"- {_inline(name, each, None, unit)}" for each in value)
+        yield from (f"- {_inline(field, each, unit)}" for each in value)
 
 
-def rows(values: Sequence[Value], links: Links, unit: str = "") -> Iterator[str]:
-    """Rows of one kind: as code, as a table, or as a list if they hold rows themselves."""
-    names = [name for name, _ in _fields(values[0])]
+def _pairs(field: Field, values: Mapping[Any, Value]) -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{code(key)} {_inline(field._replace(name=str(key)), value)}"
+
+
+def rows(
+    values: Sequence[Value], links: Links, unit: str = "", only: Sequence[str] = ()
+) -> Iterator[str]:
+    """Rows of one kind: as code, as a table, or as a list if they hold rows themselves. `only`: the
+    columns of a table."""
+    if not values:
+        return
+    columns = [field for field, _ in fields_of(values[0]) if not only or field.name in only]
+    names = {field.name for field in columns}
     if _is_code(values):
         lines = (f"{each.number:>5} {'>' if each.marked else ' '} {each.text}" for each in values)
         yield block("\n".join(lines))
-    elif "changed" in names and "before" in names:
+    elif {"changed", "before"} <= names:
         signs = {"gone": "-", "new": "+"}
         yield block("\n".join(signs.get(each.kind, " ") + each.text for each in values), "diff")
-    elif all(_is_flat(value) for each in values for _, value in _fields(each)):
-        yield from _table(values, names, links, unit)
+    elif only or all(_is_flat(value) for each in values for _, value in fields_of(each)):
+        yield from _table(values, columns, links, unit)
     else:
         for each in values:
             yield from _item(each, "", unit)
 
 
-def _table(values: Sequence[Value], names: Sequence[str], links: Links, unit: str) -> Iterator[str]:
+def _table(
+    values: Sequence[Value], fields: Sequence[Field], links: Links, unit: str
+) -> Iterator[str]:
     """Columns that repeat another are left out; one value of all rows stands above."""
     columns = {
-        name: tuple(_inline(name, getattr(each, name), each, unit) for each in values)
-        for name in names
-        if any(not _is_empty(getattr(each, name)) for each in values)
+        field.name: tuple(
+            _inline(field, getattr(each, field.name), getattr(each, "unit", None) or unit)
+            for each in values
+        )
+        for field in fields
+        if any(not _is_empty(getattr(each, field.name)) for each in values)
     }
     once = {column: name for name, column in reversed(columns.items())}
     own = [name for name in columns if once[columns[name]] == name]
@@ -219,17 +184,17 @@ def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
     """A row as an item of a list, with its own rows below it."""
     unit = getattr(row, "unit", None) or unit
     known = _known(row)
-    short = [(name, value) for name, value in known if _is_flat(value) and not _is_long(value)]
-    texts = (f"{label(name)} {_inline(name, value, row, unit)}" for name, value in short)
+    short = [each for each in known if _is_flat(each[1]) and not _is_long(each[1])]
+    texts = (f"{label(field.name)} {_inline(field, value, unit)}" for field, value in short)
     yield f"{indent}- {'; '.join(texts)}"
     below = f"{indent}  "
     if len(below) > DEEPEST:
         return
-    for name, value in known:
+    for field, value in known:
         if _is_long(value):
-            yield from _indented([f"{label(name)}:", "", block(value), ""], below)
+            yield from _indented([f"{label(field.name)}:", "", block(value), ""], below)
         elif not _is_flat(value):
-            yield f"{below}- {label(name)}:"
+            yield f"{below}- {label(field.name)}:"
             listed = [value] if is_dataclass(value) else list(value)
             if _is_code(listed):
                 yield from _indented(["", *rows(listed, Links("", "")), ""], f"{below}  ")
@@ -238,7 +203,7 @@ def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
                 if is_dataclass(each):
                     yield from _item(each, f"{below}  ", unit)
                 else:
-                    yield f"{below}  - {_inline(name, each, None, unit)}"
+                    yield f"{below}  - {_inline(field, each, unit)}"
 
 
 def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:
@@ -248,23 +213,20 @@ def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:
 # --- what a value is ---
 
 
-def _fields(struct: Value) -> list[tuple[str, Value]]:
-    kind = type(struct).__name__
+def fields_of(struct: Value) -> list[tuple[Field, Value]]:
     return [
-        (field.name, getattr(struct, field.name))
-        for field in fields(struct)
-        if field.name not in HIDDEN
-        and not field.name.endswith("artifact")
-        and (kind, field.name) not in HIDDEN_OF
+        (Field(name, marks), getattr(struct, name))
+        for name, marks in marks_of(type(struct)).items()  # type: ignore[arg-type]  # mypy: types are hashable
+        if HIDDEN not in marks
     ]
 
 
-def _known(struct: Value) -> list[tuple[str, Value]]:
+def _known(struct: Value) -> list[tuple[Field, Value]]:
     """The fields with a value; that no rows were left out says nothing."""
     return [
-        (name, value)
-        for name, value in _fields(struct)
-        if not _is_empty(value) and not (value == 0 and name.startswith(("more", "left_out")))
+        (field, value)
+        for field, value in fields_of(struct)
+        if not _is_empty(value) and not (value == 0 and field.name.startswith(("more", "left_out")))
     ]
 
 
@@ -298,48 +260,41 @@ def _is_flat(value: Value) -> bool:
         return all(map(_is_small, value))
     if isinstance(value, str):
         return value.count("\n") < FEW
-    return not is_dataclass(value) or all(_is_flat(each) for _, each in _fields(value))
+    return not is_dataclass(value) or all(_is_flat(each) for _, each in fields_of(value))
 
 
 def _is_small(value: Value) -> bool:
     """Whether several such values fit in a cell."""
     if not is_dataclass(value) or isinstance(value, NAMES):
         return True
-    return len(_fields(value)) <= SMALL and not any(
-        is_dataclass(each) for _, each in _fields(value)
-    )
+    known = fields_of(value)
+    return len(known) <= SMALL and not any(is_dataclass(each) for _, each in known)
 
 
 # --- a value in a line ---
 
 
-def _inline(name: str, value: Value, owner: Value = None, unit: str = "") -> str:
-    unit = getattr(owner, "unit", None) or unit
+def _inline(field: Field, value: Value, unit: str = "") -> str:
     if value is None or value == "":
         return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        own = UNITS_OF.get((type(owner).__name__, name), "")
-        return with_unit(name, value, own or (unit if name in VALUES else ""))
+        return with_unit(field.name, value, field.unit(unit))
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M} UTC"
     if isinstance(value, str):
-        ours = name in SENTENCES or (name == "text" and type(owner).__name__ in SAYING)
-        return prose(value) if ours else code(value[:LONGEST] + "…" * (len(value) > LONGEST))
+        cut = value[:LONGEST] + "…" * (len(value) > LONGEST)
+        return prose(value) if PROSE in field.marks else code(cut)
     if isinstance(value, Mapping):
-        own = OF_VALUES.get(name, "")
-        each = (
-            f"{code(key)} {_inline(VALUE if own else str(key), item, None, own)}"
-            for key, item in value.items()
-        )
-        return "; ".join(each) or DASH
+        return "; ".join(_pairs(field, value)) or DASH
     if isinstance(value, list | tuple):
-        return ", ".join(_inline(name, each, owner, unit) for each in value) or DASH
-    return _named(value, unit)
+        return ", ".join(_inline(field, each, unit) for each in value) or DASH
+    return named(value, unit)
 
 
-def _named(struct: Value, unit: str = "") -> str:
+def named(struct: Value, unit: str = "") -> str:
+    """A struct in a line."""
     match struct:
         case RunName():
             return f"{code(struct.name)} ({code(struct.id)})"
@@ -347,8 +302,9 @@ def _named(struct: Value, unit: str = "") -> str:
             return code(struct.slug)
         case CompileRef():
             return code(struct.id)
-        case Verdict():
-            return verdict(struct)
+        case Verdict():  # what failed is a message of the program
+            text = code(struct.text) if struct.label == FAILED else prose(struct.text)
+            return f"**{prose(struct.label)}** {text}"
         case SentenceRow():
             words = "".join(part.text for part in struct.parts)
             return f"**{prose(struct.label)}** {prose(f'{words} {struct.advice}')}"
@@ -357,12 +313,8 @@ def _named(struct: Value, unit: str = "") -> str:
         case FrameRow() | Frame():
             end = f": {struct.code}" if struct.code else ""
             return code(f"{struct.file}:{struct.line} in {struct.function}{end}")
-    texts = [f"{label(name)} {_inline(name, value, struct, unit)}"
-             for name, value in _known(struct)]  # fmt: skip
+    unit = getattr(struct, "unit", None) or unit
+    texts = (
+        f"{label(field.name)} {_inline(field, value, unit)}" for field, value in _known(struct)
+    )
     return ", ".join(texts) or DASH
-
-
-def verdict(given: Verdict) -> str:
-    """A verdict; what failed is told by the program."""
-    text = code(given.text) if given.label == FAILED else prose(given.text)
-    return f"**{prose(given.label)}** {text}"

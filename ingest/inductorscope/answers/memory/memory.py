@@ -27,6 +27,7 @@ from inductorscope.answers.parts import (
     run_of,
 )
 from inductorscope.answers.time.script import Script
+from inductorscope.fields import Bytes, Hidden, Prose
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
@@ -59,7 +60,7 @@ class Point:
 
     line: int
     live: int
-    inputs: int
+    inputs: Bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,11 @@ class MeasuredPeak:
     """What torch's CUDA allocator gave out at the peak of one step, in the first process."""
 
     nbytes: int
-    before: int
+    before: Bytes
     """Of these, bytes held since before the step."""
-    here: int
+    here: Bytes
     """Bytes that this graph's wrapper asked for."""
-    elsewhere: int
+    elsewhere: Bytes
     held: list[HeldRow]
 
 
@@ -108,14 +109,14 @@ class MemoryPage:
 
     run: RunName
     graph: GraphName
-    graphs: list[GraphName]
-    missing: str
+    graphs: Hidden[list[GraphName]]
+    missing: Prose
     """Why there is no plan; empty if there is one."""
-    code: int | None
+    code: Hidden[int | None]
     plan: PlanTotals | None
     in_place: list[Reuse]
-    points: list[Point]
-    lives: list[Life]
+    points: Hidden[list[Point]]
+    lives: Hidden[list[Life]]
     peak_storages: list[StorageRow]
     measured: MeasuredPeak | None
     """None unless a script was captured on CUDA."""
@@ -125,11 +126,11 @@ class MemoryPage:
     storage_count: int
     kind: str
     order: Order
-    lines_from: int
-    buffers_from: int
-    shown: int
+    lines_from: Hidden[int]
+    buffers_from: Hidden[int]
+    shown: Hidden[int]
     """Lines and buffers per page."""
-    kinds: list[str]
+    kinds: Hidden[list[str]]
     """Kinds of lines to choose from."""
 
 

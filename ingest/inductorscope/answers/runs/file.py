@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Run
@@ -39,7 +40,7 @@ class FilePage:
 
     run: RunName
     reading: bool
-    artifact: int
+    artifact: Hidden[int]
     path: str
     role: str
     graph: str | None
@@ -57,7 +58,7 @@ class FilePage:
     before: int | None
     """The line to request for the lines before these."""
     after: int | None
-    why_not: str | None
+    why_not: Prose | None
     """Why no lines are shown."""
 
 

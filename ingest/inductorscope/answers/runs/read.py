@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.fields import Hidden
 from inductorscope.formats.log.kinds import ARTIFACT
 from inductorscope.store.tables.models import Artifact, Graph, JsonObject
 
@@ -31,7 +32,7 @@ class FileRead:
     role: str
     size: int
     graph: str | None
-    artifact: int | None
+    artifact: Hidden[int | None]
     became: str | None
     """What it became, in words; None for runs read by an early version."""
 
@@ -49,7 +50,7 @@ class LogRead:
     """Figures of a TORCH_TRACE log."""
 
     path: str
-    artifact: int | None
+    artifact: Hidden[int | None]
     lines: int
     size: int
     records: int
@@ -73,7 +74,7 @@ class Note:
     line: int | None
     """Line of the first case."""
     example: str | None
-    artifact: int | None
+    artifact: Hidden[int | None]
     """The stored file to open, and the line in it."""
     at_line: int | None
 

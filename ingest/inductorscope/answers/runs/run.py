@@ -40,6 +40,7 @@ from inductorscope.answers.time.profiles import (
 from inductorscope.answers.time.tables import TraceRow
 from inductorscope.answers.time.time import slowest_of_trace
 from inductorscope.correlate.links.model import Coverage
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
@@ -53,7 +54,7 @@ class SourceRow:
     """One of the user's files."""
 
     path: str
-    artifact: int
+    artifact: Hidden[int]
     graph: str | None
     line_count: int | None
     derived: bool
@@ -65,9 +66,9 @@ class SourceRow:
 class RunPage(RunRow):
     """Run `/runs/{run}`."""
 
-    previous: str | None
+    previous: Hidden[str | None]
     """The last run of this name before it."""
-    content_digest: str
+    content_digest: Hidden[str]
     torch_git: str | None
     timings: dict[str, Any]
     environment: dict[str, Any]
@@ -96,7 +97,7 @@ class RunPage(RunRow):
     """The slowest of that trace."""
     copies: list[CopyTime]
     """Its copies and fills of memory, the slowest first."""
-    profile_labels: list[str]
+    profile_labels: Hidden[list[str]]
     """All profiles whose events were read, each of which the page of times can show."""
     sources: list[SourceRow]
     coverage: Coverage | None

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, defer
 from inductorscope.analyze.verdicts import Busy, Facts, Spread, Verdict, verdicts
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.time.profiles import busy_of
+from inductorscope.fields import Hidden
 from inductorscope.store.database import storable
 from inductorscope.store.tables.models import READING, TRY, Job, Run, RunSearch
 
@@ -84,7 +85,7 @@ class RunsPage:
     """Runs `/`. `sort`, `order`, `q` and `device` repeat the request."""
 
     runs: list[RunRow]
-    next_cursor: str | None
+    next_cursor: Hidden[str | None]
     """Pass it as `cursor` for the next page; None on the last."""
     total: int
     """Number of matching runs, counted up to a cap."""
@@ -93,11 +94,11 @@ class RunsPage:
     sort: Sort
     order: Direction
     device: str
-    devices: list[str]
+    devices: Hidden[list[str]]
     """Device kinds to filter by."""
     active_jobs: int
     """Number of jobs queued or running."""
-    any_runs: bool
+    any_runs: Hidden[bool]
     """False if the database has no run except tries."""
     tries: bool
     """Whether these are tries of the playground, which are not listed otherwise."""

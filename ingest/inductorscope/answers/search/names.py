@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.fields import Hidden
 from inductorscope.store.tables.models import Graph, Kernel, Run
 
 SHOWN = 12
@@ -25,7 +26,7 @@ class KernelHit:
     kind: str
     category: str
     time_us: float | None
-    url: str | None
+    url: Hidden[str | None]
     """URL of its page; None for a kernel without calls."""
 
 

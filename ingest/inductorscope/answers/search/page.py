@@ -17,6 +17,7 @@ from inductorscope.answers.search.search import (
     search_code,
     too_short,
 )
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
 from inductorscope.store.tables.models import Artifact, Run
 
@@ -39,11 +40,11 @@ class MatchingLine:
     line: int
     text: str
     """The line, or the part of a long one around the first match."""
-    marks: list[tuple[int, int]]
+    marks: Hidden[list[tuple[int, int]]]
     """Where in `text` the matches begin and end, in characters."""
     kernel: str | None
     """The kernel that the line belongs to."""
-    url: str
+    url: Hidden[str]
     """URL of the line in the explorer, or in the file if the explorer does not show it."""
 
 
@@ -68,7 +69,7 @@ class MatchingText:
 class FileName:
     """The one stored file that is searched."""
 
-    artifact: int
+    artifact: Hidden[int]
     path: str
     run: RunName
 
@@ -83,7 +84,7 @@ class SearchPage:
     run: RunName | None
     role: str
     file: FileName | None
-    roles: list[RoleChoice]
+    roles: Hidden[list[RoleChoice]]
     runs: list[RunRow]
     """Runs with all words in their name, tags, version, device, graphs or kernels."""
     more_runs: bool
@@ -95,9 +96,9 @@ class SearchPage:
     line_count: int
     looked_at: int
     """Number of texts read for this page."""
-    next_cursor: str | None
+    next_cursor: Hidden[str | None]
     """Pass it as `cursor` for more; None when everything was searched."""
-    any_runs: bool
+    any_runs: Hidden[bool]
 
 
 def search_page(

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Run
 
@@ -26,11 +27,11 @@ class TextPlace:
 
     run: RunName
     reading: bool
-    artifact: int
+    artifact: Hidden[int]
     path: str
     role: str
     graph: str | None
-    url: str
+    url: Hidden[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow, costs_of
 from inductorscope.answers.parts import kernel_time
+from inductorscope.fields import Microseconds
 from inductorscope.store.runs.costs import timed_graphs
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost, NodeCost
@@ -47,7 +48,7 @@ class LineTime:
     shared_us: float
     share: float
     kernels: int
-    graphs: dict[str, float]
+    graphs: dict[str, Microseconds]
     """`shared_us` in each graph, by slug, the largest first."""
 
 

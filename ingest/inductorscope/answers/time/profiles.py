@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import share
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import MEMCPY, MEMSET
 from inductorscope.store.tables.models import COLLECTIVES, Profile, Run
 from inductorscope.store.tables.times import TraceKernel
@@ -28,9 +29,9 @@ class ProfileTable:
     label: str
     device_kind: str | None
     steps: int | None
-    artifact_id: int | None
+    artifact_id: Hidden[int | None]
     """The Chrome trace to download."""
-    facts: dict[str, Any]
+    facts: Hidden[dict[str, Any]]
     over_wall: float | None
     """Kernel time of a step divided by the wall time of a step without the profiler."""
     wall_us: float | None
@@ -49,7 +50,7 @@ class ProfileShown:
     by: int
     """Number of steps that its figures sum; 1 if the trace does not mark steps."""
     steps: int | None
-    steps_from: str
+    steps_from: Prose
     """How the steps are known."""
     over_wall: float | None
     wall_us: float | None
@@ -69,7 +70,7 @@ class ProfileShown:
     """What CUDA graphs could save per step, estimated."""
     joined: float | None
     """Share of its kernel time that is attributed to kernels of the run's code."""
-    joined_by: list[tuple[str, float]]
+    joined_by: Hidden[list[tuple[str, float]]]
     """How, and the share of each way, the largest first."""
 
 

@@ -21,6 +21,7 @@ from inductorscope.answers.time.profiles import (
     profile_tables,
     shown_profile,
 )
+from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 from inductorscope.store.tables.times import CallTime, TraceKernel
 
@@ -44,11 +45,11 @@ class RooflinePage:
     dtype: str
     """Type of the slowest matrix products: it selects the arithmetic peak."""
     step_us: float | None
-    step_from: str
+    step_from: Prose
     """Where the step's time comes from, in words."""
     kernels: list[KernelWork]
     kernel_count: int
-    drawn: list[KernelWork]
+    drawn: Hidden[list[KernelWork]]
     timed: int
     """Number of kernels with a profiled time."""
     counted: int
@@ -64,21 +65,21 @@ class RooflinePage:
     agreed: int
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
-    notes: list[str]
-    graphs: list[GraphName]
+    notes: list[Prose]
+    graphs: Hidden[list[GraphName]]
     graph: str
     profile: str | None
     """Label of the trace whose kernels these are, in a run without a graph."""
     profile_steps: int | None
-    profile_labels: list[str]
+    profile_labels: Hidden[list[str]]
     """The traces to choose from."""
     bound: Bound
     source: Source
-    sources: list[Source]
+    sources: Hidden[list[Source]]
     """Those that the run's kernels have."""
     order: Order
-    first: int
-    shown: int
+    first: Hidden[int]
+    shown: Hidden[int]
 
 
 def run_peaks(run: Run) -> Peaks | None:

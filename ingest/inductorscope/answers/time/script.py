@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import CompileEvent, CudaGraphs, ScriptSteps
 from inductorscope.store.tables.models import Run
 
@@ -39,7 +40,7 @@ class CompileAtStep:
     rank: int | None
     step: int
     compile_id: str
-    what: str
+    what: Prose
     ms: float
     in_steps: float | None
     """Its cost in steady steps."""
@@ -75,7 +76,7 @@ class ScriptShown:
     processes: list[ProcessShown]
     eager_steps: int | None
     """Steps of the script without torch.compile; None if it did not run."""
-    differs: list[str]
+    differs: list[Prose]
     """How the eager script's work differs."""
 
 

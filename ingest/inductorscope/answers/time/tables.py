@@ -19,6 +19,7 @@ from inductorscope.answers.parts import (
     run_name,
     share,
 )
+from inductorscope.fields import Hidden
 from inductorscope.store.runs.trace_events import EventColumns, read_chunk
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
@@ -144,7 +145,7 @@ class ProfileName:
     label: str
     steps: int | None
     on_device: bool
-    artifact_id: int | None
+    artifact_id: Hidden[int | None]
 
 
 @dataclass(slots=True)
@@ -160,8 +161,8 @@ class TimesTable:
     """Number of rows that match."""
     page: int
     """Rows per page."""
-    sorts: list[str]
-    categories: list[str]
+    sorts: Hidden[list[str]]
+    categories: Hidden[list[str]]
     whole_us: float | None
     """The time that shares refer to."""
     kernels: list[KernelRow] = field(default_factory=list)

@@ -41,6 +41,7 @@ from inductorscope.answers.time.profiles import (
 )
 from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.answers.time.tables import TRACE, Asked, TraceRow, times_table
+from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
@@ -64,7 +65,7 @@ class MapPart:
     label: str
     us: float
     category: str | None
-    href: str | None
+    href: Hidden[str | None]
     """The page that a tile without tiles inside leads to."""
 
 
@@ -80,7 +81,7 @@ class TimePage:
     script: ScriptShown | None
     """The steps of a captured script."""
     kernel_time_us: float | None
-    held_up: str | None
+    held_up: Prose | None
     """Warns if the profile contradicts the timings."""
     unattributed_us: float | None
     """Kernel time of the compiled profile that belongs to no kernel of the run's code."""
@@ -89,7 +90,7 @@ class TimePage:
     kernels: list[KernelRow]
     nodes: list[NodeTime]
     source_lines: list[LineTime]
-    map: list[MapPart]
+    map: Hidden[list[MapPart]]
     profiles: list[ProfileTable]
     profile: str
     """Label of the profile that was asked for; empty for the default."""
@@ -98,7 +99,7 @@ class TimePage:
     has a breakdown."""
     trace_kernels: list[TraceRow]
     """The slowest of the shown profile; empty if `kernels` has its times."""
-    kept: bool
+    kept: Hidden[bool]
     """False for runs read before traces were stored event by event."""
 
 

@@ -25,6 +25,7 @@ from inductorscope.answers.timeline.window import (
     sums,
     window,
 )
+from inductorscope.fields import Hidden
 from inductorscope.store.runs.timelines import names_with, read_matching
 from inductorscope.store.tables.times import Timeline
 
@@ -67,7 +68,7 @@ class TraceName:
     """A trace with a timeline."""
 
     label: str
-    artifact_id: int | None
+    artifact_id: Hidden[int | None]
     """The trace to download."""
 
 
@@ -79,7 +80,7 @@ class TimelinePage:
     traces: list[TraceName]
     profile: str
     """Label of the trace that is shown; empty if there is none."""
-    kept: bool
+    kept: Hidden[bool]
     """False for runs that an older version read, which stored no timeline."""
     span_us: float
     events: int
@@ -91,9 +92,9 @@ class TimelinePage:
     resolution_us: float
     """Events shorter than that are merged with their neighbours."""
     tracks: list[Track]
-    categories: list[str]
-    names: list[str]
-    bars: BarColumns
+    categories: Hidden[list[str]]
+    names: Hidden[list[str]]
+    bars: Hidden[BarColumns]
     longest: list[Event]
     sums: list[CategorySum]
     """Of the marked stretch, or of the window."""

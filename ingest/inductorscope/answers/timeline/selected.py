@@ -12,6 +12,7 @@ from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.tracks import STREAM, THREAD
 from inductorscope.answers.parts import FIRST_CALL
 from inductorscope.answers.timeline.window import Event, Laid, events_of
+from inductorscope.fields import Hidden
 from inductorscope.store.runs.timelines import (
     EventRow,
     Span,
@@ -55,7 +56,7 @@ class Selected:
     """The selected event. Times are in µs since the begin of the trace."""
 
     event: Event
-    around: list[Event]
+    around: Hidden[list[Event]]
     """The events that it runs inside, the outermost first; of work of a device those around its
     launch, and the launch itself."""
     launched: list[Launched]

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.timeline.bars import Bars, joined, merged
 from inductorscope.analyze.timeline.tracks import MARKS, STREAM, THREAD
 from inductorscope.answers.parts import share
+from inductorscope.fields import Hidden
 from inductorscope.store.runs.timelines import (
     Span,
     count_bars,
@@ -36,7 +37,7 @@ class Track:
     kind: str
     """'stream', 'marks' or 'thread'."""
     title: str
-    first_row: int
+    first_row: Hidden[int]
     rows: int
     """Events nest: one that runs inside another lies one row below it."""
     events: int

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import Data, app, load_settings
+from inductorscope.cli.app import Data, RunId, app
 
 
 @app.command()
 def delete(
-    run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
+    run: RunId,
     now: Annotated[
         bool, typer.Option("--now", help="Delete it for good, with the contents only it uses.")
     ] = False,
@@ -22,23 +23,19 @@ def delete(
     A run that is still being read is deleted for good and its job cancelled, as is any run while
     the disk is full.
     """
-    settings = load_settings(data=data)
     from inductorscope.cli.one_run import one_run
+    from inductorscope.cli.reading import reading
     from inductorscope.jobs.api import JobsClient
-    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.units import size_in_bytes
 
-    engine = make_engine(settings)
-    client = JobsClient(settings, engine)
-    try:
-        with sessions(engine, read_only=True)() as session:
-            run = one_run(session, run)
+    with reading(data) as (session, settings):
+        run = one_run(session, run)
+    with closing(JobsClient(settings)) as client:
         freed = client.delete_run(run) if now else None
         trashed = freed is None and client.trash_run(run)
         own = next((one.own for one in client.trash().runs if one.id == run), 0)
-    finally:
-        client.close()
-        engine.dispose()
     if trashed:
-        typer.echo(f"Moved {run} to the trash. Deleting it for good frees {own:,} bytes.")
+        size = size_in_bytes(own)
+        typer.echo(f"Moved {run} to the trash. Deleting it for good frees {size}.")
     else:
-        typer.echo(f"Deleted {run}." if freed is None else f"Deleted {run}, freed {freed:,} bytes.")
+        typer.echo(f"Deleted {run}" + (f", freed {size_in_bytes(freed)}." if now else "."))

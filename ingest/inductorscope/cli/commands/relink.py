@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, Data, app, fail, load_settings
+from inductorscope.cli.app import REFUSED, Data, app, fail
 from inductorscope.units import plural
 
 
@@ -23,21 +23,17 @@ def relink(
     Links are made again from the stored texts, the pages about compiling from the stored logs.
     Workers also do this.
     """
-    settings = load_settings(data=data)
     from inductorscope.processes.allocation import return_large_blocks
 
     return_large_blocks()
     from inductorscope.cli.one_run import one_run
+    from inductorscope.cli.reading import reading
     from inductorscope.cli.results import align_and_print
     from inductorscope.jobs.work.relinking import relink_all
     from inductorscope.reading.graphs.apart import cores
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
 
-    migrate(settings)
-    if run is not None:
-        with sessions(make_engine(settings)).begin() as session:
-            run = one_run(session, run)
+    with reading(data) as (session, settings):
+        run = None if run is None else one_run(session, run)
     if run is not None:
         align_and_print(settings, run, quiet=quiet)
         return

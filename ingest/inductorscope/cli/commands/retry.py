@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, load_settings
 
 
 @app.command()
@@ -17,14 +18,8 @@ def retry(
     """Run a job that failed or was cancelled again."""
     settings = load_settings(data=data)
     from inductorscope.jobs.api import JobsClient
-    from inductorscope.jobs.errors import JobsError
     from inductorscope.jobs.queue.address import address
 
-    client = JobsClient(settings)
-    try:
+    with closing(JobsClient(settings)) as client:
         new = client.try_again(job)
-    except JobsError as error:
-        fail(" ".join(part for part in (error.what, error.do) if part), FAILED)
-    finally:
-        client.close()
     typer.echo(f"{address(settings)}/jobs/{new}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import AsJson, Data, app, load_settings
+from inductorscope.cli.app import AsJson, Data, app
 
 
 @app.command()
@@ -19,14 +19,11 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """List the runs in the database, newest first."""
-    settings = load_settings(data=data)
     from inductorscope.answers.runs.runs import list_runs
+    from inductorscope.cli.reading import reading
     from inductorscope.cli.runs_table import print_runs
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
 
-    migrate(settings)
-    with sessions(make_engine(settings), read_only=True)() as session:
+    with reading(data) as (session, _):
         page = list_runs(session, q=query, limit=limit)
     if as_json:
         import msgspec

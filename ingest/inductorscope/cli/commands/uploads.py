@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, AsJson, Data, app, fail, load_settings, print_json
+from inductorscope.cli.app import AsJson, Data, app, load_settings, print_json
 
 
 @app.command()
@@ -26,20 +27,14 @@ def uploads(
     """
     settings = load_settings(data=data)
     from inductorscope.jobs.api import JobsClient
-    from inductorscope.jobs.errors import JobsError
     from inductorscope.units import size_in_bytes
 
-    client = JobsClient(settings)
-    try:
+    with closing(JobsClient(settings)) as client:
         kept = client.kept_uploads()
         wanted = [upload.id for upload in kept] if drop_all else drop or []
         for each in wanted:
             client.drop_upload(each)
             typer.echo(f"Dropped {each}.")
-    except JobsError as error:
-        fail(" ".join(part for part in (error.what, error.do) if part), FAILED)
-    finally:
-        client.close()
     if drop_all or drop:
         return
     if as_json:

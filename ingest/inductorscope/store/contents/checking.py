@@ -11,6 +11,7 @@ import zstandard
 from sqlalchemy import CompoundSelect, func, select
 from sqlalchemy.orm import Session
 
+from inductorscope.fields import Bytes
 from inductorscope.formats.secrets import REMOVED
 from inductorscope.store.contents.blobs import unused
 from inductorscope.store.contents.texts import stored_text
@@ -34,11 +35,11 @@ class Shares:
 
     contents: int
     stored: int
-    own: int
+    own: Bytes
     """Bytes of contents that one run uses."""
-    shared: int
+    shared: Bytes
     """Bytes of contents that several runs use."""
-    unused: int
+    unused: Bytes
     saved: int
     """Bytes that storing shared contents once for each run would take in addition."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from inductorscope.fields import Hidden, Prose
+
 Known = Literal["measured", "estimated", "at most", "unknown"]
 
 MOST = 3
@@ -25,7 +27,7 @@ class CauseLine:
     code: str
     us: float | None
     """Its part of the cost per step."""
-    href: str
+    href: Hidden[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +36,19 @@ class Cause:
 
     kind: str
     """Name of its rule."""
-    what: str
+    what: Prose
     """The cause with its figure."""
-    fix: str
-    evidence: str
+    fix: Prose
+    evidence: Hidden[str]
     """Address of the page with the figures."""
-    why: str = ""
+    why: Prose = ""
     wins_us: float | None = None
     """What removing it would win, of a step or of compiling; None if that is unknown."""
     share: float | None = None
     """`wins_us` divided by the step's time or by the compile time."""
     of: Literal["step", "compile time"] = "step"
     known: Known = "unknown"
-    trade: str = ""
+    trade: Prose = ""
     """What the fix costs, such as accuracy; such causes come after the others."""
     urgent: bool = False
     """It comes first: the program fails, or runs uncompiled."""
@@ -57,7 +59,7 @@ class Cause:
 class Cleared:
     """A check that found nothing to win."""
 
-    text: str
+    text: Prose
     judged: bool = True
     """False if the files lack what the check needs."""
 

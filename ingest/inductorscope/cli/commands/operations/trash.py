@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, load_settings
 
 
 @app.command()
@@ -20,21 +21,15 @@ def trash(
     """List deleted runs, restore some, or delete all for good."""
     settings = load_settings(data=data)
     from inductorscope.jobs.api import JobsClient
-    from inductorscope.jobs.errors import JobsError
     from inductorscope.units import size_in_bytes
 
-    client = JobsClient(settings)
-    try:
+    with closing(JobsClient(settings)) as client:
         for run in restore or []:
             client.restore_run(run)
             typer.echo(f"Restored {run}.")
         if empty:
             typer.echo(f"Freed {size_in_bytes(client.empty_trash())}.")
         left = client.trash()
-    except JobsError as error:
-        fail(error.what, FAILED)
-    finally:
-        client.close()
     for one in left.runs:
         typer.echo(f"{one.id}  {one.name}  {size_in_bytes(one.own)}  until {one.until:%Y-%m-%d}")
     more = left.count - len(left.runs)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import Data, app
+from inductorscope.cli.app import AsJson, Data, app
 
 
 @app.command()
@@ -14,9 +14,7 @@ def diff(
     a: Annotated[str, typer.Argument(help="The first run's id, or its first characters.")],
     b: Annotated[str, typer.Argument(help="The second run's.")],
     data: Data = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print what the page shows as JSON.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what differs between two runs: inputs, time, kernels, compiling."""
     from inductorscope.answers.compare.compare import compare_page
@@ -25,7 +23,7 @@ def diff(
 
     with reading(data) as (session, _):
         page = compare_page(session, one_run(session, a), one_run(session, b))
-    if json:
+    if as_json:
         import msgspec
 
         typer.echo(msgspec.json.format(msgspec.json.encode(page), indent=1).decode())

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, fail
+from inductorscope.cli.app import FAILED, Data, RunId, app, fail
 
 
 @app.command()
 def export(
-    run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
+    run: RunId,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     graph: Annotated[str, typer.Option(help="Only this graph.")] = "",
     only: Annotated[

@@ -30,11 +30,11 @@ def mcp(data: Data = None) -> None:
     migrate(settings)
     factory = sessions(make_engine(settings), read_only=True)
 
-    def answer(function: Callable[..., str], *args: object) -> str:
+    def answer(function: Callable[..., str], run: str, **given: object) -> str:
         with factory() as session:
-            return function(session, *args)
+            return function(session, run, **given)
 
-    async def ask(function: Callable[..., str], run: str, *args: object) -> str:
-        return await run_in_threadpool(answer, function, run, *args)
+    async def ask(function: Callable[..., str], run: str, **given: object) -> str:
+        return await run_in_threadpool(answer, function, run, **given)
 
     create(ask, lambda: address(settings)).run("stdio")

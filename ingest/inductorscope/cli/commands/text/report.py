@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from inductorscope import urls
-from inductorscope.cli.app import Data, Server, app
+from inductorscope.cli.app import Data, RunId, Server, app
 
 
 @app.command()
 def report(
-    run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
+    run: RunId,
     server: Server = "",
     data: Data = None,
 ) -> None:

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, fail
+from inductorscope.cli.app import Data, RunId, app
 
 PAGES = "overview, time, roofline, story, compile-time, symbols, ranks, fusing, failures, log, read"
 
 
 @app.command()
 def show(
-    run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
+    run: RunId,
     page: Annotated[
         str, typer.Argument(help=f"One of {PAGES}, explorer, memory and kernel.")
     ] = "overview",
@@ -30,19 +30,14 @@ def show(
     from rich.markdown import Markdown
 
     from inductorscope.answers.markdown.shown import shown
-    from inductorscope.answers.missing import NotHere
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading
     from inductorscope.jobs.queue.address import running
 
     with reading(data) as (session, settings):
-        try:
-            base = running(settings) or ""
-            text = shown(
-                session, one_run(session, run), page, name, graph=graph, line=line, base=base
-            )
-        except NotHere as error:
-            fail(f"{error.what} {error.do or ''}".strip(), FAILED)
+        base = running(settings) or ""
+        of = one_run(session, run)
+        text = shown(session, of, page, name, graph=graph, line=line, base=base)
     console = Console()
     if not console.is_terminal:
         typer.echo(text, nl=False)

@@ -1,0 +1,42 @@
+"""Marks of an answer's fields, for what their names and types do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+HIDDEN, PROSE, UNIT_OF_ROW = "hidden", "prose", "unit of the row"
+Hidden = Annotated[T, HIDDEN]
+"""For scripts, forms and links; Markdown leaves it out."""
+Prose = Annotated[str, PROSE]
+"""Text that Inductorscope writes. Other texts are the run's, and are quoted."""
+OfRow = Annotated[T, UNIT_OF_ROW]
+"""A figure whose unit the field `unit` names, of its struct or of one around it."""
+Bytes = Annotated[int, "bytes"]
+Percent = Annotated[float, "percent"]
+"""From 0 to 1."""
+Microseconds = Annotated[float, "us"]
+Flops = Annotated[float, "FLOP/s"]
+Count = Annotated[T, "count"]
+Number = Annotated[float, "number"]
+"""Of no unit, and perhaps tiny."""
+
+
+@cache
+def marks_of(struct: type) -> dict[str, frozenset[str]]:
+    """The marks of each field of a dataclass."""
+    hints = get_type_hints(struct, include_extras=True)
+    return {field.name: frozenset(_marks(hints[field.name])) for field in fields(struct)}
+
+
+def _marks(kind: object) -> Iterator[str]:
+    if get_origin(kind) is Literal:
+        yield PROSE
+        return
+    yield from (mark for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, str))
+    for part in get_args(kind):
+        yield from _marks(part)
