@@ -84,7 +84,8 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     errors.install(app)
     parts.pages.set_run_pages(page for page in PAGES if page.nav)
     _add_routes(app, parts.pages)
-    openapi.install(app, _answers(), settings)
+    twins = {urls.API + page.path: page.twin_struct for page in PAGES}
+    openapi.install(app, twins, _answers(), settings)
     app.include_router(agents.router())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
@@ -94,10 +95,9 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
 
 
 def _answers() -> list[object]:
-    """The types of all answers."""
+    """The types of the answers that are not those of a page."""
     routes = [route for module in (*API, *ACTIONS, health) for route in module.api.routes]
-    models = [route.response_model for route in routes if isinstance(route, APIRoute)]
-    return [*models, *(page.twin_struct for page in PAGES)]
+    return [route.response_model for route in routes if isinstance(route, APIRoute)]
 
 
 def _add_routes(app: FastAPI, templates: Pages) -> None:

@@ -8,12 +8,13 @@ import inspect
 import itertools
 import sys
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from inductorscope.settings import Settings
 
 SCHEME = "token"
@@ -58,12 +59,17 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(app: FastAPI, answers: Iterable[object], settings: Settings) -> None:
-    """Adds the optional token, the settings' limits and the docstrings of struct fields."""
+def install(
+    app: FastAPI, twins: Mapping[str, type], answers: Iterable[object], settings: Settings
+) -> None:
+    """Adds the answers of twins by their path, the optional token, the settings' limits and the
+    docstrings of struct fields. Schemas of all twins are half of a start, so they are made with the
+    description."""
     plain = app.openapi
 
     def completed() -> dict[str, Any]:
         if app.openapi_schema is None:
+            _add_structs(app, twins)
             schema = plain()
             parts = schema.setdefault("components", {})
             parts.setdefault("securitySchemes", {})[SCHEME] = {"type": "http", "scheme": "bearer"}
@@ -73,7 +79,7 @@ def install(app: FastAPI, answers: Iterable[object], settings: Settings) -> None
             )
             upload["properties"]["files"]["maxItems"] = settings.max_members
             file["properties"]["size"]["maximum"] = settings.max_upload_bytes
-            for struct in _nested(answers):
+            for struct in _nested([*answers, *twins.values()]):
                 described = parts["schemas"].get(struct.__name__, {})
                 properties = described.get("properties", {})
                 described["required"] = list(properties)  # answers contain every field
@@ -82,6 +88,14 @@ def install(app: FastAPI, answers: Iterable[object], settings: Settings) -> None
         return plain()
 
     app.openapi = completed  # type: ignore[method-assign]  # as FastAPI's documentation does
+
+
+def _add_structs(app: FastAPI, twins: Mapping[str, type]) -> None:
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.path in twins:
+            route.response_field = create_model_field(
+                f"Response_{route.unique_id}", twins[route.path], mode="serialization"
+            )
 
 
 def _nested(types: Iterable[object]) -> set[type]:

@@ -110,7 +110,7 @@ def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates
         tags=[page.tag],
         summary=page.summary,
         description=load.__doc__,
-        response_model=page.twin_struct,
+        response_model=None,  # the description of the API adds it when somebody wants that
         responses=documented(404, 422),
         dependencies=[*turn, page.needs],
     )
