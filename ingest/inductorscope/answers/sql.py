@@ -70,7 +70,7 @@ class SqlPage:
     """Whether there are more rows than are shown."""
     seconds: float | None = None
     unwritten: int = 0
-    """Runs whose facts are not written yet."""
+    """Runs whose facts no query reads yet, because many are to be written."""
     tables: dict[str, dict[str, str]] = field(default_factory=lambda: {"runs": RUNS, **FACTS})
     examples: dict[str, str] = field(default_factory=lambda: EXAMPLES)
 
@@ -85,7 +85,7 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
         return SqlPage(sql, "Queries need DuckDB: `pip install 'inductorscope[facts]'`.")
     place = Path(folder)
     if not sql.strip():
-        return SqlPage(sql, unwritten=len(missing(session, place)))
+        return SqlPage(sql, unwritten=max(0, len(missing(session, place)) - WRITTEN_AT_ONCE))
     unwritten = update(session, place, WRITTEN_AT_ONCE)
 
     import duckdb

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 AT_ONCE = 500
 """Runs of one file."""
+FEW = 20
+"""Runs that wait for the next query: it writes their facts faster than a process starts."""
 MOST_BATCHES = 50
 """With more files of one table they are merged."""
 ROWS_AT_ONCE = 10_000
@@ -87,6 +89,11 @@ def missing(session: Session, folder: Path) -> list[str]:
     """Returns the complete runs whose facts are not written yet."""
     known = {run for batch in batches(folder) for run in batch.runs}
     return [run for run in _complete(session) if run not in known]
+
+
+def due(session: Session, folder: Path) -> bool:
+    """Whether a process of its own is worth its start: many runs to write, or files to merge."""
+    return len(missing(session, folder)) > FEW or len(batches(folder)) > MOST_BATCHES
 
 
 def update(session: Session, folder: Path, most: int, *, merge: bool = False) -> int:

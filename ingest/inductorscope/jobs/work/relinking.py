@@ -83,8 +83,8 @@ def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | No
     """Starts a process of its own where there is something to do; it ends with this one."""
     with factory() as session:
         stories = outdated_stories(session)
-        unwritten = facts.available() and facts.missing(session, settings.facts)
-    if not stories and not unwritten and not outdated_graphs(factory):
+        due = facts.available() and facts.due(session, settings.facts)
+    if not stories and not due and not outdated_graphs(factory):
         return None
     command = program("inductorscope.jobs.work.relinking", "--parent", str(os.getpid()))
     return subprocess.Popen(command, env=environment(settings), start_new_session=True)
