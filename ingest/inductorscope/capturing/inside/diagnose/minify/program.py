@@ -35,6 +35,8 @@ FAULTS = "inductorscope.capturing.faults"
 CRASH, ACCURACY = "crash", "accuracy"
 _MARKS = re.compile(r"  # (?:noqa: \w+|fmt: skip)(?=\s)")
 _OURS = ("TORCH_COMPILE_DEBUG", "TORCH_TRACE", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_")
+_INSTRUCTIONS = "TORCHINDUCTOR_VEC_ISA_OK"
+"""Which vector instructions this machine may use, where it says so: the graph failed with these."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,11 @@ def run_program(text: str, folder: Path, *, seconds: float = SECONDS) -> Ran:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "inductorscope-repro.py"
     file.write_text(text, encoding="utf-8")
-    outside = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_OURS) or name == _INSTRUCTIONS
+    }
     outside |= {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONUNBUFFERED": "1"}
     start = time.monotonic()
     try:
