@@ -20,7 +20,13 @@ from typing import Any
 import httpx
 import pytest
 from inductorscope.cli.client import Client
+from inductorscope.cli.local import read_paths
 from inductorscope.formats.sizes import GIB, MIB
+from inductorscope.jobs.queue.engine import prepare
+from inductorscope.progress import silent
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine
+from inductorscope.store.database.room import fill_reserve
 from inductorscope_server.web.parts import HEALTH_SECONDS
 
 from tests.support.attacking import bearer
@@ -153,9 +159,14 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_server_starts_on_a_full_disk_and_can_be_mended(disk: Path, tmp_path: Path) -> None:
-    with serve(disk / "data", log=tmp_path / "log") as served:
-        run = a_run(served.url, tmp_path, 0)
-        until(lambda: (served.data / "reserve").exists(), 60, "the reserve")
+    settings = Settings(data=disk / "data", database_url="")
+    prepare(settings)
+    run = read_paths(
+        settings, [FIXTURES / "cuda-foo1"], name=None, tags=[], origin="ingest", progress=silent
+    ).run_id
+    engine = make_engine(settings)
+    fill_reserve(engine)
+    engine.dispose()
     fill(disk)
     with serve(disk / "data", log=tmp_path / "log") as served:
         assert "is full" in health(served)["disk"]
@@ -183,10 +194,3 @@ def worker_processes(served: Served) -> list[int]:
         for pid in (task / "children").read_text().split()
         if b"queue.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
-
-
-def until(look: Any, seconds: float, what: str) -> None:
-    end = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < end, f"waited {seconds:.0f} s for {what}"
-        time.sleep(0.1)

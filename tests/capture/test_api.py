@@ -17,8 +17,6 @@ from inductorscope.api.read import read_folder
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Run
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 from sqlalchemy.orm import Session
 
 from tests.support.places import ROOT
@@ -75,6 +73,9 @@ def test_a_program_captures_parts_of_itself(
 def test_a_notebook_runs_the_page_on_python(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell, new_notebook
+
     page = ROOT / "docs" / "python.md"
     model = page.read_text().split("```python\n")[2].partition("```")[0]
     (tmp_path / "model.py").write_text(model)

@@ -168,7 +168,7 @@ def test_it_sees_no_other_process_and_an_empty_home(confined: Warm) -> None:
 
 
 def test_a_fork_bomb_ends_with_its_try(confined: Warm) -> None:
-    confined("while True: os.fork()", seconds=5)
+    confined("while True: os.fork()", seconds=1)
     leader = confined.process.pid
     assert [*process_group.members(leader)] == [leader]
     outcome = confined(SMALL).outcome
