@@ -23,6 +23,9 @@ from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.tlparse_folder import plain_code
 from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs
 from inductorscope.formats.log.trace_log import TraceLog, read_trace_log
+from inductorscope.formats.machine.cubin import read_cubin, read_functions
+from inductorscope.formats.machine.ncu import read_report
+from inductorscope.formats.machine.tritonparse import compilations
 from inductorscope.formats.printed.benchmark_log import parse_benchmark_log
 from inductorscope.formats.printed.key_averages import parse_key_averages, parse_rows
 from inductorscope.formats.text import Problem
@@ -143,6 +146,15 @@ def benchmark_log(data: bytes) -> None:
     check_lines(text(data), parse_benchmark_log(text(data)).problems)
 
 
+def machine_code(data: bytes) -> None:
+    facts = read_cubin(data)
+    assert min(facts.registers, facts.local, facts.shared) >= 0
+    assert sum(map(len, read_functions(data).values())) <= 2 * len(data)
+    read_report(data)
+    for found in compilations(io.BytesIO(data)):
+        assert found is None or isinstance(found.metadata, str)
+
+
 def role(data: bytes) -> None:
     for name in ("", "a.py", "readable.txt", "result.json", "capture.json"):
         assert isinstance(role_of(name, data), str)
@@ -178,6 +190,7 @@ def _all() -> list[Parser]:
         or record.kind == "dynamo_cpp_guards_str"
     ]
     texts = [gzip.decompress(data)[:100_000] for data in files("ir.log.gz")]
+    compiled = files("*.cubin") + files("*.ncu-rep") + files("*.ndjson")
     every = fx_files + ir_files + codes + provenances + logs + traces + tables + benchmarks
     return [
         Parser("fx", fx, fx_files, 12, 20),
@@ -196,6 +209,7 @@ def _all() -> list[Parser]:
         Parser("text log", text_log, texts, 6, 30),
         Parser("page of code", plain_code, [PAGE], 2, 16),
         Parser("runnable", runnable, files("fx_graph_runnable.py"), 2, 4),
+        Parser("machine code", machine_code, compiled, 6, 4),
         Parser("role of", role, [*every, *packs], 6, 4),
     ]
 

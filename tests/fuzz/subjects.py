@@ -39,6 +39,7 @@ from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.analyze.guards.forecast import forecast
 from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.loops import loops_of
+from inductorscope.analyze.machine.samples import sampled
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
@@ -52,6 +53,9 @@ from inductorscope.formats.log.cache_records import read_cache_answer
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.machine.assembly import read_assembly
+from inductorscope.formats.machine.definitions import definition_of
+from inductorscope.formats.machine.ncu import EXECUTED, Launch
+from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
 from tests.formats.errors.test_error_texts import CHAINED, CLANG, GCC, LOWERING, TOOLS, TRITON
@@ -271,6 +275,8 @@ inlined by /tmp/c222.main.cpp:9 (kernel._omp_fn.0)
     11a9:\tvmovaps %ymm0,-0x70(%rbp)
     11b5:\tjg     11a0 <kernel._omp_fn.0+0x60>
 """
+LAUNCH = Launch("k", by_address={EXECUTED: dict.fromkeys(range(0, 4096, 16), 1)})
+TTIR = "  tt.func public @k(%x: i32 loc(#loc), %y: i32 loc(#loc)) attributes {noinline = false} {"
 GUARDS = """+- RootGuardManager
 | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, torch.float32, size=[4, None], stride=[8, 1])
 +- LAMBDA_GUARD: Eq(Mod(8*L['x'].size()[0], 16), 0) and 2 <= L['x'].size()[1]  # m.py:3 in f
@@ -339,6 +345,8 @@ def on_graphs() -> list[Subject]:
         Subject("instructions", lambda text: mix_of(text.split())),
         Subject("widths of accesses", lambda text: widths_of(text.split())),
         Subject("loops of machine code", lambda text: loops_of(read_assembly(text)), (ASSEMBLY,)),
+        Subject("samples of machine code", lambda text: sampled(read_sass(text), LAUNCH)),
+        Subject("definition of a kernel", lambda text: definition_of(text, "a", None), (TTIR,)),
         Subject("lines that serve others", lambda text: serving(text.split("\n"), {7, 70})),
         Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),

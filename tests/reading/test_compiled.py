@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +20,17 @@ from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.disassembling.nvdisasm import nvdisasm
 from inductorscope.formats.machine.metadata import BINDINGS, COMPILED
 from inductorscope.formats.machine.mlir import read_mlir
-from inductorscope.formats.vocabulary import ASSEMBLY, LLIR, OF_KERNELS, PTX, SASS, TTGIR, TTIR
+from inductorscope.formats.vocabulary import (
+    AMDGCN,
+    ASSEMBLY,
+    CODE,
+    LLIR,
+    OF_KERNELS,
+    PTX,
+    SASS,
+    TTGIR,
+    TTIR,
+)
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading import NothingToRead
 from inductorscope.store.runs.nodes import kernel_facts
@@ -57,7 +70,7 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
     assert chosen.key == "K4JE6IKPKTOXQN7RIOXO43H3JTCFNZN5X77BMKCQNN7YWMAB2CFQ"
     assert chosen.options["num_warps"] == 8
     assert chosen.options["XBLOCK"] == 512
-    assert set(chosen.files) == set(OF_KERNELS) - {ASSEMBLY}
+    assert set(chosen.files) == set(OF_KERNELS) - {ASSEMBLY, AMDGCN}
 
 
 SIGNS = (
@@ -109,14 +122,156 @@ def test_a_damaged_cubin_is_a_sentence(
         _text(db, SASS)
 
 
-def test_a_cache_alone_is_refused_with_a_sentence(db: Database, fixtures: Path) -> None:
-    with pytest.raises(NothingToRead, match=r"what Triton compiled .*output_code\.py"):
-        db.read(next((fixtures / "triton-cache" / "triton").iterdir()))
+def test_a_cache_alone_is_a_graph_whose_lines_are_unknown(
+    db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    result = db.read(fixtures / "triton-cache" / "triton")
+    assert (result.graphs, result.kernels) == (1, 1)
+    text = _text(db, PTX)
+    assert text.placed > 0
+    assert all(place.lines == [] for place in text.places)
+    (graph,) = db.graphs(result)
+    assert b"def triton_poi_fused_add_0(in_out_ptr0, xnumel):" in db.texts(graph)[CODE]
+    with db.sessions() as session:
+        known = configurations(session, graph)
+    assert len(known[KERNEL]) == 2
+
+
+def test_machine_code_alone_is_refused_with_a_sentence(
+    db: Database, fixtures: Path, tmp_path: Path
+) -> None:
+    (cubin,) = fixtures.glob("triton-cache/triton/K4*/*.cubin")
+    for file in (cubin, fixtures / "ncu" / f"{KERNEL}.ncu-rep"):
+        with pytest.raises(NothingToRead, match=r"Triton compiled|Nsight Compute"):
+            db.read(file)
+
+
+def _log(cache: Path, python: dict[str, object] | None) -> str:
+    """What tritonparse writes of a folder of Triton's cache."""
+    files = {file.name: file for file in cache.iterdir()}
+    texts = {name: file.read_text() for name, file in files.items() if file.suffix != ".cubin"}
+    payload = {
+        "metadata": json.loads(texts[f"{KERNEL}.json"]),
+        "file_content": texts,
+        "python_source": python,
+    }
+    event = {"event_type": "compilation", "pid": 7, "stack": [], "payload": payload}
+    launch = {"event_type": "launch", "pid": 7, "stack": []}
+    lines = [json.dumps(each) for each in (event, launch, event)]
+    return "\n".join([*lines, '{"event_type": "compilation", "payload": 3}']) + "\n"
+
+
+def test_a_log_of_tritonparse_has_the_stages_and_the_source(
+    db: Database, fixtures: Path, tmp_path: Path
+) -> None:
+    (cache,) = (fixtures / "triton-cache" / "triton").glob("K4*")
+    (code,) = fixtures.glob("triton-cache/*/output_code.py")
+    definition = code.read_text().split("'''")[1].split("\n")
+    first = definition.index("@triton.jit")
+    python = {"file_path": "/x.py", "start_line": first + 1, "code": "\n".join(definition[first:])}
+    log = tmp_path / "dedicated_log_triton_trace_me_.ndjson"
+    log.write_text(_log(cache, python))
+    result = db.read(log)
+    assert (result.graphs, result.kernels) == (1, 1)
+    text = _text(db, TTIR)
+    lines = db.texts(db.graphs(result)[0])[CODE].decode().split("\n")
+    (at, load) = next(each for each in enumerate(text.text.split("\n")) if "tt.load" in each[1])
+    assert "tl.load(" in lines[text.places[text.at[at]].lines[0] - 1], load
+    said = [note["reason"] for note in db.run(result).report["dropped"]]
+    assert said == ["a compilation that could not be read"]
+    with db.sessions() as session:
+        (graph,) = db.graphs(result)
+        found = kernel_machine(session, graph, KERNEL)
+    assert found is not None
+    assert "did not come" in found.missing
+
+
+def test_a_log_of_tritonparse_joins_the_kernels_of_the_code(
+    db: Database, fixtures: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "upload"
+    (model,) = (fixtures / "triton-cache").glob("model*")
+    (cache,) = (fixtures / "triton-cache" / "triton").glob("K4*")
+    shutil.copytree(model, folder / model.name)
+    with gzip.open(folder / "trace.ndjson.gz", "wt") as log:
+        log.write(_log(cache, None))
+    result = db.read(folder)
+    assert result.graphs == 1
+    text = _text(db, LLIR)
+    assert text.with_nodes / text.instructions > 0.7
+
+
+GCN = """\t.amdgcn_target "amdgcn-amd-amdhsa--gfx1151"
+\t.text
+triton_poi_fused_add_0:                 ; @triton_poi_fused_add_0
+.Lfunc_begin0:
+\t.file\t1 "/tmp/o" "c{stem}.py"
+\t.loc\t1 18 0                          ; c{stem}.py:18:0
+; %bb.0:
+\ts_clause 0x1
+\t.loc\t1 24 34 prologue_end            ; c{stem}.py:24:34
+\tglobal_load_b32 v0, v0, s[0:1]
+\t.file\t2 "/site-packages/triton/language" "standard.py"
+\t.loc\t2 43 13                         ; standard.py:43:13 @[ c{stem}.py:24:30 ]
+\tscratch_store_b32 off, v1, off offset:36 ; 4-byte Folded Spill
+\ts_endpgm
+.Lfunc_end0:
+\t.byte\t0                               ; EOM(2)
+amdhsa.kernels:
+    .group_segment_fixed_size: 64
+    .private_segment_fixed_size: 96
+    .vgpr_count:     256
+"""
+"""Cut from what Triton compiled for a GPU of AMD."""
+
+
+def test_code_of_amds_gpus_is_a_stage(db: Database, fixtures: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(fixtures / "triton-cache", tmp_path / "cache")
+    for cubin in folder.rglob("*.cubin"):
+        cubin.unlink()
+        (source,) = set(re.findall(r"/c([a-z2-7]{51})\.py", cubin.with_suffix(".ttir").read_text()))
+        cubin.with_suffix(".amdgcn").write_text(GCN.replace("{stem}", source))
+    db.read(folder)
+    text = _text(db, AMDGCN)
+    assert (text.instructions, text.placed, text.with_nodes) == (4, 4, 3)
+    assert [text.text.split("\n")[at].split()[0] for at in text.spills] == ["scratch_store_b32"]
+    frames = text.places[text.at[text.spills[0]]].frames
+    assert (frames[0], len(frames)) == ("standard.py:43", 2)
+    with db.sessions() as session:
+        found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)
+    assert found is not None
+    first = found.configurations[0]
+    assert (first.registers, first.local, found.spills, found.stage) == (256, 96, 1, AMDGCN)
+
+
+@pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
+def test_a_report_of_nsight_compute_is_joined_by_address(
+    db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    folder = shutil.copytree(fixtures / "triton-cache", tmp_path / "cache")
+    shutil.copy(fixtures / "ncu" / f"{KERNEL}.ncu-rep", folder)
+    db.read(folder)
+    text = _text(db, SASS)
+    with db.sessions() as session:
+        found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)
+    assert found is not None
+    assert found.profile is not None
+    # As Nsight Compute's own export has it.
+    assert (found.profile.duration_us, found.profile.read_bytes) == (3.328, 2_099_968)
+    assert [text.samples[at] for at in sorted(text.stalls)] == [60, 4, 10, 3, 5, 1, 159, 1, 12]
+    waits = next(at for at, line in enumerate(text.text.split("\n")) if "HADD2" in line)
+    assert text.stalls[waits] == "159 long scoreboard"
+    assert found.profile.samples == sum(text.samples) == sum(each.samples for each in found.lines)
+    assert {each.reason: each.samples for each in found.profile.stalls}["no instructions"] == 44
+    assert sum(each.bytes for each in found.lines) == 131_072 * 32
+    assert (found.lines[0].samples, found.lines[0].waits) == (172, "long_scoreboard")
 
 
 def test_its_files_are_recognised(fixtures: Path) -> None:
     roles = {file.role for file in recognise(fixtures / "triton-cache").files}
-    assert {*OF_KERNELS} - {ASSEMBLY} | {"triton_metadata", "best_config"} <= roles
+    assert {*OF_KERNELS} - {ASSEMBLY, AMDGCN} | {"triton_metadata", "best_config"} <= roles
 
 
 @pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
@@ -146,7 +301,7 @@ def test_a_capture_keeps_what_was_compiled_of_its_kernels(fixtures: Path, tmp_pa
     shutil.copytree(model, out / DEBUG_FOLDER / model.name)
     keep_compiled(cache, out)
     kept = sorted(file.suffix for file in (out / "triton").rglob("*.*"))
-    endings = [*(set(OF_KERNELS.values()) - {OF_KERNELS[ASSEMBLY]}), ".json"]
+    endings = [*(set(OF_KERNELS.values()) - {".main.so", ".amdgcn"}), ".json"]
     assert kept == sorted([*endings, *endings, ".best_config"])
 
 

@@ -72,10 +72,15 @@ INPUTS: tuple[Input, ...] = (
         graphs=1, kernels=1,
     ),
     Input(
-        CODE, "Triton's cache folder alone: `.ttir`, `.ptx`, `.cubin`, …", "inputs/triton-cache",
-        "refused", "upload it with `output_code.py`, Inductor's cache folder or a `TORCH_TRACE` "
-        "log, which have the kernels' source: each kernel then has its compiled texts",
-        says="what Triton compiled of a kernel",
+        CODE, "Triton's cache folder alone: `.ttir`, `.ptx`, `.cubin`, `.amdgcn`, …",
+        "triton-cache/triton", "partly", "a graph of the kernels with their compiled texts; for "
+        "lines and nodes upload `output_code.py`, Inductor's cache folder or a `TORCH_TRACE` log "
+        "too", graphs=1, kernels=1, says="its lines and nodes are known if",
+    ),
+    Input(
+        CODE, "machine code alone, or a report of Nsight Compute (`.ncu-rep`)", "ncu", "refused",
+        "upload it with Triton's cache folder: a report then shows where warps stalled, on each "
+        "instruction, line and node", says="read with the machine code of the kernels",
     ),
     Input(
         CODE, "depyf's folder", "inputs/depyf.tar.xz", "partly",
@@ -155,6 +160,11 @@ INPUTS: tuple[Input, ...] = (
         graphs=2, says="lines of TORCH_LOGS=kernel_code: no page shows them",
     ),
     Input(
+        LOGS, "tritonparse's log, `.ndjson`", "inputs/dedicated_log_triton_trace_user_.ndjson",
+        "read", "what Triton compiled of the kernels; alone, a graph of the kernels with their "
+        "source", graphs=1, kernels=1,
+    ),
+    Input(
         LOGS, "tlparse's folder with `raw.log`", "tlparse-folder/with-log.tar.xz", "read",
         "the log is read; the other files repeat it", graphs=1, kernels=1, breaks=0, recompiles=0,
         says="made by tlparse from the log",
@@ -206,10 +216,5 @@ INPUTS: tuple[Input, ...] = (
         OTHERS, "PyTorch execution trace (`ExecutionTraceObserver`)", "inputs/execution_trace.json",
         "refused", "it has no times: upload the profiler's trace of the same run",
         says="Upload the profiler's trace of the same run",
-    ),
-    Input(
-        OTHERS, "tritonparse's log, `.ndjson`", "inputs/dedicated_log_triton_trace_user_.ndjson",
-        "refused", "tritonparse shows it; for the kernels upload `output_code.py` or a "
-        "`TORCH_TRACE` log of the same run", says="not read: stages of Triton's compiler",
     ),
 )  # fmt: skip

@@ -32,6 +32,7 @@ TTGIR: Final = "ttgir"
 LLIR: Final = "llir"
 PTX: Final = "ptx"
 SASS: Final = "sass"
+AMDGCN: Final = "amdgcn"
 ASSEMBLY: Final = "assembly"
 
 # Roles of files that belong to no stage.
@@ -63,6 +64,7 @@ COMPILED_KERNEL: Final = "compiled_kernel"
 MEMORY_SNAPSHOT: Final = "memory_snapshot"
 EXECUTION_TRACE: Final = "execution_trace"
 TRITONPARSE_LOG: Final = "tritonparse_log"
+NCU_REPORT: Final = "ncu_report"
 BEST_CONFIG: Final = "best_config"
 TRITON_METADATA: Final = "triton_metadata"
 DIAGRAM: Final = "diagram"
@@ -240,6 +242,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(LLIR, "LLVM IR", "text", ending=".llir", missing=_NOT_COMPILED),
     Stage(PTX, "PTX", "text", ending=".ptx", missing=_NOT_COMPILED),
     Stage(SASS, "SASS", "text", ending=".cubin", missing=_NOT_COMPILED),
+    Stage(AMDGCN, "AMDGCN", "text", ending=".amdgcn", missing=_NOT_COMPILED),
     Stage(
         ASSEMBLY, "Assembly", "text", ending=".main.so",
         missing="A C++ kernel has it: the instructions of the library that ran, which captures "
@@ -334,9 +337,11 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         TRITONPARSE_LOG, "Log of tritonparse",
-        "not read: stages of Triton's compiler, which tritonparse shows. Upload output_code.py or "
-        "a TORCH_TRACE log of the same run for its kernels",
-        refused=True,
+        "what Triton compiled, shown with the kernels of the upload, or as a graph without them",
+    ),
+    Role(
+        NCU_REPORT, "Report of Nsight Compute",
+        "a report of Nsight Compute, read with the machine code of the kernels that it profiled",
     ),
     Role(BEST_CONFIG, "Autotuning result", "an autotuning result"),
     Role(TRITON_METADATA, "Facts of a compiled kernel", "facts of a compiled kernel"),

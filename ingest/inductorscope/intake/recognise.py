@@ -11,12 +11,14 @@ from pathlib import Path, PurePosixPath
 
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import (
+    NCU_REPORT,
     OF_KERNELS,
     OTHER,
     REFUSED,
     SOURCE,
     TRACE_LOG,
     TRITON_METADATA,
+    TTIR,
 )
 from inductorscope.intake.depyf import mark_depyf
 from inductorscope.intake.files import File
@@ -37,7 +39,7 @@ LARGE = 4 * MIB
 LARGE_PIECE = 4 * MIB
 """Bytes hashed at a time in the thread: large pieces wait less often for the interpreter lock."""
 
-UNREAD = {OTHER, SOURCE, TRITON_METADATA, *OF_KERNELS, *REFUSED}
+UNREAD = {OTHER, SOURCE, TRITON_METADATA, NCU_REPORT, *OF_KERNELS, *REFUSED} - {TTIR}
 """Roles that make no run."""
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
@@ -81,7 +83,8 @@ class Intake:
     @property
     def refused(self) -> list[File]:
         """Files of known kinds of which no run can be made."""
-        return [file for file in self.files if file.role in REFUSED or file.role in OF_KERNELS]
+        known = {NCU_REPORT, *OF_KERNELS, *REFUSED}
+        return [file for file in self.files if file.role in known]
 
 
 def _digest_of(path: Path) -> tuple[str, int]:

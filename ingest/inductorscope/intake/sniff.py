@@ -11,6 +11,7 @@ import re
 from itertools import pairwise
 
 from inductorscope.formats.log.torch_logs import looks_like_torch_logs
+from inductorscope.formats.machine import ncu
 from inductorscope.formats.sizes import KIB
 from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.formats.vocabulary import (
@@ -33,6 +34,7 @@ from inductorscope.formats.vocabulary import (
     KERNEL_STACKS,
     KEY_AVERAGES,
     MEMORY_SNAPSHOT,
+    NCU_REPORT,
     OF_KERNELS,
     OTHER,
     POST_GRAD,
@@ -142,9 +144,9 @@ _INFORMATION = re.compile(rb'"post_grad_nodes"\s*:|"stack_traces"\s*:')
 # {"triton_poi_fused_mul_1:2": ["  File \\"/a.py\\", line 8, …"], …}
 _STACKS = re.compile(rb'^\{\s*"[^"\n]{1,400}:\d+"\s*:\s*\[\s*" *File \\"')
 # What other compilers make of a kernel
-_COMPILED = (".fatbin", ".hsaco", ".amdgcn", ".spv", ".metallib")
+_COMPILED = (".fatbin", ".hsaco", ".spv", ".metallib")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_REFUSED_JSON = (
+_KNOWN_JSON = (
     # {"segments": [{"device": 0, "address": …, "total_size": …, "blocks": […]}], "device_traces": …
     (
         re.compile(rb'"segments"\s*:\s*\[[^\]]{0,400}?"(?:total_size|blocks)"'
@@ -221,6 +223,8 @@ def _role_of_text(name: str, head: bytes) -> str:
     for stage, ending in OF_KERNELS.items():
         if lower.endswith(ending):
             return stage
+    if head.startswith(ncu.MAGIC):
+        return NCU_REPORT
     if lower.endswith(_COMPILED):
         return COMPILED_KERNEL
     if _PICKLE.match(head) and b"segments" in head and b"device_traces" in head:
@@ -248,7 +252,7 @@ def _named(name: str, text: bytes) -> bool:
 
 
 def _role_of_json(name: str, text: bytes) -> str | None:
-    for pattern, role in _REFUSED_JSON:
+    for pattern, role in _KNOWN_JSON:
         if pattern.search(text):
             return role
     if _PROVENANCE.search(text):

@@ -31,8 +31,8 @@ BECAME = (
     | {SOURCE: "source file, shown beside the graphs"}
     | dict.fromkeys(
         OF_KERNELS,
-        "what Triton compiled of a kernel, shown with it if the upload has the kernel's source "
-        "(output_code.py or a TORCH_TRACE log)",
+        "what Triton compiled of a kernel, shown with it; its lines and nodes are known if the "
+        "upload has the kernel's source (output_code.py or a TORCH_TRACE log)",
     )
     | {
         ASSEMBLY: "the library of a C++ kernel, disassembled when it is looked at, if the upload "

@@ -152,9 +152,9 @@ def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[Artifac
     clean.clean(reading.intake, notes)
     facts = capture_facts(files, notes)
     logs = read_logs(reading)
+    reading.compiled = read_compiled(files, notes)
     graphs = lay_out(reading, logs)  # from here on, every text can be looked at
     reading.benchmarks = read_benchmarks(files, notes)
-    reading.compiled = read_compiled(files, notes)
 
     def meanwhile() -> None:
         store_story(logs, reading.writer)
@@ -194,6 +194,7 @@ def _rest(reading: Reading, sources: Sources, profiles: list[ProfileRead]) -> li
     files = reading.files
     reading.progress("Compressing files", 0, None, None)
     rest = [*files.of_sources(sources), *files.remaining(reading.progress)]
+    rest += reading.compiled.texts.values()
     rest += read_saved(reading.intake.files, reading.notes)
     for profile, row in zip(profiles, reading.run.profiles, strict=True):
         if profile.trace_file is not None:

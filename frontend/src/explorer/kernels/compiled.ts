@@ -1,15 +1,16 @@
 // What was compiled of a kernel: its texts, fetched once each, and the links of their lines, which are
 // those of the kernel's lines that they come from.
 import type { MachineText } from "../../shared/api";
+import { count as counted, share } from "../../shared/figures";
 import { ask } from "../../shared/server";
-import { ASSEMBLY, SASS } from "../../shared/vocabulary";
+import { AMDGCN, ASSEMBLY, SASS } from "../../shared/vocabulary";
 import type { Warm, WarmthOf } from "../code/heat";
 import type { Columns } from "../shapes";
 import { INFERRED } from "../state/certainty";
 import { compiledKey } from "../state/content";
 import type { LinkIndex } from "../state/links";
 
-const MACHINE_CODE: readonly string[] = [SASS, ASSEMBLY];
+const MACHINE_CODE: readonly string[] = [SASS, AMDGCN, ASSEMBLY];
 /** Registers that a thread can have. */
 const MOST_REGISTERS = 255;
 
@@ -63,9 +64,10 @@ export class Compiled {
   private add(key: string, text: MachineText): MachineText {
     this.index.add(key, columnsOf(text, this.index));
     const spills = new Set(text.spills);
-    this.warmths.set(key, (line) => warmOfLine(text, spills, line));
+    const sampled = text.samples.reduce((sum, each) => sum + each, 0);
+    this.warmths.set(key, (line) => warmOfLine(text, spills, sampled, line));
     if (MACHINE_CODE.includes(text.stage))
-      this.warmths.set(`of ${key}`, warmthOfLines(text, spills));
+      this.warmths.set(`of ${key}`, warmthOfLines(text, spills, sampled));
     return text;
   }
 }
@@ -99,8 +101,9 @@ function columnsOf({ at, places, serves }: MachineText, index: LinkIndex): Colum
 }
 
 function warmOfLine(
-  { at, places, live }: MachineText,
+  { at, places, live, samples, stalls }: MachineText,
   spilled: ReadonlySet<number>,
+  sampled: number,
   line: number,
 ): Warm | null {
   const place = places[at[line - 1] ?? -1];
@@ -111,22 +114,32 @@ function warmOfLine(
   const spills = spilled.has(line - 1);
   const registers = count ? ` ${count} live registers.` : "";
   const words = `${where}${registers}${spills ? " It moves a register to memory or back." : ""}`;
+  const why = stalls[line - 1];
+  if (sampled > 0) {
+    const part = (samples[line - 1] ?? 0) / sampled;
+    return { share: part, words: why ? `${words} ${share(part)} of the samples: ${why}.` : words };
+  }
   return { share: spills ? 1 : count / MOST_REGISTERS, words };
 }
 
-/** Instructions, the peak of live registers and spills of each line of the kernel. */
+/** Samples, or instructions, the peak of live registers and spills of each line of the kernel. */
 function warmthOfLines(
-  { at, places, live, instructions }: MachineText,
+  { at, places, live, instructions, samples }: MachineText,
   spilled: ReadonlySet<number>,
+  sampled: number,
 ): WarmthOf {
-  const totals = new Map<number, { count: number; live: number; spills: number }>();
+  const totals = new Map<
+    number,
+    { count: number; live: number; spills: number; samples: number }
+  >();
   at.forEach((place, position) => {
     const line = places[place]?.lines.at(-1);
     if (line === undefined) return;
-    const total = totals.get(line) ?? { count: 0, live: 0, spills: 0 };
+    const total = totals.get(line) ?? { count: 0, live: 0, spills: 0, samples: 0 };
     total.count += 1;
     total.live = Math.max(total.live, live[position] ?? 0);
     total.spills += spilled.has(position) ? 1 : 0;
+    total.samples += samples[position] ?? 0;
     totals.set(line, total);
   });
   return (line) => {
@@ -134,6 +147,9 @@ function warmthOfLines(
     if (!total) return null;
     const spills = total.spills ? `, ${total.spills} of them move registers to memory or back` : "";
     const words = `${total.count} of ${instructions} instructions${spills}${total.live ? `; up to ${total.live} live registers` : ""}.`;
-    return { share: total.count / Math.max(1, instructions), words };
+    if (sampled === 0) return { share: total.count / Math.max(1, instructions), words };
+    const part = total.samples / sampled;
+    const found = `${counted(total.samples, "sample")}, ${share(part)} of the kernel's`;
+    return { share: part, words: `${found}; ${words}` };
   };
 }

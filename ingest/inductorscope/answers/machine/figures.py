@@ -15,15 +15,23 @@ from inductorscope.analyze.machine.figures import (
     widths_of,
 )
 from inductorscope.analyze.machine.loops import LoopFigures, is_scalar, loops_of
+from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import Configuration, configurations
-from inductorscope.answers.machine.text import KernelLines, Reading, kernel_of, read_stage
-from inductorscope.fields import Bytes, Count, Prose
+from inductorscope.answers.machine.profiled import KernelProfile
+from inductorscope.answers.machine.text import (
+    KernelLines,
+    Reading,
+    kernel_of,
+    profile_of,
+    read_stage,
+)
+from inductorscope.fields import Bytes, Count, Hidden, Prose
 from inductorscope.formats.machine.assembly import Assembly
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
-from inductorscope.formats.machine.places import kernel_lines
+from inductorscope.formats.machine.ptx import gcn_facts
 from inductorscope.formats.machine.sass import Sass
-from inductorscope.formats.vocabulary import ASSEMBLY, SASS
+from inductorscope.formats.vocabulary import AMDGCN, ASSEMBLY, SASS
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Graph, JsonObject
 
@@ -61,6 +69,12 @@ class LineFigures:
     """Live registers where most are live."""
     spills: int = 0
     """Instructions that keep a register in local memory, or load it back."""
+    samples: int = 0
+    """Of a profiled launch: how often a warp was found here."""
+    waits: str = ""
+    """Why it stood here most often, as Nsight Compute names it."""
+    bytes: Bytes = 0
+    """Of a profiled launch: what the line asks of the caches for global memory, in sectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +96,10 @@ class KernelMachine:
     lines: list[LineFigures] = field(default_factory=list)
     """Those that spill first, then by instructions; an instruction of a line that was inlined in
     several places counts for the first."""
+    stage: Hidden[str] = SASS
+    """The stage with the instructions."""
+    profile: KernelProfile | None = None
+    """What Nsight Compute measured of it, where a report came with the run."""
     missing: Prose = ""
     """Why there are no instructions."""
 
@@ -122,14 +140,10 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
     located = reading.located
     assert isinstance(located, Assembly)
     code = kernel_of(session, graph, kernel)
-    own = [
-        lines[-1] if (lines := kernel_lines(frames, known[0].source)) else 0
-        for frames in located.places
-    ]
+    own = [(code.lines_of(frames, known[0].source) or [0])[-1] for frames in located.places]
     loops = []
     for loop, figures in loops_of(located)[:MOST_LOOPS]:
-        within = {own[at] for number in loop.lines if (at := located.at[number]) >= 0} - {0}
-        lines = list(map(code.line, within))
+        lines = {own[at] for number in loop.lines if (at := located.at[number]) >= 0} - {0}
         values = {each.name: getattr(figures, each.name) for each in fields(LoopFigures)}
         loops.append(
             InnermostLoop(
@@ -149,51 +163,69 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
     if not known or ASSEMBLY in known[0].files:
         return None
     rows = [_figures(session, each) for each in known]
+    stage = AMDGCN if AMDGCN in known[0].files else SASS
+    if stage not in known[0].files:
+        return KernelMachine(rows, missing="Its machine code (.cubin) did not come with the run.")
     try:
-        reading = read_stage(session, known[0], SASS)
+        reading = read_stage(session, known[0], stage)
+        measured = profile_of(session, graph.run_id, reading)
     except NotAnalysed as error:
         return KernelMachine(rows, missing=str(error))
-    sass = reading.located
-    assert isinstance(sass, Sass)
-    lines = _by_line(reading, kernel_of(session, graph, kernel))
-    operations = [operation for operation in sass.operations if operation]
+    sampled = measured.lines if measured is not None else None
+    lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)
+    located = reading.located
+    operations = [each for each in located.operations if each] if isinstance(located, Sass) else []
     mix = mix_of(operations)
     return KernelMachine(
         rows,
-        *sass.instructions(),
+        *located.instructions(),
         mix,
         mix.get(TENSOR, 0),
         sum(reading.spills),
         widths_of(operations),
         max(reading.live, default=0),
         lines[:MOST_LINES],
+        stage,
+        measured.profile if measured is not None else None,
     )
 
 
-def _by_line(reading: Reading, code: KernelLines) -> list[LineFigures]:
+def _by_line(
+    reading: Reading, code: KernelLines, sampled: Sampled | None = None
+) -> list[LineFigures]:
     lines: dict[int, LineFigures] = {}
+    reasons: dict[int, Counter[str]] = {}
     located, source = reading.located, reading.configuration.source
     live = reading.live or [0] * len(located.at)
-    for at, counted, alive, spilled in zip(
-        located.at, located.counted, live, reading.spills, strict=True
-    ):
-        own = kernel_lines(located.places[at], source) if at >= 0 and counted else []
-        if not own or own[-1] > len(code.text):
+    for number, (at, counted) in enumerate(zip(located.at, located.counted, strict=True)):
+        own = code.lines_of(located.places[at], source) if at >= 0 and counted else []
+        if not own:
             continue
-        line = code.line(own[-1])
+        line = own[-1]
         found = lines.get(line)
         if found is None:
-            text = code.text[own[-1] - 1].strip()
+            text = code.text[line - code.first].strip()
             found = lines[line] = LineFigures(line, text, sorted(code.nodes_of(line)))
         found.instructions += 1
-        found.live = max(found.live, alive)
-        found.spills += spilled
-    return sorted(lines.values(), key=lambda each: (-each.spills, -each.instructions, each.line))
+        found.live = max(found.live, live[number])
+        found.spills += bool(reading.spills and reading.spills[number])
+        if sampled is not None:
+            found.bytes += sampled.bytes[number]
+            reasons.setdefault(line, Counter()).update(sampled.reasons[number])
+    for line, stalls in reasons.items():
+        lines[line].samples = stalls.total()
+        lines[line].waits = " ".join(reason for reason, _ in stalls.most_common(1))
+    return sorted(
+        lines.values(),
+        key=lambda each: (-each.samples, -each.spills, -each.instructions, each.line),
+    )
 
 
 def _figures(session: Session, configuration: Configuration) -> ConfigurationFigures:
-    file = configuration.files.get(SASS)
-    facts = CubinFacts() if file is None else read_cubin(read_blob(session, file.digest) or b"")
+    facts = CubinFacts()
+    for stage, read in ((SASS, read_cubin), (AMDGCN, _gcn_facts)):
+        if stage in configuration.files:
+            facts = read(read_blob(session, configuration.files[stage].digest) or b"")
     values = Counter(
         {name: value for name, value in configuration.options.items() if isinstance(value, int)}
     )
@@ -206,3 +238,7 @@ def _figures(session: Session, configuration: Configuration) -> ConfigurationFig
         values["shared"],
         occupancy_of(configuration.arch, values["num_warps"], facts.registers, values["shared"]),
     )
+
+
+def _gcn_facts(content: bytes) -> CubinFacts:
+    return gcn_facts(content.decode("utf-8", "replace"))

@@ -13,6 +13,7 @@ from inductorscope.analyze.machine.loops import on_stack
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.compiled import Configuration, configurations
+from inductorscope.answers.machine.profiled import Profiled, profiled
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.disassembling.limited import NotDisassembled
@@ -26,18 +27,34 @@ from inductorscope.formats.machine.places import (
     Located,
     callers_of,
     completed,
+    is_own,
     kernel_lines,
 )
-from inductorscope.formats.machine.ptx import arrays_of, read_ptx
-from inductorscope.formats.machine.sass import joined_live, read_live, read_sass, spills_of
+from inductorscope.formats.machine.ptx import arrays_of, gcn_spills, read_gcn, read_ptx
+from inductorscope.formats.machine.sass import Sass, joined_live, read_live, read_sass, spills_of
 from inductorscope.formats.sizes import MIB
-from inductorscope.formats.vocabulary import ASSEMBLY, CODE, LLIR, PTX, SASS, TTGIR, TTIR
+from inductorscope.formats.vocabulary import (
+    AMDGCN,
+    ASSEMBLY,
+    CODE,
+    LLIR,
+    PTX,
+    SASS,
+    TTGIR,
+    TTIR,
+)
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.links import LinksJson, unpack_json
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Links
 
 LARGEST = 32 * MIB
-READERS = {TTIR: read_mlir, TTGIR: read_mlir, LLIR: read_llvm, PTX: read_ptx}
+READERS = {
+    TTIR: read_mlir,
+    TTGIR: read_mlir,
+    LLIR: read_llvm,
+    PTX: read_ptx,
+    AMDGCN: read_gcn,
+}
 NO_LINES = (
     "This kernel was compiled without line tables, which torch 2.13 writes; with earlier versions, "
     "set TORCHINDUCTOR_DEBUG_SYMBOL=1."
@@ -78,6 +95,10 @@ class MachineText:
     """Live registers at each line of machine code."""
     spills: list[int] = field(default_factory=list)
     """Indices of lines that spill."""
+    samples: list[int] = field(default_factory=list)
+    """Of each line of machine code, from a report of Nsight Compute."""
+    stalls: dict[int, str] = field(default_factory=dict)
+    """Index of a line with samples → why warps stood there."""
     note: str = ""
 
 
@@ -122,10 +143,13 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
             note = NO_LINES
     else:
         located = READERS[stage](_text(session, file))
-    if stage in (PTX, SASS):
-        inlined = configuration.files.get(LLIR)
+        if stage == AMDGCN:
+            spills = gcn_spills(located)
+    if stage == SASS:
+        inlined = next((each for each in (LLIR, PTX) if each in configuration.files), None)
         if inlined is not None:
-            completed(located, callers_of(read_llvm(_text(session, inlined)).places))
+            text = _text(session, configuration.files[inlined])
+            completed(located, callers_of(READERS[inlined](text).places))
         else:
             note = "Without its LLVM IR, code of inlined functions has no line of the kernel."
     return Reading(configuration, located, live, spills, note)
@@ -153,9 +177,10 @@ class KernelLines:
     """Line of the output code → FX nodes that it is known to belong to."""
     serves: dict[int, list[int]]
 
-    def line(self, own: int) -> int:
-        """A line of the kernel's own file as one of the output code."""
-        return self.first + own - 1
+    def lines_of(self, frames: Frames, source: str) -> list[int]:
+        """Lines of the output code that a place belongs to, the outermost first."""
+        own = kernel_lines(frames, source)
+        return [self.first + line - 1 for line in own if line <= len(self.text)]
 
     def nodes_of(self, line: int) -> set[str]:
         """Nodes of a line, or those of the lines that it serves."""
@@ -174,10 +199,12 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
     stored = stored_text(session, artifact.digest) if artifact is not None else None
     if kernel is None or stored is None or kernel.first_line is None or kernel.last_line is None:
         raise NotHere(f"This graph defines no kernel {name}.")
-    text = b"".join(stored.lines(kernel.first_line, kernel.last_line)).decode(errors="replace")
+    text = b"".join(stored.lines(1, kernel.last_line)).decode(errors="replace")
     lines = text.split("\n")
-    start = next((at for at, line in enumerate(lines) if "'''" in line), 0)
-    first, lines = kernel.first_line + start, lines[start:]
+    # Without quotes, the code is the file itself that the kernel was compiled from.
+    own = range(kernel.first_line - 1, len(lines))
+    start = next((at for at in own if "'''" in lines[at]), 0)
+    first, lines = start + 1, lines[start:]
     nodes: dict[int, set[str]] = {}
     links = session.get(Links, graph.id)
     if links is not None:
@@ -206,6 +233,8 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     code = kernel_of(session, graph, kernel)
     located = reading.located
     places = [_place(frames, known[0].source, code) for frames in located.places]
+    measured = profile_of(session, run, reading)
+    lines = measured.lines if measured is not None else None
     counts = located.instructions()
     with_nodes = [any(map(code.nodes_of, place.lines)) for place in places]
     note = reading.note
@@ -227,14 +256,34 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
         ),
         reading.live,
         [number for number, spilled in enumerate(reading.spills) if spilled],
+        [sum(reasons.values()) for reasons in lines.reasons] if lines else [],
+        {
+            number: _in_words(reasons)
+            for number, reasons in enumerate(lines.reasons if lines else ())
+            if reasons
+        },
         note.strip(),
     )
 
 
+def profile_of(session: Session, run: str, reading: Reading) -> Profiled | None:
+    """What Nsight Compute measured of the kernel; None for other stages than SASS."""
+    if not isinstance(reading.located, Sass):
+        return None
+    return profiled(session, run, reading.configuration, reading.located)
+
+
+def _in_words(reasons: dict[str, int]) -> str:
+    ordered = sorted(reasons.items(), key=lambda each: -each[1])
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in ordered)
+
+
 def _place(frames: Frames, source: str, code: KernelLines) -> MachinePlace:
-    lines = dict.fromkeys(code.line(line) for line in kernel_lines(frames, source))
+    lines = dict.fromkeys(code.lines_of(frames, source))
     named = [
-        f"line {code.line(line)}" if f"/{source}." in file else f"{PurePosixPath(file).name}:{line}"
+        f"line {code.first + line - 1}"
+        if lines and is_own(file, source)
+        else f"{PurePosixPath(file).name}:{line}"
         for file, line in frames
     ]
     return MachinePlace(named, list(lines))

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL_VALUE = struct.Struct("<II")
+_CODE = b".text."
 MOST_SECTIONS = 10_000
+LONGEST_NAME = 4096
 LONG_FORM = 4
 FRAME_SIZE, REGISTERS = 0x11, 0x2F
 """Attributes, each with the number of a symbol and its value."""
@@ -32,29 +34,51 @@ class CubinFacts:
 
 def read_cubin(data: bytes) -> CubinFacts:
     """Facts that are 0 where the file is damaged."""
+    sections = _sections(data)
+    start, end = sections.get(b".nv.info", (0, 0))
+    attributes = _attributes(data[start:end])
+    shared = [
+        end - start
+        for name, (start, end) in sections.items()
+        if name.startswith(b".nv.shared.") and name != b".nv.shared.reserved.0"
+    ]
+    return CubinFacts(
+        attributes.get(REGISTERS, 0), attributes.get(FRAME_SIZE, 0), max(shared, default=0)
+    )
+
+
+def read_functions(data: bytes) -> dict[str, bytes]:
+    """Name of each function → its code; those before a damage."""
+    found: dict[str, bytes] = {}
+    left = len(data)
+    for name, (start, end) in _sections(data).items():
+        if name.startswith(_CODE) and left > 0:
+            code = data[start:end]
+            found[name.removeprefix(_CODE).decode("utf-8", "replace")] = code
+            left -= len(code) + 1
+    return found
+
+
+def _sections(data: bytes) -> dict[bytes, tuple[int, int]]:
+    """Name of each section → where it begins and ends; none of a damaged file."""
     try:
         header = _HEADER.unpack_from(data)
         if header[0][:6] != b"\x7fELF\x02\x01":  # 64 bits, little-endian
-            return CubinFacts()
+            return {}
         offset, size, count, names_at = header[6], header[11], header[12], header[13]
         sections = [
             _SECTION.unpack_from(data, offset + number * size)
             for number in range(min(count, MOST_SECTIONS))
         ]
         names = sections[names_at]
-        registers = local = shared = 0
+        found: dict[bytes, tuple[int, int]] = {}
         for name_at, _, _, _, start, length, *_ in sections:
             first = names[4] + name_at
-            name = data[first : data.index(b"\0", first)]
-            if name == b".nv.info":
-                attributes = _attributes(data[start : start + length])
-                registers = max(registers, attributes.get(REGISTERS, 0))
-                local = max(local, attributes.get(FRAME_SIZE, 0))
-            elif name.startswith(b".nv.shared.") and name != b".nv.shared.reserved.0":
-                shared = max(shared, length)
+            name = data[first : data.index(b"\0", first, first + LONGEST_NAME)]
+            found.setdefault(name, (start, start + length))
     except (struct.error, IndexError, ValueError, OverflowError):
-        return CubinFacts()
-    return CubinFacts(registers, local, shared)
+        return {}
+    return found
 
 
 def _attributes(info: bytes) -> dict[int, int]:

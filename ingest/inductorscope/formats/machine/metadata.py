@@ -13,6 +13,7 @@ _LIBRARY = re.compile(rb"/(c[a-z2-7]{40,60})\.main\.cpp\0")
 BINDINGS = "\n// Python bindings to call "
 """What torch writes below the source of a C++ kernel, in the file that it compiles."""
 _SOURCE = re.compile(r'"[^"\n]*/(c[a-z2-7]{40,60})\.\w+":\d|"(c[a-z2-7]{40,60})\.\w+"')
+_ELSEWHERE = re.compile(r'"/([^"\n]{1,1000})\.py":\d')
 COMPILED = "compiled"
 """The fact of a kernel that lists its configurations, the one that ran first."""
 SOURCE_HASH = "source_hash"
@@ -63,9 +64,18 @@ def read_best(text: str) -> tuple[str, dict[str, object]]:
 
 
 def source_named(text: str) -> str:
-    """The stem of the file that a compiled text was made from: the hash of its content."""
+    """The stem of the file that a compiled text was made from: the hash of its content. A kernel
+    that Inductor did not write is named by the whole path."""
     found = _SOURCE.search(text)
-    return (found.group(1) or found.group(2)) if found is not None else ""
+    if found is not None:
+        return found.group(1) or found.group(2)
+    found = _ELSEWHERE.search(text)
+    return found.group(1) if found is not None else ""
+
+
+def source_of(path: str) -> str:
+    """The same, from the path of the file."""
+    return source_named(f'"{path}":0')
 
 
 def library_source(library: bytes) -> str:

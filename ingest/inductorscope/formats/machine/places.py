@@ -72,7 +72,12 @@ class Resolver:
 def kernel_lines(frames: Frames, source: str) -> list[int]:
     """The lines of the kernel's own file in a place, the outermost first. `source`: the stem of
     that file, which is the hash of its content."""
-    return [line for file, line in reversed(frames) if f"/{source}." in file]
+    return [line for file, line in reversed(frames) if is_own(file, source)]
+
+
+def is_own(file: str, source: str) -> bool:
+    """Whether a path is that of the kernel's own file."""
+    return bool(source) and f"/{source}." in file
 
 
 def completed(located: Located, callers: dict[tuple[str, int], set[Frames]]) -> None:

@@ -6,7 +6,7 @@ from inductorscope.formats.vocabulary import CODE
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead, direction_of
 from inductorscope.reading.graphs.merging import folder_sources, merge
-from inductorscope.reading.graphs.texts_of import GraphSource, aot_id_of
+from inductorscope.reading.graphs.texts_of import GraphSource, aot_id_of, text_of
 from inductorscope.reading.logs.logs import LogFacts
 from inductorscope.store.contents.blobs import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
@@ -15,6 +15,9 @@ from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_o
 def lay_out(reading: Reading, logs: LogFacts) -> list[GraphRead]:
     """Stores the graphs and their texts: from then on they can be looked at."""
     sources = merge(folder_sources(reading.intake), logs.graphs, reading.notes)
+    if not sources and (code := reading.compiled.code()):
+        texts = {CODE: text_of([code], "the compiled kernels", "kernels.py")}
+        sources = [GraphSource("compiled kernels", "compiled-kernels", texts=texts)]
     graphs = sorted(map(_graph, sources), key=GraphRead.order)
     reading.run.graphs = [graph.draft for graph in graphs]
     by_slug = {graph.source.slug: graph.draft for graph in graphs}

@@ -26,7 +26,7 @@ from inductorscope.reading.graphs.texts_of import (
     aot_id_of,
     code_key,
     nodes_key,
-    together,
+    text_of,
 )
 from inductorscope.reading.notes import Notes
 
@@ -58,7 +58,8 @@ def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
 def _put_together(paths: list[Path], files: dict[Path, File]) -> GraphText:
     """AOTInductor's kernels and their wrapper as one text, in the order of Python's output code."""
     parts = [b"// %s\n%s\n" % (path.name.encode(), path.read_bytes()) for path in paths]
-    return together(parts, f"{paths[-1].name} and its kernels", files[paths[-1]].path)
+    wrapper = files[paths[-1]].path.removesuffix(".cpp")
+    return text_of(parts, f"{paths[-1].name} and its kernels", f"{wrapper}.with_kernels.cpp")
 
 
 def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:

@@ -66,15 +66,15 @@ class GraphSource:
         return tuple(sorted((role, text.digest) for role, text in self.texts.items()))
 
 
-def together(parts: list[bytes], label: str, wrapper: str) -> GraphText:
-    """Texts that are one code, as a text of its own. `wrapper`: path of the one with the calls."""
+def text_of(parts: list[bytes], label: str, path: str) -> GraphText:
+    """Texts that are one code, as a text of its own."""
     text = b"".join(parts)
     return GraphText(
         label=label,
         digest=hashlib.sha256(text).hexdigest(),
         size=len(text),
         read=lambda: text,
-        path=f"{wrapper.removesuffix('.cpp')}.with_kernels.cpp",
+        path=path,
         lines=count_lines(text),
         put_together=True,
     )

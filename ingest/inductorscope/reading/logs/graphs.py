@@ -21,7 +21,7 @@ from inductorscope.formats.vocabulary import (
     INFERENCE,
     JOINT,
 )
-from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, together
+from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, text_of
 
 _RANK = re.compile(r"rank_(\d{1,6})")
 _KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
@@ -165,7 +165,9 @@ def _with_kernels(graph: GraphSource, kernels: GraphText) -> None:
     if code is not None and _KERNEL.search(kernels.read()):
         parts = [code.read(), b"\n", kernels.read()]
         label = f"{code.label} and its kernels"
-        graph.texts[CODE] = together(parts, label, code.path)
+        graph.texts[CODE] = text_of(
+            parts, label, f"{code.path.removesuffix('.cpp')}.with_kernels.cpp"
+        )
 
 
 def _give_aot(compile_: _Compile) -> None:

@@ -1,0 +1,126 @@
+"""What a report of Nsight Compute measured of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.machine.samples import REASONS, Sampled, sampled
+from inductorscope.answers.limits import begin
+from inductorscope.answers.machine.compiled import Configuration
+from inductorscope.fields import Bytes, Microseconds, Percent, Prose
+from inductorscope.formats.machine.cubin import read_functions
+from inductorscope.formats.machine.ncu import (
+    DURATION,
+    OCCUPANCY,
+    READ,
+    WRITTEN,
+    Launch,
+    read_report,
+)
+from inductorscope.formats.machine.sass import Sass
+from inductorscope.formats.sizes import MIB
+from inductorscope.formats.vocabulary import NCU_REPORT, SASS
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact
+
+LARGEST = 256 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Why warps stood at an instruction."""
+
+    reason: str
+    """As Nsight Compute names it."""
+    waits_for: Prose
+    samples: int
+    share: Percent
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProfile:
+    """A profiled launch of the kernel, in figures."""
+
+    report: str
+    """Path of the file."""
+    launches: int = 0
+    """Launches of this code that the reports have; the first is shown."""
+    duration_us: Microseconds | None = None
+    read_bytes: Bytes | None = None
+    """From the device's memory."""
+    written_bytes: Bytes | None = None
+    occupancy: Percent | None = None
+    """Warps that were active, of those that a multiprocessor can hold, as measured."""
+    samples: int = 0
+    stalls: list[Stall] = field(default_factory=list)
+    """The most first; they sum to `samples`."""
+    missing: Prose = ""
+    """Why there are no samples, or not all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A profiled launch, joined to the lines of its code."""
+
+    profile: KernelProfile
+    lines: Sampled | None = None
+
+
+def profiled(
+    session: Session, run: str, configuration: Configuration, sass: Sass
+) -> Profiled | None:
+    """None where no report has a launch of the kernel."""
+    query = select(Artifact).where(Artifact.run_id == run, Artifact.role == NCU_REPORT)
+    reports = list(session.scalars(query.order_by(Artifact.path)))
+    cubin = configuration.files[SASS]
+    code = read_functions(read_blob(session, cubin.digest) or b"") if reports else {}
+    found: list[tuple[str, Launch]] = []
+    other, problem = "", ""
+    for file in reports:
+        if file.size > LARGEST:
+            problem = f"{file.path} is too large: up to {LARGEST // MIB} MiB are read. "
+            continue
+        begin(f"report {file.digest}", file.size)
+        report = read_report(read_blob(session, file.digest) or b"", frozenset(code))
+        problem = f"{file.path}: {report.problem} " if report.problem else problem
+        for launch in report.launches:
+            theirs = read_functions(report.codes.get(launch.code, b""))
+            if theirs.get(launch.kernel) == code[launch.kernel]:
+                found.append((file.path, launch))
+            else:
+                other = file.path
+    if found:
+        path, launch = found[0]
+        lines = sampled(sass, launch)
+        return Profiled(_profile(path, len(found), launch, lines, problem), lines)
+    if other:
+        problem += "It profiled other code of this kernel, so its samples belong to no line here."
+        return Profiled(KernelProfile(other, missing=problem))
+    return Profiled(KernelProfile(reports[0].path, missing=problem)) if problem else None
+
+
+def _profile(
+    path: str, launches: int, launch: Launch, lines: Sampled, problem: str
+) -> KernelProfile:
+    figures = launch.figures
+    samples = sum(lines.stalls.values())
+    if lines.others:
+        problem += f"{lines.others.total():,} samples are at addresses of no instruction here."
+    nanoseconds, percent = figures.get(DURATION), figures.get(OCCUPANCY)
+    return KernelProfile(
+        path,
+        launches,
+        None if nanoseconds is None else nanoseconds / 1000,
+        int(figures[READ]) if READ in figures else None,
+        int(figures[WRITTEN]) if WRITTEN in figures else None,
+        None if percent is None else percent / 100,
+        samples,
+        [
+            Stall(reason.replace("_", " "), REASONS.get(reason, ""), count, count / samples)
+            for reason, count in lines.stalls.items()
+        ],
+        problem.strip(),
+    )
