@@ -78,6 +78,7 @@ def run_of(number: int, at: datetime, kernels: int, chance: random.Random) -> Ru
             kernel = KernelDraft(kind, "triton", "pointwise", each, each + 1, {})
             kernel.time_us, kernel.time_calls = chance.expovariate(0.1), 1.0
             kernel.time_source = "the trace"
+            kernel.digest = int.from_bytes(hashlib.sha256(kind.encode()).digest()[:7])
             graph.kernels.append(kernel)
         graph.kernels[0].calls = [CallDraft(1, True, 9, [], [], f"{number:x}")]
         run.graphs.append(graph)
@@ -152,10 +153,14 @@ def copy(factory: Sessions, number: int, later: timedelta) -> None:
                 "created_at": f"datetime(created_at, '+{later.seconds} seconds')",
                 "compiled_ms": "compiled_ms * (0.95 + (abs(random()) % 1000) / 1e4)",
             }),
-            ("run_search", {"run_id": f"substr(run_id, 1, 12) || '{of}'"}),
+            ("run_search", {
+                "id": "NULL", "run_id": f"substr(run_id, 1, 12) || '{of}'",
+                "text": f"replace(text, 'triton_', 'triton_c{number}_')",
+            }),
             ("graphs", {"id": f"id + {graphs}", "run_id": f"substr(run_id, 1, 12) || '{of}'"}),
             ("kernels", {
-                "id": "NULL", "graph_id": f"graph_id + {graphs}", "name": f"name || '_{number}'",
+                "id": "NULL", "graph_id": f"graph_id + {graphs}", "digest": f"digest + {number}",
+                "name": f"replace(name, 'triton_', 'triton_c{number}_')",
                 "time_us": "time_us * (0.95 + (abs(random()) % 1000) / 1e4)",
             }),
             ("artifacts", {

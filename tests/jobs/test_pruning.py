@@ -20,6 +20,7 @@ from inductorscope.jobs.work.progress import Report
 from inductorscope.settings import Settings
 from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.projects import add_project, place_run
 from inductorscope.store.runs.rules import TRIES_KEPT
 from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.models import (
@@ -36,7 +37,7 @@ from inductorscope.store.tables.models import (
 )
 from inductorscope.store.tables.rules import Rule
 from inductorscope.store.trash import KEPT_IN_TRASH
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, delete, func, select, update
 
 DAY = timedelta(days=1)
 
@@ -130,22 +131,24 @@ def test_old_tries_and_runs_of_rules_go_to_the_trash_unless_they_are_kept(
         ("old", TRY, [], old), ("new", TRY, [], now()), ("kept", TRY, [KEPT], old),
         ("nightly-1", "upload", ["ci"], old), ("nightly-2", "upload", ["ci", KEPT], old),
         ("nightly-3", "upload", [], old), ("other", "upload", ["ci"], old),
-        ("c_i", "upload", ["my ci"], old),
+        ("c_i", "upload", ["my ci"], old), ("placed", "upload", [], old),
     ]  # fmt: skip
     with factory.begin() as session:
         for name, origin, tags, at in rows:
             session.add(a_run(name, origin=origin, tags=tags, created_at=at))
         session.add(Rule(tag="ci", name="nightly*", days=30))
         session.add(Rule(tag="ci", days=60))
+        session.add(Rule(project="team", days=30))
+        place_run(session, "placed", None, add_project(session, "team", now()).id)
     seen = sessions(factory.kw["bind"], read_only=True)
     assert prune(factory, queue, now()) == 0
     with seen() as session:
         kept = set(session.scalars(select(Run.name)))
-    assert kept == {name for name, *_ in rows} - {"old", "nightly-1"}
-    assert {run.name for run in client.trash().runs} == {"old", "nightly-1"}
+    assert kept == {name for name, *_ in rows} - {"old", "nightly-1", "placed"}
+    assert {run.name for run in client.trash().runs} == {"old", "nightly-1", "placed"}
     client.restore_run("old")
     assert prune(factory, queue, now() + KEPT_IN_TRASH / 2) == 0
-    assert prune(factory, queue, now() + KEPT_IN_TRASH + DAY) == 1  # nightly-1
+    assert prune(factory, queue, now() + KEPT_IN_TRASH + DAY) == 2  # nightly-1 and placed
     with factory() as session:
         assert session.get(Run, "nightly-1") is None
         assert session.get(Run, "old") is not None
@@ -159,6 +162,13 @@ def test_a_rule_refuses_one_run_too_many(client: JobsClient, factory: Sessions) 
     with pytest.raises(TooManyRunsError, match="ci: at most 2\\. There are 2 runs"):
         client.create_upload("c", ["ci"], [("a", 1)])
     client.create_upload("c", [], [("a", 1)])
+    with factory.begin() as session:
+        session.add(Rule(project="team", most_runs=1))
+        place_run(session, "b", None, add_project(session, "team", now()).id)
+    with pytest.raises(TooManyRunsError, match="in the project team: at most 1\\. There is 1 run"):
+        client.create_upload("c", [], [("a", 1)], "team")
+    with factory.begin() as session:
+        session.execute(delete(Rule).where(Rule.project == "team"))
     assert client.trash_run("a")
     client.create_upload("c", ["ci"], [("a", 1)])
     with factory.begin() as session:

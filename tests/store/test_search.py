@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.answers.search.lines import SHOWN, Patterns, cut
-from inductorscope.answers.search.names import kernels_named
+from inductorscope.answers.search.names import named
+from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CodePage, Scope, search_code, too_short
 from inductorscope.store.contents.blobs import content_of_bytes
 from inductorscope.store.database.engine import sessions
@@ -49,6 +51,10 @@ def a_run(number: int, code: str = CODE) -> RunDraft:
     )
     kernel = KernelDraft("triton_poi_fused_add_0", "triton", "triton_pointwise", 2, 6, {})
     kernel.calls = [CallDraft(4, True, 9, [], [], "a" * 12)]
+    kernel.digest = hash(code)
+    if number == 2:
+        run.tags, run.torch_version = ["ci"], "2.11.0"
+        run.device_kind, run.device_name = "cuda", "NVIDIA H200"
     graph = GraphDraft("forward", "model__0_forward", "forward", kernels=[kernel])
     graph.wrapper_first, graph.wrapper_last = 7, 10
     graph.sources = {"/home/me/model.py": 3}
@@ -109,13 +115,13 @@ def test_a_text_of_several_runs_is_shown_once_in_the_newest(session: Session) ->
     assert text.places.place.run.name == "run 3"
     assert (text.places.other_runs, text.places.other_graphs) == (2, 0)
     assert [place.run.name for place in text.places.elsewhere] == ["run 2", "run 1"]
-    page = search_code(session, "float32", Scope(run=f"{1:016x}"))
+    page = search_code(session, "float32", Scope(Narrowed(run=f"{1:016x}")))
     assert [item.places.place.run.name for item in page.texts] == ["run 1"]
 
 
 def test_a_hit_says_where_the_explorer_shows_it(session: Session) -> None:
     def place(q: str) -> tuple[str | None, str | None, str | None, int | None]:
-        found = search_code(session, q, Scope(run=f"{4:016x}")).texts[0].hits[0].place
+        found = search_code(session, q, Scope(Narrowed(run=f"{4:016x}"))).texts[0].hits[0].place
         return found.graph, found.stage, found.kernel, found.handle
 
     assert place("tl.store") == ("forward", "kernel", "triton_poi_fused_add_0", 4)
@@ -196,14 +202,28 @@ def test_what_cannot_be_looked_for_is_said(session: Session) -> None:
             search_code(session, "buf0", cursor=cursor)
 
 
-def test_kernels_are_found_by_any_part_of_their_name(session: Session) -> None:
-    assert [kernel.run.name for kernel in kernels_named(session, "USED_add")] == [
-        "run 4", "run 3", "run 2", "run 1",
-    ]  # fmt: skip
-    assert len(kernels_named(session, "add triton", limit=3)) == 3
-    assert [kernel.handle for kernel in kernels_named(session, "poi", f"{1:016x}")] == [4]
-    assert kernels_named(session, "%") == []
-    assert kernels_named(session, "") == []
+def test_the_same_kernel_of_several_runs_is_found_once(session: Session) -> None:
+    def found(q: str, limit: int = 12, **narrowed: Any) -> list[tuple[str, int]]:
+        page = named(session, q, Narrowed(**narrowed), limit)
+        assert page.more_kernels is (q == "add triton")
+        return [(kernel.run.name, kernel.runs) for kernel in page.kernels]
+
+    assert found("USED_add") == [("run 4", 1), ("run 3", 3)]
+    assert found("add triton", 1) == [("run 4", 1)]
+    assert found("poi", run=f"{1:016x}") == [("run 1", 1)]
+    assert found("poi", until=START.date() - timedelta(days=1)) == []
+    assert found("poi", since=START.date(), torch="2.1", device="h200", tag="ci") == [("run 2", 1)]
+    assert found("poi", torch="2.10") == found("poi", project="compilers") == found("%") == []
+
+
+def test_a_search_is_narrowed_to_runs(session: Session) -> None:
+    def found(**narrowed: Any) -> list[str]:
+        page = search_code(session, "buf0", Scope(Narrowed(**narrowed)))
+        return [text.places.place.run.name for text in page.texts]
+
+    assert found() == ["run 4", "run 4", "run 3"]
+    assert found(tag="ci") == found(torch="2.1") == found(device="cuda") == ["run 2", "run 2"]
+    assert found(tag="c") == found(device="cpu") == found(until=date(2025, 1, 1)) == []
 
 
 @given(

@@ -28,6 +28,7 @@ from inductorscope.answers.runs.graphs import run_graphs
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.search.page import search_page
+from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.time.lines import line_times
 from inductorscope.answers.time.time import with_code
 from inductorscope.formats.vocabulary import SOURCE, STAGE_BY_ID, STAGES
@@ -141,7 +142,7 @@ def search(
 ) -> str:
     """Finds lines of sources, graphs, IR and generated code, and kernels by name."""
     within = run_named(session, run) if run else ""
-    found = search_page(session, words, within)
+    found = search_page(session, words, Narrowed(run=within))
     lines = [f"# {link(f'Search for {code(words)}', base + urls.search(q=words, run=within))}", ""]
     if found.kernels:
         lines += ["## Kernels", "", *rows(found.kernels, Links("", within)), ""]

@@ -19,9 +19,9 @@ from inductorscope.store.facts import (
     FACTS,
     RUNS,
     available,
-    files_of,
     missing,
     read_rows,
+    rows_of,
     update,
 )
 from inductorscope.store.tables.models import COMPLETE, Run
@@ -133,8 +133,7 @@ def _prepare(
     query = runs if "runs" in wanted else select(Run.id).where(Run.state == COMPLETE)
     read_rows(database, "runs", columns, session.execute(query))
     for table in wanted & FACTS.keys():
-        files = files_of(folder, table)
-        rows = f"FROM read_parquet({files})" if files else _empty(table)
+        rows = rows_of(folder, table) or _empty(table)
         database.execute(f"CREATE VIEW {table} AS {rows} SEMI JOIN runs USING (run)")
     database.execute("SET enable_external_access = false; SET lock_configuration = true")
 

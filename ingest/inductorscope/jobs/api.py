@@ -143,9 +143,9 @@ class JobsClient:
         upload_id = secrets.token_hex(8)
         name = (name or "").strip()[:LONGEST_NAME] or _name_of(plain)
         with self._write.begin() as session:
-            check_rules(session, name, tags)
             who = VIEWER.get() or OWNER
             place = project_for(session, who, project)
+            check_rules(session, name, tags, place)
             leaving = make_way(session, self.settings, self._uploads, SENDER.get(), size)
             session.add(
                 Upload(
@@ -292,7 +292,7 @@ class JobsClient:
         capture = _checked_capture(spec)
         job_id = f"capture-{secrets.token_hex(8)}"
         with self._write.begin() as session:
-            check_rules(session, capture.title, tags)
+            check_rules(session, capture.title, tags, (VIEWER.get() or OWNER).project)
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
             self._enqueue(session, job_id, "capture", capture.title, kept)
         ring(self.settings)

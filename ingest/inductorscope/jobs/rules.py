@@ -18,6 +18,8 @@ def whose(rule: Rule) -> str:
     if rule.name:
         start = rule.name.removesuffix("*")
         parts.append(f"named {start}" + ("" if start == rule.name else "…"))
+    if rule.project:
+        parts.append(f"in the project {rule.project}")
     return f"Runs {' '.join(parts)}" if parts else "All runs"
 
 
@@ -33,9 +35,9 @@ def in_words(rule: Rule) -> str:
     return f"{whose(rule)}: {'; '.join(limits)}."
 
 
-def check_rules(session: Session, name: str, tags: Sequence[str]) -> None:
-    """Raises TooManyRunsError if a rule does not admit one more run of this name and tags."""
-    broken = exceeded(session, name, tags)
+def check_rules(session: Session, name: str, tags: Sequence[str], project: int | None) -> None:
+    """Raises TooManyRunsError if a rule does not admit one more run like this."""
+    broken = exceeded(session, name, tags, project)
     if broken is None:
         return
     rule, runs, size = broken

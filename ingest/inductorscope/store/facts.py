@@ -81,8 +81,10 @@ def batches(folder: Path) -> list[Batch]:
         return []
 
 
-def files_of(folder: Path, table: str) -> list[str]:
-    return [str(_file(folder, table, batch.id)) for batch in batches(folder)]
+def rows_of(folder: Path, table: str) -> str | None:
+    """Returns SQL that reads a table; None if it has no files."""
+    files = [_quoted(_file(folder, table, batch.id)) for batch in batches(folder)]
+    return f"FROM read_parquet([{', '.join(files)}])" if files else None
 
 
 def missing(session: Session, folder: Path) -> list[str]:
@@ -144,6 +146,10 @@ def _file(folder: Path, table: str, batch: str) -> Path:
     return folder / f"{table}-{batch}.parquet"
 
 
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 def _write(session: Session, folder: Path, runs: Sequence[str]) -> None:
     import duckdb
 
@@ -168,7 +174,7 @@ def _merge(folder: Path, complete: set[str]) -> None:
     with duckdb.connect() as database:
         read_rows(database, "kept", {"run": TEXT}, ((run,) for run in batch.runs))
         for table in FACTS:
-            rows = f"FROM read_parquet({files_of(folder, table)}) SEMI JOIN kept USING (run)"
+            rows = f"{rows_of(folder, table)} SEMI JOIN kept USING (run)"
             _copy(database, rows, _file(folder, table, batch.id))
     _replace_manifest(folder, [batch])
     for each in old:  # who has opened one goes on reading it
@@ -178,7 +184,8 @@ def _merge(folder: Path, complete: set[str]) -> None:
 
 def _copy(database: DuckDBPyConnection, rows: str, to: Path) -> None:
     # In order of names, so that a query for one kernel reads a few groups of rows.
-    database.execute(f"COPY ({rows} ORDER BY ALL) TO '{to}' (FORMAT parquet, COMPRESSION zstd)")
+    how = "(FORMAT parquet, COMPRESSION zstd)"
+    database.execute(f"COPY ({rows} ORDER BY ALL) TO {_quoted(to)} {how}")
 
 
 def _replace_manifest(folder: Path, now: list[Batch]) -> None:

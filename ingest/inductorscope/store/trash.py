@@ -10,6 +10,8 @@ from sqlalchemy import ColumnElement, exists, func, select, update
 from sqlalchemy.orm import ORMExecuteState, Session, aliased, with_loader_criteria
 
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart, Graph, Run
+from inductorscope.store.tables.people import Place
+from inductorscope.store.who import Who, belongs_to
 
 KEPT_IN_TRASH = timedelta(days=7)
 WITH_TRASH = {"with_trash": True}
@@ -77,9 +79,11 @@ def overdue(session: Session, now: datetime, most: int) -> list[str]:
     return list(session.scalars(old.order_by(Run.trashed_at).limit(most)))
 
 
-def in_trash(session: Session) -> Trash:
-    """Returns the runs in the trash, newest first."""
-    trashed = Run.trashed_at.is_not(None)
+def in_trash(session: Session, of: Who | None = None) -> Trash:
+    """Returns the runs in the trash, newest first; `of`: only those that somebody put here."""
+    trashed: ColumnElement[bool] = Run.trashed_at.is_not(None)
+    if of is not None:
+        trashed &= Run.id.in_(select(Place.run_id).where(belongs_to(of, Place)))
     rows = session.execute(
         select(Run.id, Run.name, Run.trashed_at).where(trashed).order_by(Run.trashed_at.desc()),
         execution_options=WITH_TRASH,

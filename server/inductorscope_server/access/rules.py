@@ -120,6 +120,11 @@ def _check_run(session: Session, who: Who, run: str, own: bool) -> None:
         )
 
 
+def _check_trashed(session: Session, who: Who, run: str, _own: bool) -> None:
+    if not is_own(session, run, who):
+        raise NotFoundError(f"There is no run {run} in the trash.")
+
+
 def _check_job(session: Session, who: Who, job_id: str, own: bool) -> None:
     job = session.get(Job, job_id)
     owned = select(Job.id).where(Job.id == job_id, belongs_to(who, Job))
@@ -140,6 +145,7 @@ def _check_upload(session: Session, _who: Who, upload: str, _own: bool) -> None:
 CHECKS: dict[str, Check] = {
     "run": _check_run,
     "other": _check_run,
+    "trashed": _check_trashed,
     "job": _check_job,
     "upload": _check_upload,
 }

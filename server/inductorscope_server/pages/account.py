@@ -13,6 +13,7 @@ from inductorscope.store.projects import project_for, projects_of
 from inductorscope.store.tables.logins import Login
 from inductorscope.store.tables.people import Person, Project, Token
 from inductorscope.store.tokens import add_token
+from inductorscope.store.trash import Trash, in_trash
 from inductorscope.store.who import SCOPES, Who
 from sqlalchemy import ColumnElement, Delete, delete, false, select
 from starlette.requests import Request
@@ -75,6 +76,8 @@ class AccountPage:
     """Scopes that a new token can have."""
     projects: list[str]
     """Projects that a new token can be for."""
+    trash: Trash
+    """The runs that whoever asks put here and deleted."""
 
 
 def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
@@ -110,6 +113,7 @@ def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
         ],
         scopes=[scope for scope in SCOPES if who.may(scope)],
         projects=[project.name for project in projects_of(session, who)],
+        trash=in_trash(session, who),
     )  # fmt: skip
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated
 
 from fastapi import Query
 from inductorscope.answers.search.page import SearchPage, search_page
+from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CURSOR
+from pydantic import BeforeValidator
 
 from inductorscope_server.web.ids import LARGEST, Line
 from inductorscope_server.web.naming import SearchedRole
@@ -17,6 +20,15 @@ InRun = Annotated[str, Query(description="Only this run.", pattern="^([0-9a-f]{1
 InFile = Annotated[
     int,
     Query(description="Only this stored file, with all its matches; 0 for any.", ge=0, le=LARGEST),
+]
+Torch = Annotated[Line, Query(description="Only runs of this version of torch: `2.13`.")]
+Device = Annotated[Line, Query(description="Only runs on this device: `cuda`, `H200`.")]
+InProject = Annotated[Line, Query(description="Only runs in this project.")]
+Tag = Annotated[Line, Query(description="Only runs with this tag.")]
+Day = Annotated[
+    date | None,
+    BeforeValidator(lambda value: value or None),  # as an empty field of a form is
+    Query(description="Only runs from this day on (`since`) or until this day, in UTC."),
 ]
 After = Annotated[
     str, Query(description="`next_cursor` of the previous page.", pattern=f"^({CURSOR})?$")
@@ -29,8 +41,15 @@ def load(
     run: InRun = "",
     role: SearchedRole = "",
     file: InFile = 0,
+    torch: Torch = "",
+    device: Device = "",
+    project: InProject = "",
+    tag: Tag = "",
+    since: Day = None,
+    until: Day = None,
     cursor: After = "",
 ) -> SearchPage:
     """Lines of sources, graphs, IR and generated code that contain `q`, ignoring case. If none
     does, lines that contain all its words. Words match by their beginning."""
-    return search_page(session, q, run, role, file, cursor)
+    narrowed = Narrowed(run, torch, device, project, tag, since, until)
+    return search_page(session, q, narrowed, role, file, cursor)

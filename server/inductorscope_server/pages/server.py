@@ -13,14 +13,15 @@ from inductorscope.answers.installation import Installation, installation
 from inductorscope.formats.sizes import GIB
 from inductorscope.jobs.rules import in_words
 from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.people import Project
 from inductorscope.store.tables.rules import Rule
 from inductorscope.store.trash import WITH_TRASH, Trash
-from inductorscope.store.who import OWNER, VIEWER
+from inductorscope.store.who import OWNER, READ, UPLOAD, VIEWER
 from sqlalchemy import delete, func, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from inductorscope_server.access.rules import ADMINISTERS, READS
+from inductorscope_server.access.rules import ADMINISTERS, READS, needs
 from inductorscope_server.web import metrics, openapi
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, Line, RunId
@@ -31,6 +32,7 @@ api = APIRouter(tags=[openapi.SERVER])
 
 COUNT_SECONDS = 60.0
 """How long counting may take."""
+RESTORES = needs(READ, UPLOAD, own=True, noted="restore")
 Whole = Annotated[int | None, Form(ge=1, le=LARGEST)]
 
 
@@ -50,6 +52,8 @@ class ServerPage:
     """Counted within the last minute."""
     trash: Trash
     rules: list[RuleLine]
+    projects: list[str]
+    """Projects that a rule can be for."""
     living_workers: int
 
 
@@ -62,10 +66,12 @@ async def load(parts: Shared) -> ServerPage:
 def _page(parts: Parts, stored: Installation) -> ServerPage:
     with parts.read() as session:
         rules = session.scalars(select(Rule).order_by(Rule.id)).all()
+        projects = session.scalars(select(Project.name).order_by(Project.name)).all()
     return ServerPage(
         stored=stored,
         trash=parts.jobs.trash(),
         rules=[RuleLine(rule.id, in_words(rule)) for rule in rules],
+        projects=list(projects),
         living_workers=_living(parts),
     )
 
@@ -102,7 +108,7 @@ def _metrics(parts: Parts, stored: Installation) -> str:
     return metrics.metrics(stored, _living(parts), trash)
 
 
-@html.post("/server/trash/{trashed}/restore", dependencies=[ADMINISTERS])
+@html.post("/server/trash/{trashed}/restore", dependencies=[RESTORES])
 def restore(parts: Shared, trashed: RunId) -> Response:
     """Takes a run out of the trash and shows it."""
     parts.jobs.restore_run(trashed)
@@ -128,6 +134,7 @@ def add_rule(
     parts: Shared,
     tag: Annotated[Line, Form()] = "",
     name: Annotated[Line, Form()] = "",
+    project: Annotated[Line, Form()] = "",
     days: Whole = None,
     runs: Whole = None,
     gib: Annotated[float | None, Form(gt=0, le=2**20)] = None,
@@ -136,7 +143,10 @@ def add_rule(
     if days is None and runs is None and gib is None:
         raise Refusal(422, "A rule needs a limit: days, runs or GiB.")
     size = None if gib is None else int(gib * GIB)
-    rule = Rule(tag=tag or None, name=name or None, days=days, most_runs=runs, most_bytes=size)
+    rule = Rule(
+        tag=tag or None, name=name or None, project=project or None, days=days, most_runs=runs,
+        most_bytes=size,
+    )  # fmt: skip
     with parts.write.begin() as session:
         session.add(rule)
     return _back(parts)

@@ -24,7 +24,7 @@ Ask = Callable[[str], SqlPage]
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Settings:
-    settings = Settings(data=tmp_path_factory.mktemp("sql") / "data", database_url="")
+    settings = Settings(data=tmp_path_factory.mktemp("sql") / "it's data", database_url="")
     for name in ("cuda-foo1", "dynamic"):
         read_paths(
             settings, [fixtures / name], name=name, tags=["ci"], origin="ingest",

@@ -311,6 +311,14 @@ def test_a_run_that_two_people_sent_stays_with_the_other(team: Team) -> None:
     assert team.send("contributor", "DELETE", f"/api/runs/{run}").status_code == 204
     assert team.send("contributor", "GET", f"/api/runs/{run}/state").status_code == 404
     assert team.send("ada", "GET", f"/api/runs/{run}/state").status_code == 200
+    # Who deletes it last may take it out of the trash.
+    assert team.send("ada", "DELETE", f"/api/runs/{run}").status_code == 204
+    restore = f"/server/trash/{run}/restore"
+    for who, deleted, status in (("contributor", [], 404), ("ada", [run], 303)):
+        trash = team.send(who, "GET", "/api/account").json()["trash"]["runs"]
+        assert [each["id"] for each in trash] == deleted
+        assert team.send(who, "POST", restore).status_code == status
+    assert team.send("ada", "GET", f"/api/runs/{run}/state").status_code == 200
 
 
 # --- signing in ---

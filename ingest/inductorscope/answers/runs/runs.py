@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
@@ -13,10 +14,11 @@ from sqlalchemy.orm import Session, defer
 
 from inductorscope.analyze.verdicts import Busy, Facts, Spread, Verdict, verdicts
 from inductorscope.answers.parts import RunName
+from inductorscope.answers.search.runs import with_words
 from inductorscope.answers.time.profiles import busy_of
 from inductorscope.fields import Hidden
 from inductorscope.store.database import storable
-from inductorscope.store.tables.models import READING, TRY, Job, Run, RunSearch
+from inductorscope.store.tables.models import READING, TRY, Job, Run
 
 PAGE = 50
 OF_ROWS = (defer(Run.report, raiseload=True), defer(Run.environment, raiseload=True))
@@ -120,7 +122,7 @@ def list_runs(
     Raises ValueError for an invalid cursor.
     """
     key = SORTED_BY[sort]
-    matching = _matching(q, device, tries)
+    matching = _matching(session, q, device, tries)
     query = (
         matching.add_columns(key.label("sort_key"))
         if not cursor
@@ -134,8 +136,6 @@ def list_runs(
     ranked = [key.is_(None), _directed(key, order), _directed(Run.id, order)]
     rows = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
     shown = rows[:limit]
-    untimed = [row.Run.id for row in shown if speed_up(row.Run) is None]
-    busy = busy_of(session, untimed)
     following = None
     if len(rows) > limit:
         following = _encode(shown[-1].sort_key, shown[-1].Run.id)
@@ -144,7 +144,7 @@ def list_runs(
     )
     total = session.scalar(counted) or 0
     return RunsPage(
-        runs=[run_row(row.Run, busy.get(row.Run.id)) for row in shown],
+        runs=run_rows(session, [row.Run for row in shown]),
         next_cursor=following,
         total=min(total, COUNTED),
         total_capped=total > COUNTED,
@@ -157,6 +157,11 @@ def list_runs(
         any_runs=session.scalar(select(Run.id).where(Run.origin != TRY).limit(1)) is not None,
         tries=tries,
     )
+
+
+def run_rows(session: Session, runs: Sequence[Run]) -> list[RunRow]:
+    busy = busy_of(session, [run.id for run in runs if speed_up(run) is None])
+    return [run_row(run, busy.get(run.id)) for run in runs]
 
 
 def run_row(run: Run, busy: Busy | None = None) -> RunRow:
@@ -211,15 +216,12 @@ def _spread(timing: object) -> Spread | None:
     return (low, high) if isinstance(low, float) and isinstance(high, float) else None
 
 
-def _matching(q: str, device: str | None, tries: bool) -> Select[Any]:
+def _matching(session: Session, q: str, device: str | None, tries: bool) -> Select[Any]:
     query = select(Run).options(*OF_ROWS).where(Run.origin == TRY if tries else Run.origin != TRY)
     if device:
         query = query.where(Run.device_kind == device)
-    words = q.lower().split()
-    if words:
-        query = query.join(RunSearch, RunSearch.run_id == Run.id)
-        for word in words:
-            query = query.where(RunSearch.text.contains(word, autoescape=True))
+    if q.strip():
+        query = query.where(with_words(session, q))
     return query
 
 

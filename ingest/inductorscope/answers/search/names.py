@@ -1,23 +1,30 @@
-"""Kernels by part of their name, ignoring case; those of the newest run first."""
+"""Runs and kernels by parts of their names, ignoring case, the newest first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.answers.search.runs import Narrowed, with_words
 from inductorscope.fields import Hidden
-from inductorscope.store.tables.models import Graph, Kernel, Run
+from inductorscope.store.tables.models import TRY, Graph, Kernel, Run
 
 SHOWN = 12
+MOST_RUNS = 100
+"""The newest runs with all words, whose kernels are looked at."""
+AT_ONCE = 20
+"""Runs whose kernels one query looks at."""
+MOST_COUNTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class KernelHit:
-    """A kernel whose name contains all words."""
+    """A kernel whose name contains all words, in the newest run that has it."""
 
     run: RunName
     graph: str
@@ -28,19 +35,53 @@ class KernelHit:
     time_us: float | None
     url: Hidden[str | None]
     """URL of its page; None for a kernel without calls."""
+    runs: int
+    """Number of runs with the same kernel, source and all, counted up to 1,000."""
+    more_runs: bool
 
 
-def kernels_named(
-    session: Session, q: str, run: str | None = None, limit: int = SHOWN
-) -> list[KernelHit]:
-    """Up to `limit` kernels, the slowest of a run first."""
-    words = q.lower().split()
-    if not words:
-        return []
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the newest runs with all words have."""
+
+    runs: list[str]
+    """Their ids, without tries of the playground."""
+    kernels: list[KernelHit]
+    more_kernels: bool
+    """Whether there are more, or older runs may have some."""
+
+
+def named(session: Session, q: str, narrowed: Narrowed, limit: int = SHOWN) -> Named:
+    """The newest runs with all words, and up to `limit` different kernels of these with all words
+    in their name, the slowest of a run first."""
+    runs = session.execute(
+        select(Run.id, Run.origin)
+        .where(*narrowed.conditions(), true() if narrowed.run else with_words(session, q))
+        .order_by(Run.created_at.desc(), Run.id)
+        .limit(MOST_RUNS + 1)
+    ).all()
+    ids = [run.id for run in runs]
+    found: dict[object, KernelHit] = {}
+    for start in range(0, MOST_RUNS, AT_ONCE):
+        if len(found) <= limit and (some := ids[start : start + AT_ONCE]):
+            _add_kernels(session, q, narrowed, some, found, limit)
+    return Named(
+        [run.id for run in runs if run.origin != TRY],
+        list(found.values())[:limit],
+        len(found) > limit or len(ids) > MOST_RUNS,
+    )
+
+
+def _add_kernels(
+    session: Session, q: str, narrowed: Narrowed, runs: Sequence[str],
+    found: dict[object, KernelHit], limit: int,
+) -> None:  # fmt: skip
+    """Adds kernels of runs until there is one too many. The same kernel counts once."""
     query = (
         select(Kernel, Graph.slug, Run.id, Run.name, FIRST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
         .join(Run, Run.id == Graph.run_id)
+        .where(Run.id.in_(runs))
         .order_by(
             Run.created_at.desc(),
             Run.id,
@@ -49,20 +90,38 @@ def kernels_named(
             Kernel.id,
         )
     )
-    for word in words:
+    for word in q.lower().split():
         query = query.where(func.lower(Kernel.name).contains(word, autoescape=True))
-    if run:
-        query = query.where(Run.id == run)
-    return [
-        KernelHit(
-            run=RunName(run_id, run_name),
+    for kernel, slug, run, name, first in session.execute(query.execution_options(yield_per=50)):
+        same = kernel.id if kernel.digest is None else (kernel.name, kernel.digest)
+        if same in found:
+            continue
+        if len(found) > limit:
+            break
+        count = _runs_with(session, kernel, narrowed)
+        found[same] = KernelHit(
+            run=RunName(run, name),
             graph=slug,
             name=kernel.name,
             handle=first,
             kind=kernel.kind,
             category=kernel.category,
             time_us=kernel.time_us,
-            url=None if first is None else urls.kernel(run_id, slug, kernel.name, first),
+            url=None if first is None else urls.kernel(run, slug, kernel.name, first),
+            runs=min(count, MOST_COUNTED),
+            more_runs=count > MOST_COUNTED,
         )
-        for kernel, slug, run_id, run_name, first in session.execute(query.limit(limit))
-    ]
+
+
+def _runs_with(session: Session, kernel: Kernel, narrowed: Narrowed) -> int:
+    if kernel.digest is None:
+        return 1
+    runs = (
+        select(Graph.run_id)
+        .join(Kernel, Kernel.graph_id == Graph.id)
+        .join(Run, Run.id == Graph.run_id)
+        .where(Kernel.digest == kernel.digest, *narrowed.conditions())
+        .distinct()
+        .limit(MOST_COUNTED + 1)
+    )
+    return session.scalar(select(func.count()).select_from(runs.subquery())) or 0

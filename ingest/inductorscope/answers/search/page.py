@@ -8,9 +8,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName
-from inductorscope.answers.runs.runs import RunRow, list_runs
-from inductorscope.answers.search.names import KernelHit, kernels_named
+from inductorscope.answers.runs.runs import OF_ROWS, RunRow, run_rows
+from inductorscope.answers.search.names import KernelHit, Named, named
 from inductorscope.answers.search.places import TextPlace
+from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
 from inductorscope.answers.search.search import (
     Scope,
     TextHits,
@@ -76,12 +77,13 @@ class FileName:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """Search `/search`. `q`, `run`, `role` and `file` repeat the request."""
+    """Search `/search`. `q`, `run`, `role`, `file` and `narrowed` repeat the request."""
 
     q: str
     too_short: bool
     """Whether `q` has too few letters and digits to search for."""
     run: RunName | None
+    narrowed: Narrowed
     role: str
     file: FileName | None
     roles: Hidden[list[RoleChoice]]
@@ -102,28 +104,29 @@ class SearchPage:
 
 
 def search_page(
-    session: Session, q: str, run: str = "", role: str = "", file: int = 0, cursor: str = ""
-) -> SearchPage:
-    """The search page; `run`, `role` and `file` narrow the search, empty and 0 do not."""
+    session: Session, q: str, narrowed: Narrowed = ALL_RUNS, role: str = "", file: int = 0,
+    cursor: str = "",
+) -> SearchPage:  # fmt: skip
+    """The search page; `role` and `file` narrow the search too, empty and 0 do not."""
     q = q.strip()
-    matches = search_code(
-        session, q, Scope(run or None, role or None, file or None), cursor or None
-    )
+    matches = search_code(session, q, Scope(narrowed, role, file or None), cursor or None)
     texts = [_text(text) for text in matches.texts]
-    names = bool(q) and not cursor and not file
-    runs = list_runs(session, q=q, limit=SHOWN_RUNS) if names and not run else None
-    kernels = kernels_named(session, q, run or None, SHOWN_KERNELS + 1) if names else []
+    found = Named([], [], False)
+    if q and not cursor and not file:
+        found = named(session, q, narrowed, SHOWN_KERNELS)
+    runs = [] if narrowed.run else found.runs[: SHOWN_RUNS + 1]
     return SearchPage(
         q=q,
         too_short=too_short(q),
-        run=_run(session, run),
+        run=_run(session, narrowed.run),
+        narrowed=narrowed,
         role=role,
         file=_file(session, file),
         roles=[RoleChoice(role, ROLE_TITLES[role]) for role in SEARCHED],
-        runs=runs.runs if runs else [],
-        more_runs=runs is not None and runs.next_cursor is not None,
-        kernels=kernels[:SHOWN_KERNELS],
-        more_kernels=len(kernels) > SHOWN_KERNELS,
+        runs=_rows(session, runs[:SHOWN_RUNS]),
+        more_runs=len(runs) > SHOWN_RUNS,
+        kernels=found.kernels,
+        more_kernels=found.more_kernels,
         texts=texts,
         exact=matches.exact,
         line_count=sum(len(text.hits) for text in texts),
@@ -131,6 +134,11 @@ def search_page(
         next_cursor=matches.next_cursor,
         any_runs=session.scalar(select(Run.id).limit(1)) is not None,
     )
+
+
+def _rows(session: Session, runs: list[str]) -> list[RunRow]:
+    found = session.scalars(select(Run).options(*OF_ROWS).where(Run.id.in_(runs)))
+    return run_rows(session, sorted(found, key=lambda run: runs.index(run.id)))
 
 
 def _run(session: Session, run: str) -> RunName | None:

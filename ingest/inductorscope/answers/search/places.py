@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, and_, case, func, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.answers.search.runs import Narrowed
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Run
@@ -74,15 +75,15 @@ NOWHERE = LinePlace()
 
 
 def places_of(
-    session: Session, digests: Sequence[str], run: str | None, file: int | None
+    session: Session, digests: Sequence[str], narrowed: Narrowed, file: int | None
 ) -> dict[str, TextPlaces]:
-    """The places of each text: in the requested run first, else in the newest."""
+    """The places of each text: in runs that the search is narrowed to first, the newest first."""
     if not digests:
         return {}
     rows: dict[str, list[Row[tuple[object, ...]]]] = defaultdict(list)
     order = (
         (Artifact.id == (file or 0)).desc(),
-        (Artifact.run_id == (run or "")).desc(),
+        case((and_(true(), *narrowed.conditions()), 0), else_=1),
         Run.created_at.desc(),
         Run.id,
         Artifact.graph_id.is_(None),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.search.lines import LineHit, Patterns, cut
@@ -16,10 +18,12 @@ from inductorscope.store.tables.models import TextFrame
 
 LINES_A_TEXT = 10
 """Most lines shown of one text when several are searched."""
+MOST_TEXTS = 40
+"""Most texts of a page; reading one takes about a millisecond."""
 LONG_LINE = 2 * PIECE_BYTES
 """Bytes of a line that count as one more piece of the budget."""
-TEXTS_A_QUERY = 50
-"""Number of texts whose pieces one query fetches."""
+FRAMES_A_FETCH = 100
+"""Pieces that are fetched from the index at once."""
 
 EXACT, WORDS = "e", "w"
 """How a cursor marks lines that contain the query literally, or its words."""
@@ -64,7 +68,7 @@ class MatchingTexts:
         shown = hits[:LINES_A_TEXT]
         self.texts.append((digest, shown, unread or len(hits) > len(shown)))
         self.lines += len(shown)
-        if self.lines >= self.limit:
+        if self.lines >= self.limit or len(self.texts) == MOST_TEXTS:
             self.last = number
 
 
@@ -72,11 +76,14 @@ class PieceReader:
     """Reads pieces of texts until a page is full or the budget is used up."""
 
     def __init__(
-        self, session: Session, patterns: Patterns, matching: ColumnElement[bool], pieces: int
-    ) -> None:
+        self, session: Session, patterns: Patterns, matching: ColumnElement[bool],
+        number: ColumnElement[int], pieces: int,
+    ) -> None:  # fmt: skip
+        """`matching`: condition of the pieces, `number`: the column that orders them."""
         self._session = session
         self._patterns = patterns
         self._matching = matching
+        self._number = number
         self._pieces = pieces
 
     def one_text(self, mode: str | None, after: int, limit: int) -> Matches:
@@ -84,7 +91,7 @@ class PieceReader:
         digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
         if digest is None:
             return Matches(mode != WORDS, None, 0)
-        read = self._read(digest, self._pieces_of([digest])[digest], after, limit + 1)
+        read = self._read(digest, self._pieces_of(digest), after, limit + 1)
         exact = mode == EXACT or (mode is None and bool(read.exact or not read.words))
         hits = read.exact if exact else read.words
         last = None if read.unread is None else read.unread - 1
@@ -118,31 +125,27 @@ class PieceReader:
         return Matches(is_exact, cursor, looked_at, chosen.texts)
 
     def _texts(self, below: int | None) -> Iterator[tuple[int, str, list[Piece]]]:
-        """Texts with matching pieces, the newest first, each with the number it is sorted by."""
-        first = func.min(TextFrame.id)
-        query = select(first, TextFrame.digest).where(self._matching).group_by(TextFrame.digest)
+        """Texts with matching pieces, the newest first, each with the number it is sorted by. The
+        pieces of a text follow each other in the index, which is read no further than needed."""
+        columns = TextFrame.id, TextFrame.digest, TextFrame.first_line, TextFrame.lines
+        query = select(*columns).where(self._matching).order_by(self._number.desc())
         if below is not None:
-            query = query.having(first < below)
-        # Each text uses at least one piece.
-        rows = self._session.execute(query.order_by(first.desc()).limit(self._pieces + 1)).all()
-        for start in range(0, len(rows), TEXTS_A_QUERY):
-            some = rows[start : start + TEXTS_A_QUERY]
-            pieces = self._pieces_of([digest for _, digest in some])
-            for number, digest in some:
-                yield number, digest, pieces[digest]
+            query = query.where(self._number < below)
+        frames = self._session.execute(query.execution_options(yield_per=FRAMES_A_FETCH))
+        with closing(frames):
+            for digest, some in groupby(frames, key=attrgetter("digest")):
+                pieces = [(frame.id, frame.first_line, frame.lines) for frame in some]
+                pieces.reverse()
+                yield pieces[0][0], digest, [(first, count) for _, first, count in pieces]
 
-    def _pieces_of(self, digests: Sequence[str]) -> Mapping[str, list[Piece]]:
-        """Matching pieces of several texts, in their order. One query for all: each query searches
-        the index again."""
+    def _pieces_of(self, digest: str) -> list[Piece]:
+        """Matching pieces of a text, in their order."""
         query = (
-            select(TextFrame.digest, TextFrame.first_line, TextFrame.lines)
-            .where(self._matching, TextFrame.digest.in_(digests))
+            select(TextFrame.first_line, TextFrame.lines)
+            .where(self._matching, TextFrame.digest == digest)
             .order_by(TextFrame.first_line)
         )
-        pieces: dict[str, list[Piece]] = defaultdict(list)
-        for digest, first, count in self._session.execute(query):
-            pieces[digest].append((first, count))
-        return pieces
+        return [(first, count) for first, count in self._session.execute(query)]
 
     def _read(self, digest: str, pieces: Sequence[Piece], after: int, most: int) -> Read:
         """Matches in a text's matching pieces after a line, up to `most` of each sort."""

@@ -10,24 +10,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, select, text
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.search.lines import LineHit, Patterns
 from inductorscope.answers.search.places import LinePlace, TextPlaces, place_lines, places_of
 from inductorscope.answers.search.reading import Matches, PieceReader
+from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
 from inductorscope.formats.vocabulary import SEARCHED
-from inductorscope.store.contents.fulltext import (
-    matching_pieces,
-    matching_pieces_postgresql,
-    words_of,
-)
-from inductorscope.store.tables.models import Artifact, TextFrame
+from inductorscope.store.contents.fulltext import having_words, words_of
+from inductorscope.store.tables.models import Artifact, Run, TextFrame
 
 LIMIT = 200
 """Lines per page."""
-MOST_PIECES = 400
+MOST_PIECES = 200
 """Most pieces of texts read for one page."""
+FEW = 1000
+"""Runs whose texts are listed ahead of a search that is narrowed to them."""
 SHORTEST = 2
 """Fewest letters and digits of a search."""
 
@@ -39,8 +38,8 @@ CURSOR = "[ew][0-9]{1,15}"
 class Scope:
     """Which texts are searched."""
 
-    run: str | None = None
-    role: str | None = None
+    narrowed: Narrowed = ALL_RUNS
+    role: str = ""
     file: int | None = None
     """One stored file, of which every match is shown."""
 
@@ -98,7 +97,9 @@ def search_code(
     if too_short(q):
         return CodePage()
     scope = scope or Scope()
-    reader = PieceReader(session, Patterns.of(q), _matching(session, q, scope), pieces)
+    matching, number = having_words(session, words_of(q))
+    matching &= _in_scope(session, scope)
+    reader = PieceReader(session, Patterns.of(q), matching, number, pieces)
     if scope.file is not None:
         matches = reader.one_text(mode, at or 0, limit)
     else:
@@ -108,24 +109,25 @@ def search_code(
     )
 
 
-def _matching(session: Session, q: str, scope: Scope) -> ColumnElement[bool]:
-    """Condition for pieces of the scope that contain all words."""
-    postgresql = session.get_bind().dialect.name == "postgresql"
-    sql, parameters = (matching_pieces_postgresql if postgresql else matching_pieces)(words_of(q))
-    roles = [scope.role] if scope.role else SEARCHED
-    artifact = select(Artifact.id).where(
-        Artifact.digest == TextFrame.digest, Artifact.role.in_(roles)
+def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
+    """Condition for pieces of texts in the scope."""
+    artifact = select(Artifact.digest).where(
+        Artifact.role.in_([scope.role] if scope.role else SEARCHED)
     )
-    if scope.run:
-        artifact = artifact.where(Artifact.run_id == scope.run)
     if scope.file is not None:
-        artifact = artifact.where(Artifact.id == scope.file)
-    return TextFrame.id.in_(text(sql).bindparams(**parameters)) & artifact.exists()
+        return TextFrame.digest.in_(artifact.where(Artifact.id == scope.file))
+    if conditions := scope.narrowed.conditions():
+        few = session.scalars(select(Run.id).where(*conditions).limit(FEW + 1)).all()
+        if len(few) <= FEW:  # their texts are soon listed, others soon found to belong to one
+            return TextFrame.digest.in_(artifact.where(Artifact.run_id.in_(few)))
+        artifact = artifact.join(Run, Run.id == Artifact.run_id).where(*conditions)
+    return artifact.where(Artifact.digest == TextFrame.digest).exists()
 
 
 def _texts(session: Session, matches: Matches, scope: Scope) -> list[TextHits]:
     """The texts with the runs and graphs that contain them, run by run, in order of creation."""
-    places = places_of(session, [digest for digest, _, _ in matches.texts], scope.run, scope.file)
+    digests = [digest for digest, _, _ in matches.texts]
+    places = places_of(session, digests, scope.narrowed, scope.file)
     texts = [(digest, hits, more) for digest, hits, more in matches.texts if digest in places]
     lines = {digest: [hit.line for hit in hits] for digest, hits, _ in texts}
     placed = place_lines(session, places, lines)

@@ -55,7 +55,13 @@ def kernel_drafts(
             if elsewhere is not None:
                 notes.add(label, ELSEWHERE, line=call.line, example=call.kernel)
             draft = drafts[call.kernel] = KernelDraft(
-                call.kernel, "extern", elsewhere or EXTERN, None, None, facts={}
+                call.kernel,
+                "extern",
+                elsewhere or EXTERN,
+                None,
+                None,
+                facts={},
+                digest=None if elsewhere else _digest(call.kernel),
             )
         draft.calls.append(
             CallDraft(
@@ -72,8 +78,8 @@ def kernel_drafts(
 
 def _defined(kernel: CodeKernel, lines: list[str]) -> KernelDraft:
     facts = dict(kernel.facts)
+    definition = "\n".join(lines[kernel.first_line - 1 : kernel.last_line])
     if "triton" in kernel.category or kernel.kind == "cpp":
-        definition = "\n".join(lines[kernel.first_line - 1 : kernel.last_line])
         facts[SOURCE_HASH] = source_hash(definition)
     if kernel.kernel_path:
         facts["kernel_path"] = kernel.kernel_path
@@ -86,4 +92,11 @@ def _defined(kernel: CodeKernel, lines: list[str]) -> KernelDraft:
         first_line=kernel.comment_line or kernel.first_line,
         last_line=kernel.last_line,
         facts=facts,
+        digest=_digest(definition),
     )
+
+
+def _digest(text: str) -> int:
+    """Fits a database's integer."""
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

@@ -11,7 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    and_,
+    cast,
+    column,
+    func,
+    insert,
+    literal_column,
+    select,
+    table,
+    text,
+)  # fmt: skip
+from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import KIB, MIB
@@ -29,6 +42,7 @@ leaves gaps in the file."""
 INDEX_LOCK = 0x1D5C0B11
 """Advisory lock of PostgreSQL, distinct from the lock of blobs."""
 
+INDEX = table("text_index", column("rowid", Integer))
 _WORD = re.compile(r"[0-9A-Za-z]+")
 
 
@@ -105,22 +119,19 @@ def unindex(session: Session, digests: Sequence[str]) -> None:
         )
 
 
-def matching_pieces(words: Sequence[str]) -> tuple[str, dict[str, object]]:
-    """Returns SQL for the ids of pieces that contain all words, the last word as a prefix."""
-    if not words:
-        return "SELECT id FROM text_frames", {}
-    return (
-        "SELECT rowid FROM text_index WHERE text_index MATCH :words",
-        {"words": " AND ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}"*'])},
-    )
-
-
-def matching_pieces_postgresql(words: Sequence[str]) -> tuple[str, dict[str, object]]:
-    """Returns the same SQL for PostgreSQL."""
-    if not words:
-        return "SELECT id FROM text_frames", {}
-    facts = " & ".join([*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"])
-    return "SELECT id FROM text_frames WHERE words @@ CAST(:words AS tsquery)", {"words": facts}
+def having_words(
+    session: Session, words: Sequence[str]
+) -> tuple[ColumnElement[bool], ColumnElement[int]]:
+    """Returns the condition of pieces that contain all words, the last word as a prefix, and the
+    column by which the index returns them in their order, one by one."""
+    *whole, last = words
+    if _is_postgresql(session):
+        lexemes = " & ".join([*(f"'{word}'" for word in whole), f"'{last}':*"])
+        pieces = literal_column("text_frames.words", TSVECTOR)
+        return pieces.bool_op("@@")(cast(lexemes, TSQUERY)), TextFrame.__table__.c.id
+    terms = " AND ".join([*(f'"{word}"' for word in whole), f'"{last}"*'])
+    match = text("text_index MATCH :words").bindparams(words=terms)
+    return and_(TextFrame.id == INDEX.c.rowid, match), INDEX.c.rowid
 
 
 def _pieces(content: bytes) -> Iterator[tuple[int, int, str]]:

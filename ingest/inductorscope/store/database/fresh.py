@@ -14,6 +14,16 @@ from inductorscope.store.tables.all import TABLES
 NOT_IN_MODELS = (
     "CREATE VIRTUAL TABLE text_index USING fts5("
     "body, content='', detail=none, tokenize='unicode61 remove_diacritics 0')",
+    "CREATE VIRTUAL TABLE run_index USING fts5(text, content='run_search', content_rowid='id',"
+    " detail=none, columnsize=0, tokenize='trigram')",
+    "CREATE TRIGGER run_search_inserted AFTER INSERT ON run_search BEGIN"
+    " INSERT INTO run_index(rowid, text) VALUES (new.id, new.text); END",
+    "CREATE TRIGGER run_search_deleted AFTER DELETE ON run_search BEGIN"
+    " INSERT INTO run_index(run_index, rowid, text) VALUES ('delete', old.id, old.text); END",
+    "CREATE TRIGGER run_search_updated AFTER UPDATE OF text ON run_search"
+    " WHEN old.text <> new.text BEGIN"
+    " INSERT INTO run_index(run_index, rowid, text) VALUES ('delete', old.id, old.text);"
+    " INSERT INTO run_index(rowid, text) VALUES (new.id, new.text); END",
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL,"
     " CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))",
 )

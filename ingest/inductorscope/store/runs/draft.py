@@ -100,6 +100,8 @@ class KernelDraft:
     time_us: float | None = None
     time_calls: float | None = None
     time_source: str | None = None
+    digest: int | None = None
+    """Hash of its source, or of an extern kernel's name."""
     id: int | None = None
     """Id of its row, once stored."""
     stored_calls: int = 0

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, selec
 from sqlalchemy.orm import Session
 
 from inductorscope.store.tables.models import COMPLETE, KEPT, TRY, Artifact, Blob, BlobPart, Run
+from inductorscope.store.tables.people import Place, Project
 from inductorscope.store.tables.rules import Rule
 
 TRIES_KEPT = timedelta(days=30)
@@ -19,6 +20,12 @@ TRIES_KEPT = timedelta(days=30)
 def tagged(tag: str) -> ColumnElement[bool]:
     """Condition of the runs with a tag. Tags are stored as JSON."""
     return cast(Run.tags, Text).contains(json.dumps(tag), autoescape=True)
+
+
+def in_project(name: str) -> ColumnElement[bool]:
+    """Condition of the runs in a project."""
+    placed = select(Place.run_id).join(Project, Project.id == Place.project_id)
+    return Run.id.in_(placed.where(Project.name == name))
 
 
 def is_about(rule: Rule) -> ColumnElement[bool]:
@@ -32,14 +39,17 @@ def is_about(rule: Rule) -> ColumnElement[bool]:
         conditions.append(
             Run.name == start if whole else Run.name.startswith(start, autoescape=True)
         )
+    if rule.project:
+        conditions.append(in_project(rule.project))
     return and_(*conditions)
 
 
-def applies(rule: Rule, name: str, tags: Sequence[str]) -> bool:
+def applies(rule: Rule, name: str, tags: Sequence[str], project: str | None) -> bool:
     """Whether a rule is about a run that is still to come."""
     start = (rule.name or "*").removesuffix("*")
     named = name == rule.name or (rule.name != start and name.startswith(start))
-    return named and (not rule.tag or rule.tag in tags)
+    placed = not rule.project or rule.project == project
+    return named and placed and (not rule.tag or rule.tag in tags)
 
 
 def too_old(session: Session, now: datetime, most: int) -> list[str]:
@@ -57,10 +67,13 @@ def too_old(session: Session, now: datetime, most: int) -> list[str]:
     return list(session.scalars(query.order_by(Run.created_at).limit(most)))
 
 
-def exceeded(session: Session, name: str, tags: Sequence[str]) -> tuple[Rule, int, int] | None:
+def exceeded(
+    session: Session, name: str, tags: Sequence[str], project: int | None
+) -> tuple[Rule, int, int] | None:
     """Returns a rule that one more run would break, with the runs and bytes that there are."""
+    place = session.scalar(select(Project.name).where(Project.id == project))
     for rule in session.scalars(select(Rule).order_by(Rule.id)):
-        if (rule.most_runs or rule.most_bytes) and applies(rule, name, tags):
+        if (rule.most_runs or rule.most_bytes) and applies(rule, name, tags, place):
             there = select(Run.id).where(is_about(rule), Run.trashed_at.is_(None))
             runs = session.scalar(select(func.count()).select_from(there.subquery())) or 0
             size = contents_of(session, there) if rule.most_bytes else 0

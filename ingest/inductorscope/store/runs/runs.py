@@ -135,7 +135,7 @@ def delete_run(session: Session, run_id: str) -> int:
 def rename_run(session: Session, run: Run, name: str, tags: Sequence[str]) -> None:
     """Gives a run that has been read another name and other tags."""
     run.name, run.tags = name[:LONGEST_NAME], list(dict.fromkeys(tags))
-    row = session.get_one(RunSearch, run.id)
+    row = session.scalars(select(RunSearch).where(RunSearch.run_id == run.id)).one()
     lines = row.text.split("\n")
     rest = lines[lines.index(run.id) :]  # name and tags come before the id
     words = dict.fromkeys([name.lower(), *map(str.lower, run.tags), *rest])
@@ -187,7 +187,7 @@ def _dropped(report: JsonObject) -> int:
 def _search_text(draft: RunDraft) -> str:
     def words() -> Iterator[str]:
         yield from (draft.name, *draft.tags, draft.id)
-        for fact in (draft.torch_version, draft.device_kind, draft.device_name):
+        for fact in (draft.torch_version, draft.device_kind, draft.device_name, draft.failure):
             if fact:
                 yield fact
         yield from draft.kernel_names
@@ -279,7 +279,7 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
         KernelRow(
             graph_id, kernel.name, kernel.kind, kernel.category, kernel.first_line,
             kernel.last_line, len(kernel.calls), kernel.time_us, kernel.time_calls,
-            kernel.time_source,
+            kernel.time_source, kernel.digest,
         )
         for graph_id, kernel in kernels
     ]  # fmt: skip
@@ -316,6 +316,7 @@ class KernelRow:
     time_us: float | None
     time_calls: float | None
     time_source: str | None
+    digest: int | None
 
 
 @dataclass(slots=True)

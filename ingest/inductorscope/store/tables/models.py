@@ -138,14 +138,16 @@ class Run(Base):
 
 
 class RunSearch(Base):
-    """The text that the runs page searches, in lower case, one row per run.
+    """The text that searches for runs look at, in lower case, one row a run.
 
-    Separate from `runs`, so that listing runs does not read it.
+    Separate from `runs`, so that listing runs does not read it. An index knows its sequences of
+    three characters: SQLite's is the FTS5 table `run_index`, which triggers keep up to date.
     """
 
     __tablename__ = "run_search"
 
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
     text: Mapped[str]
 
 
@@ -285,7 +287,13 @@ class Kernel(Base):
     """A kernel that a graph's code defines (generated) or only calls (extern)."""
 
     __tablename__ = "kernels"
-    __table_args__ = (UniqueConstraint("graph_id", "name"),)
+    __table_args__ = (
+        UniqueConstraint("graph_id", "name"),
+        Index(
+            "ix_kernels_digest", "digest", sqlite_where=text("digest IS NOT NULL"),
+            postgresql_where=text("digest IS NOT NULL"),
+        ),
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
@@ -303,6 +311,9 @@ class Kernel(Base):
     """Calls per step in the profile."""
     time_source: Mapped[str | None]
     """How the time was attributed to this kernel, in words."""
+    digest: Mapped[int | None]
+    """Hash of its source, or of an extern kernel's name, by which other runs are known to have the
+    same kernel. None in runs of earlier versions."""
 
 
 class KernelCall(Base):

@@ -8,7 +8,7 @@ from inductorscope.store.tables.models import Base
 
 
 class Rule(Base):
-    """Limits of the runs with a tag or name; of all runs if it has neither."""
+    """Limits of the runs with a tag, of a name, in a project; of all runs if it names none."""
 
     __tablename__ = "rules"
 
@@ -16,6 +16,8 @@ class Rule(Base):
     tag: Mapped[str | None]
     name: Mapped[str | None]
     """A name, or the beginning of names if it ends with `*`."""
+    project: Mapped[str | None]
+    """The name of a project."""
     days: Mapped[int | None]
     """Older runs go to the trash."""
     most_runs: Mapped[int | None]
