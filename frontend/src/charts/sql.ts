@@ -12,7 +12,7 @@ interface Result {
 }
 
 const MOST_LINES = 4;
-const MOST_BARS = 30;
+const MOST_BARS = 20;
 const COLOURS = ["pointwise", "warn", "reduction", "extern"];
 const TALL = 12;
 const TEXT = { size: 12 };
