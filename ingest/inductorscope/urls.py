@@ -19,6 +19,10 @@ def _part(value: str | int) -> str:
     return quote(str(value), safe="~:.@+,=!$'()*")
 
 
+def _form(page: str, parts: tuple[str | int, ...]) -> str:
+    return "/".join((page, *map(_part, parts)))
+
+
 def with_query(path: str, **query: str | int | None) -> str:
     """Adds the query parameters that are set to the path."""
     parameters = {name: value for name, value in query.items() if value not in (None, "")}
@@ -245,16 +249,6 @@ def job(job_id: str) -> str:
     return f"/jobs/{_part(job_id)}"
 
 
-def job_row(job_id: str) -> str:
-    """Stream of the job's row as HTML, for the jobs page."""
-    return f"{job(job_id)}/row"
-
-
-def job_panel(job_id: str) -> str:
-    """Stream of the job's progress as HTML, for the job's page."""
-    return f"{job(job_id)}/panel"
-
-
 def job_cancel(job_id: str) -> str:
     return f"{job(job_id)}/cancel"
 
@@ -272,32 +266,13 @@ def sql(**query: str | int | None) -> str:
     return with_query("/sql", **query)
 
 
-def server() -> str:
-    return "/server"
+def server(*form: str | int) -> str:
+    """The page of the server; one of its forms, such as `trash`, RUN, `restore`."""
+    return _form("/server", form)
 
 
 def metrics() -> str:
     return "/metrics"
-
-
-def rules() -> str:
-    return f"{server()}/rules"
-
-
-def rule_remove(rule: int) -> str:
-    return f"{rules()}/{rule}/remove"
-
-
-def trash_restore(run_id: str) -> str:
-    return f"{server()}/trash/{_part(run_id)}/restore"
-
-
-def trash_delete(run_id: str) -> str:
-    return f"{server()}/trash/{_part(run_id)}/delete"
-
-
-def trash_empty() -> str:
-    return f"{server()}/trash/empty"
 
 
 def capture() -> str:
@@ -317,36 +292,19 @@ def logout() -> str:
     return "/logout"
 
 
-def account() -> str:
-    """Logins and tokens."""
-    return "/account"
+def account(*form: str | int) -> str:
+    """Logins and tokens; a form of one, such as `tokens`, TOKEN, `remove`."""
+    return _form("/account", form)
 
 
-def account_tokens(token: int | None = None) -> str:
-    """The form that makes a token, or that removes one."""
-    return "/account/tokens" if token is None else f"/account/tokens/{token}/remove"
-
-
-def login_end(login: str) -> str:
-    return f"/account/logins/{_part(login)}/end"
-
-
-def projects(project: int | None = None, person: int | None = None) -> str:
-    """The projects; the form that adds a member to one, or removes one."""
-    if project is None:
-        return "/projects"
-    members = f"/projects/{project}/members"
-    return members if person is None else f"{members}/{person}/remove"
+def projects(*form: str | int) -> str:
+    """The projects; a form of one, such as PROJECT, `members`."""
+    return _form("/projects", form)
 
 
 def run_access(run_id: str) -> str:
     """Who sees a run."""
     return run_page(run_id, "access")
-
-
-def run_link(run_id: str) -> str:
-    """The form that makes the link to a run; `/withdraw` below it withdraws the link."""
-    return run_page(run_id, "link")
 
 
 def shared(key: str) -> str:
@@ -358,24 +316,9 @@ def static(name: str) -> str:
     return f"/static/{quote(name)}"
 
 
-def api_explorer(run_id: str, slug: str) -> str:
-    return f"{API}{graph(run_id, slug)}/explorer"
-
-
-def api_links(run_id: str, slug: str) -> str:
-    return f"{API}{graph(run_id, slug)}/links"
-
-
-def api_nodes(run_id: str, slug: str) -> str:
-    return f"{API}{graph(run_id, slug)}/nodes"
-
-
-def api_machine(run_id: str, slug: str) -> str:
-    return f"{API}{graph(run_id, slug)}/machine"
-
-
-def api_heat(run_id: str, slug: str) -> str:
-    return f"{API}{graph(run_id, slug)}/heat"
+def api_graph(run_id: str, slug: str, part: str) -> str:
+    """`explorer`, `links`, `nodes`, `machine` or `heat` of a graph."""
+    return f"{API}{graph(run_id, slug)}/{part}"
 
 
 def api_annotated(run_id: str, slug: str, style: str = "") -> str:
@@ -414,7 +357,3 @@ def docs() -> str:
 def mcp() -> str:
     """Where agents connect."""
     return "/mcp"
-
-
-def health() -> str:
-    return "/healthz"

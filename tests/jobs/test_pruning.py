@@ -140,6 +140,7 @@ def test_old_tries_and_runs_of_rules_go_to_the_trash_unless_they_are_kept(
         session.add(Rule(tag="ci", days=60))
         session.add(Rule(project="team", days=30))
         place_run(session, "placed", None, add_project(session, "team", now()).id)
+        session.add(Rule(tag="ci", days=10**9))
     seen = sessions(factory.kw["bind"], read_only=True)
     assert prune(factory, queue, now()) == 0
     with seen() as session:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import methodcaller
 
 from dbos import DBOSClient
-from sqlalchemy import Delete, delete, exists, func, select, text
+from sqlalchemy import delete, exists, func, select, text
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import SEARCHED
@@ -123,8 +124,9 @@ class Doctor:
         for run in sorted({row.run_id for row in rows}):
             paths = [row.path for row in rows if row.run_id == run]
             what = f"The content of {_some(paths)} of run {run} is missing."
-            gone = delete(Artifact).where(Artifact.run_id == run, lost)
-            yield Finding(f"{what} Delete the run and send its files again.", self._doing(gone))
+            gone = methodcaller("execute", delete(Artifact).where(Artifact.run_id == run, lost))
+            mend = partial(self._in_transaction, gone)
+            yield Finding(f"{what} Delete the run and send its files again.", mend)
 
     def _objects(self) -> Iterator[Finding]:
         """Objects without a row; contents without an object are found as damaged."""
@@ -156,10 +158,7 @@ class Doctor:
 
     def _unused(self) -> Iterator[Finding]:
         with self._read() as session:
-            digests = unused_contents(session)
-            size = session.scalar(
-                select(func.sum(Blob.stored_size)).where(Blob.digest.in_(digests[:10_000]))
-            )
+            digests, size = unused_contents(session), shares(session).unused
         if digests:
             what = f"Nothing uses {plural(len(digests), 'content')} of {size_in_bytes(size)}."
             yield Finding(what, partial(self._free, digests))
@@ -213,9 +212,6 @@ class Doctor:
         if names:
             what = f"Nobody needs {plural(len(names), 'folder')}: {_some(names)}."
             yield Finding(what, partial(sweep, self._settings, self._write))
-
-    def _doing(self, statement: Delete) -> Callable[[], object]:
-        return partial(self._in_transaction, lambda session: session.execute(statement))
 
     def _in_transaction(self, change: Callable[[Session], object]) -> None:
         with self._write.begin() as session:

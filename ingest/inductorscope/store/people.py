@@ -48,11 +48,19 @@ def add_person(
     check_name(name)
     if session.scalar(select(Person.id).where(Person.name == name)) is not None:
         raise AccountError(f"There is already a person named {name}.")
-    person = Person(name=name, role=role, issuer=LOCAL, subject=name, created_at=now)
+    person = Person(name=name, issuer=LOCAL, subject=name, created_at=now)
+    set_role(person, role)
     set_password(person, password)
     session.add(person)
     session.flush()
     return person
+
+
+def set_role(person: Person, role: str) -> None:
+    """Raises AccountError if there is no such role."""
+    if role not in ROLES:
+        raise AccountError(f"There is no role {role}; roles are {', '.join(ROLES)}.")
+    person.role = role
 
 
 def check_name(name: str) -> None:

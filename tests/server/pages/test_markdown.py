@@ -34,7 +34,7 @@ COUNTED = re.compile(r"^\d+\. |\]\([^)]*\)|^\d+ more .*", re.M)
 @pytest.fixture(scope="module")
 def parts(filled: TestClient) -> dict[str, str]:
     run = str(filled.get("/api/").json()["runs"][0]["id"])
-    kernel = filled.get(urls.api_explorer(run, GRAPH)).json()["kernels"][0]
+    kernel = filled.get(urls.api_graph(run, GRAPH, "explorer")).json()["kernels"][0]
     files = filled.get(f"/api{urls.read(run)}").json()["files"]
     log = next(str(file["artifact"]) for file in files if file["role"] == "trace_log")
     name = urls.kernel_key(kernel["name"], kernel["calls"][0]["handle"])

@@ -36,7 +36,7 @@ def run(filled: TestClient) -> str:
 
 @pytest.fixture(scope="module")
 def explorer(filled: TestClient, run: str) -> Any:
-    return filled.get(urls.api_explorer(run, GRAPH)).json()
+    return filled.get(urls.api_graph(run, GRAPH, "explorer")).json()
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_the_explorer(filled: TestClient, run: str, explorer: Any) -> None:
 
 
 def test_links_come_packed_and_plain(filled: TestClient, run: str) -> None:
-    url = urls.api_links(run, GRAPH)
+    url = urls.api_graph(run, GRAPH, "links")
     plain = filled.get(url, headers={"Accept-Encoding": "identity"})
     assert plain.headers["content-type"] == "application/json"
     links = plain.json()
@@ -306,7 +306,7 @@ def test_pages_on_either_database(settings: Settings, opened: Opened, fixtures: 
     )
     with opened(settings) as client:
         run = client.get("/api/?q=foo1&sort=speed_up").json()["runs"][0]["id"]
-        kernel = client.get(urls.api_explorer(run, GRAPH)).json()["kernels"][0]
+        kernel = client.get(urls.api_graph(run, GRAPH, "explorer")).json()["kernels"][0]
         call = kernel["calls"][0]
         for address in (
             "/",
@@ -320,7 +320,7 @@ def test_pages_on_either_database(settings: Settings, opened: Opened, fixtures: 
             assert client.get(address).status_code == 200
             assert client.get(f"/api{address}").status_code == 200
         assert client.get(urls.permalink(call["permalink"])).status_code == 302
-        assert client.get(urls.api_links(run, GRAPH)).json()["entities"]
+        assert client.get(urls.api_graph(run, GRAPH, "links")).json()["entities"]
         assert client.delete(urls.api_run(run)).status_code == 204
 
 
@@ -345,7 +345,7 @@ def test_what_a_trace_says_stays_text(
     )
     with opened(own_settings) as client:
         run = client.get("/api/").json()["runs"][0]["id"]
-        kernel = client.get(urls.api_explorer(run, GRAPH)).json()["kernels"][0]
+        kernel = client.get(urls.api_graph(run, GRAPH, "explorer")).json()["kernels"][0]
         for address in (
             f"/?q={hostile}",
             urls.run(run),

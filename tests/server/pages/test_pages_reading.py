@@ -140,13 +140,13 @@ def test_texts_of_a_graph_open_before_its_lines_are_linked(
     client: TestClient, half: HalfRead
 ) -> None:
     half.lay_out()
-    links = client.get(urls.api_links(half.id, "backward"))
+    links = client.get(urls.api_graph(half.id, "backward", "links"))
     assert links.json() == {"engine": "", "entities": [], "stages": {}}
     assert links.headers["cache-control"] == "no-store"
-    explorer = client.get(urls.api_explorer(half.id, "backward")).json()
+    explorer = client.get(urls.api_graph(half.id, "backward", "explorer")).json()
     assert "still being linked" in explorer["notes"][0]
     assert any(stage["files"] for stage in explorer["stages"])
-    assert client.get(urls.api_links(half.id, "sideways")).status_code == 404
+    assert client.get(urls.api_graph(half.id, "sideways", "links")).status_code == 404
 
 
 def test_every_page_works_at_every_step(client: TestClient, half: HalfRead) -> None:

@@ -26,7 +26,7 @@ def unpacked(content: bytes) -> bytes:
 
 def test_the_explorer_says_at_once_that_its_lines_are_linked(filled: TestClient) -> None:
     run = str(filled.get("/api/").json()["runs"][0]["id"])
-    asked = urls.api_explorer(run, GRAPH)
+    asked = urls.api_graph(run, GRAPH, "explorer")
     parts = filled.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient
     assert isinstance(parts, Parts)
 

@@ -54,7 +54,7 @@ class StageFile:
     last: int | None
     derived: bool
     kernel: str | None = None
-    """The kernel that it was compiled of; `api_machine` has its lines."""
+    """The kernel that it was compiled of; `/machine` of the API has its lines."""
 
 
 @dataclass(frozen=True, slots=True)

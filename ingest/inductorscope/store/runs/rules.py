@@ -13,6 +13,8 @@ from inductorscope.store.tables.models import COMPLETE, KEPT, TRY, Artifact, Blo
 from inductorscope.store.tables.people import Place, Project
 from inductorscope.store.tables.rules import Rule
 
+MOST_DAYS = 100 * 365
+"""Longer rules keep runs as long: a date has four digits for its year."""
 TRIES_KEPT = timedelta(days=30)
 """Runs that were made in the playground."""
 
@@ -57,7 +59,7 @@ def too_old(session: Session, now: datetime, most: int) -> list[str]:
     keeps them."""
     rules = session.scalars(select(Rule).where(Rule.days.is_not(None))).all()
     old = [
-        and_(is_about(rule), Run.created_at < now - timedelta(days=rule.days or 0))
+        and_(is_about(rule), Run.created_at < now - timedelta(days=min(rule.days or 0, MOST_DAYS)))
         for rule in rules
     ]
     old.append(and_(Run.origin == TRY, Run.created_at < now - TRIES_KEPT))

@@ -23,7 +23,9 @@ def add(
     project: Annotated[
         str, typer.Option("--project", help="The only project it reaches; uploads go there.")
     ] = "",
-    days: Annotated[int, typer.Option("--days", min=0, help="0: until it is removed.")] = 365,
+    days: Annotated[
+        int, typer.Option("--days", min=0, max=3650, help="0: until it is removed.")
+    ] = 365,
     data: Data = None,
 ) -> None:
     """Make a token and print it. It is stored nowhere.
