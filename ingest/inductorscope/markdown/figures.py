@@ -88,6 +88,10 @@ LABELS = {
     "shared_us": "own share of the time",
     "inclusive_us": "time",
     "nbytes": "bytes",
+    "slug": "graph",
+    "node_count": "FX nodes",
+    "kernel_count": "kernels",
+    "call_count": "calls",
     "said": "findings",
 }
 

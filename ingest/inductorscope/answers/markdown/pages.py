@@ -31,6 +31,7 @@ Shape = Callable[[Any, str], Iterator[str]]
 MOST_KERNELS = 10
 OF = {"step": "a step", "compile time": "compile time"}
 OF_GRAPHS = ("slug", "direction", "node_count", "kernel_count", "call_count", "time_us", "share")
+OF_KINDS = ("category", "kernels", "calls", "time_us", "share")
 OF_KERNELS = ("name", "graph", "category", "call_count", "time_us", "each_us", "share")
 _BLANKS = re.compile(r"\n{3,}")
 
@@ -88,7 +89,7 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
     findings += [f"**missing** {code(what)}: {code(why)}" for what, why in page.missing.items()]
     yield from _part("Findings", (f"- {each}" for each in findings))
     yield from _part("Graphs", rows(page.graphs, links, only=OF_GRAPHS))
-    yield from _part("Time by kind of kernel", rows(page.categories, links))
+    yield from _part("Time by kind of kernel", rows(page.categories, links, only=OF_KINDS))
     yield from _part("Kernels", rows(page.kernels[:MOST_KERNELS], links, only=OF_KERNELS))
     if len(page.kernels) > MOST_KERNELS:
         more = plural(len(page.kernels) - MOST_KERNELS, "more kernel")

@@ -104,10 +104,11 @@ def _struct(struct: Value, links: Links, marks: str, unit: str) -> Iterator[str]
 
 
 def _labels(names: Iterable[str]) -> dict[str, str]:
-    """What fields are called; `small` and `small_us` stay apart."""
+    """What fields are called; `small` and `small_us` stay apart, and `graph` and `slug`."""
     labels: dict[str, str] = {}
     for name in names:
-        labels[name] = f"{label(name)} time" if label(name) in labels.values() else label(name)
+        other = f"{label(name)} time" if name.endswith("_us") else name
+        labels[name] = other if label(name) in labels.values() else label(name)
     return labels
 
 
@@ -117,16 +118,16 @@ def _section(field: Field, value: Value, links: Links, marks: str, unit: str) ->
     elif is_dataclass(value):
         yield from _struct(value, links, f"{marks}#", unit)
     elif isinstance(value, Mapping):
-        yield from (f"- {each}" for each in _pairs(field, value))
+        yield from (f"- {each}" for each in _pairs(field, value, ": "))
     elif all(is_dataclass(each) and not isinstance(each, SentenceRow) for each in value):
         yield from rows(value, links, unit)
     else:
         yield from (f"- {_inline(field, each, unit)}" for each in value)
 
 
-def _pairs(field: Field, values: Mapping[Any, Value]) -> Iterator[str]:
+def _pairs(field: Field, values: Mapping[Any, Value], between: str = " ") -> Iterator[str]:
     for key, value in values.items():
-        yield f"{code(key)} {_inline(field._replace(name=str(key)), value)}"
+        yield f"{code(key)}{between}{_inline(field._replace(name=str(key)), value)}"
 
 
 def rows(
@@ -145,16 +146,17 @@ def rows(
         signs = {"gone": "-", "new": "+"}
         yield block("\n".join(signs.get(each.kind, " ") + each.text for each in values), "diff")
     elif only or all(_is_flat(value) for each in values for _, value in fields_of(each)):
-        yield from _table(values, columns, links, unit)
+        yield from _table(values, columns, links, unit, chosen=bool(only))
     else:
         for each in values:
             yield from _item(each, "", unit)
 
 
 def _table(
-    values: Sequence[Value], fields: Sequence[Field], links: Links, unit: str
+    values: Sequence[Value], fields: Sequence[Field], links: Links, unit: str, *, chosen: bool
 ) -> Iterator[str]:
-    """Columns that repeat another are left out; one value of all rows stands above."""
+    """Columns that repeat another are left out unless they are chosen; one value of all rows stands
+    above."""
     columns = {
         field.name: tuple(
             _inline(field, getattr(each, field.name), getattr(each, "unit", None) or unit)
@@ -164,7 +166,7 @@ def _table(
         if any(not _is_empty(getattr(each, field.name)) for each in values)
     }
     once = {column: name for name, column in reversed(columns.items())}
-    own = [name for name in columns if once[columns[name]] == name]
+    own = [name for name in columns if chosen or once[columns[name]] == name]
     alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
     shown = [name for name in own if name not in alike[: len(own) - 1]]
     labels = _labels(own)
