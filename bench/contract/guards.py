@@ -131,7 +131,7 @@ def compare(
         )
         settings = Settings(data=Path(folder) / "data", database_url="")
         run = read_paths(
-            settings, [traces], name="f", tags=[], origin="ingest", progress=silent
+            settings, [traces, file], name="f", tags=[], origin="ingest", progress=silent
         ).run_id
         engine = make_engine(settings)
         forecasts: dict[str, list[Served]] = {}

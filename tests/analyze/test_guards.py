@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inductorscope.analyze.guards.conditions import conditions
 from inductorscope.analyze.guards.forecast import forecast
 from inductorscope.analyze.guards.values import examine
 from inductorscope.formats.call_shapes import Value, read_shapes
@@ -52,9 +53,10 @@ def test_any_text_is_evaluated_or_unknown(text: str) -> None:
     examine(tree, {"x": (2, 3)})
 
 
-def served(values: str, *guards: str) -> list[str]:
+def served(values: str, *guards: str, source: str = "") -> list[str]:
     compiles = [(f"0/{at}", read_guard_tree(each)) for at, each in enumerate(guards)]
-    return [call.by for call in forecast(compiles, read_shapes(values).calls).calls]
+    calls = read_shapes(values).calls
+    return [call.by for call in forecast(compiles, calls, conditions=conditions(source, 2)).calls]
 
 
 def test_a_list_of_shapes_compiles_as_automatic_dynamic_shapes_do() -> None:
@@ -66,6 +68,23 @@ def test_a_list_of_shapes_compiles_as_automatic_dynamic_shapes_do() -> None:
     assert served("x=(4,8,2),(3,9,3),(6,7)", STATIC) == [
         "new compile 1", "new compile 1", "new compile 2",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "by"),
+    [
+        ("return x + 1", 1),
+        ("return x if x.shape[0] % 4 == 0 else x + 1", 2),
+        ("return x if x.size(0) == n else x + 1", 2),
+        ("if x.shape[0] > 6:\n    x = x + 1", 1),  # not the argument as it came
+        ("if x.shape[0] > 6:\n    return x\n  if x.shape[0] % 4:\n    return x", 2),
+        ("if n > 6 and x.shape[0] > 6:\n    return x", 1),
+    ],
+)
+def test_new_compiles_guard_on_conditions_of_the_program(body: str, by: int) -> None:
+    source = f"import torch\ndef f(x, n):\n  {body}\n"
+    found = served("x=(6,8),(8,8);n=8", STATIC, source=source)
+    assert found == ["new compile 1", f"new compile {by}"]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from inductorscope.analyze.failures.known import KernelSpan, known_graph
 from inductorscope.analyze.failures.shown import show
 from inductorscope.analyze.failures.text import explain
 from inductorscope.analyze.fusing.facts import facts_of
+from inductorscope.analyze.guards.conditions import conditions
 from inductorscope.analyze.guards.forecast import forecast
 from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.loops import loops_of
@@ -288,6 +289,18 @@ def _guards(text: str) -> None:
     forecast([("0/0", read_guard_tree(text))], [{"x": (4, 8)}, {"x": (6, 8)}])
 
 
+CONDITIONS = """def f(x, n):
+    y = x * 2 if x.shape[0] % 4 == 0 else x
+    if n > 2:
+        return y
+"""
+
+
+def _conditions(text: str) -> None:
+    """Conditions of the program, on which new compiles would guard."""
+    forecast([], [{"x": (4, 8), "n": 3}, {"x": (6, 8), "n": 3}], conditions=conditions(text, 1))
+
+
 def _read(path: str) -> str:
     return (FIXTURES / path).read_text()
 
@@ -351,6 +364,7 @@ def on_graphs() -> list[Subject]:
         Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),
         Subject("guards evaluated", _guards, (GUARDS,)),
+        Subject("conditions of a program", _conditions, (CONDITIONS,)),
         Subject("story of a log", _story, (_log(),)),
         Subject("failures of an error", lambda text: _failures(text, code), (message, *errors)),
         Subject("failures of a code", lambda text: _failures(message, text), (code,)),

@@ -91,6 +91,18 @@ class Client:
         job = self._send("POST", f"/api/uploads/{upload['id']}/finish").json()["job"]
         return self._wait(str(job), progress)
 
+    def newest(self, query: str, name: str) -> str:
+        """The newest run of a history; of this name, unless the query has one."""
+        wanted = httpx.QueryParams({"name": name, "figure": "graphs"}).merge(query)
+        runs = self._send("GET", f"/api/history?{wanted}").json()["runs"]
+        if not runs:
+            raise ServerError(f"No run has the name {wanted['name']} there.")
+        return str(runs[-1]["id"])
+
+    def lock(self, run: str) -> str:
+        """What a run is, as a lock."""
+        return self._send("GET", f"/api/runs/{run}/inductor.lock").text
+
     def delete(self, run: str) -> None:
         """Deletes a run, if it still exists."""
         self._send("DELETE", f"/api/runs/{run}", accept=(204, 404))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,11 @@ def compile_program(
     options: dict[str, Any],
     progress: Progress,
     python: str = sys.executable,
+    tags: Sequence[str] = (),
+    send: Callable[[Path, str, list[str]], None] | None = None,
 ) -> tuple[Program, str]:
     """Compiles a model without measuring it, with a Python that may have another torch. Returns it
-    and the run; exits if it fails."""
+    and the run, which `send` may keep elsewhere too; exits if it fails."""
     try:
         spec = from_builtins({"model": model, **options})
         if spec.kind == "script":  # it runs until its steps are found
@@ -56,10 +59,13 @@ def compile_program(
             facts = run_capture(
                 spec, Path(out), settings, progress, trusted=True, launch=Launch(python)
             )
+            named = spec.title, ["lock", *tags]
             run = read_paths(
-                settings, [Path(out)], name=spec.title, tags=["lock"], origin="capture",
+                settings, [Path(out)], name=named[0], tags=named[1], origin="capture",
                 progress=progress,
             ).run_id  # fmt: skip
+            if send:
+                send(Path(out), *named)
     except (CaptureFailed, SpecError) as error:
         progress.stop()
         fail(f"{model}: {error}", FAILED)

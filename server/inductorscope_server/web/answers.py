@@ -52,13 +52,18 @@ def as_json(answer: object) -> Response:
 
 
 def python_file(text: str, name: str) -> Response:
-    """Returns a program as a download that browsers do not run."""
+    """Returns a program as a download."""
+    return attached(text, name, "text/x-python")
+
+
+def attached(text: str, name: str, kind: str) -> Response:
+    """Returns a text as a download that browsers do not run."""
     extra = {
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": headers.SANDBOX,
         "Cache-Control": "private, no-cache",
     }
-    return Response(text, media_type="text/x-python; charset=utf-8", headers=extra)
+    return Response(text, media_type=f"{kind}; charset=utf-8", headers=extra)
 
 
 def content_headers(tag: str) -> dict[str, str]:

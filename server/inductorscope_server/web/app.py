@@ -21,6 +21,7 @@ from inductorscope_server.api import (
     artifacts,
     captures,
     health,
+    locks,
     nodes,
     reasons,
     uploads,
@@ -41,7 +42,7 @@ from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
 
-API = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
+API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reasons)
 """Modules of the API that do not belong to a page."""
 
 

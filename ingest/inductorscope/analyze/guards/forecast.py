@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inductorscope.analyze.compile.recompiles import USUAL_LIMIT
-from inductorscope.analyze.guards.values import Failed, Verdict, examine, tensor_sizes
+from inductorscope.analyze.guards.values import Failed, Verdict, examine, tensor_sizes, truth
 from inductorscope.formats.call_shapes import Value
 from inductorscope.formats.log.guard_tree import GuardTree
 
@@ -55,6 +56,8 @@ class _New:
     name: str
     fixed: dict[tuple[str, int], int | float]
     ranks: dict[str, int]
+    truths: list[tuple[ast.expr, bool | None]]
+    """Conditions of the program, and whether they hold."""
 
     def why_not(self, values: dict[str, Value]) -> Failed | None:
         parts = dict(_parts(values))
@@ -68,6 +71,10 @@ class _New:
                 )
             if key not in self.fixed and key[1] >= 0 and size < 2:
                 return Failed("", f"2 <= {_word(key)}, and it is {size}", None, None)
+        for test, was in self.truths:
+            if was is not None and truth(test, values) is (not was):
+                text = f"{ast.unparse(test)} is {was}, and here {not was}"
+                return Failed("", text, None, None)
         return None
 
 
@@ -75,11 +82,13 @@ def forecast(
     compiles: Sequence[tuple[str, GuardTree]],
     calls: Sequence[dict[str, Value]],
     *,
+    conditions: Sequence[ast.expr] = (),
     automatic: bool = True,
     limit: int = USUAL_LIMIT,
 ) -> Forecast:
     """`compiles`: the compiles of one function with their guards, in order. New ones are taken to
-    treat sizes as Dynamo's automatic dynamic shapes do; guards that they would add are unknown."""
+    treat sizes as Dynamo's automatic dynamic shapes do, and to guard on the program's
+    `conditions`; other guards that they would add are unknown."""
     seen: dict[tuple[str, int], Seen] = {}
     for _, tree in compiles:
         for node in tree.nodes:
@@ -109,8 +118,9 @@ def forecast(
                 call.compiles = len(compiles) + len(new) < limit
                 call.by = "nothing: the recompile limit is reached"
                 if call.compiles:
-                    new.append(_compile(f"new compile {len(new) + 1}", values, seen, automatic))
-                    call.by = new[-1].name
+                    call.by = f"new compile {len(new) + 1}"
+                    truths = [(test, truth(test, values)) for test in conditions]
+                    new.append(_compile(call.by, values, seen, truths, automatic))
         served.append(call)
     named = {name for verdict in verdicts for name in verdict.named}
     return Forecast(
@@ -122,8 +132,9 @@ def forecast(
 
 
 def _compile(
-    name: str, values: dict[str, Value], seen: dict[tuple[str, int], Seen], automatic: bool
-) -> _New:
+    name: str, values: dict[str, Value], seen: dict[tuple[str, int], Seen],
+    truths: list[tuple[ast.expr, bool | None]], automatic: bool,
+) -> _New:  # fmt: skip
     for argument, value in values.items():
         _see(seen, dict(_parts({argument: value})))
     fixed = {
@@ -134,7 +145,7 @@ def _compile(
         or isinstance(value, bool)
         or (key[1] >= 0 and value < 2)
     }
-    return _New(name, fixed, {key: _rank(value) for key, value in values.items()})
+    return _New(name, fixed, {key: _rank(value) for key, value in values.items()}, truths)
 
 
 def _see(seen: dict[tuple[str, int], Seen], parts: Mapping[tuple[str, int], Seen]) -> None:

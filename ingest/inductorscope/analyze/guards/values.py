@@ -172,6 +172,15 @@ def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401
         raise _UnknownError from None
 
 
+def truth(test: ast.expr, values: dict[str, Value]) -> bool | None:
+    """Whether a condition of the program holds for its arguments; None if that is unknown."""
+    try:
+        answer = _value(test, values)
+    except (_UnknownError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+        return None
+    return bool(answer) if isinstance(answer, int | float) else None
+
+
 def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None):
@@ -194,6 +203,12 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
         case ast.Subscript(value=ast.Name(id="L"), slice=ast.Constant(value=str(name))):
             if name in values:
                 return values[name]
+        case ast.Name(id=name) if name in values:
+            return values[name]
+        case ast.Attribute(attr="shape"):
+            shape = _value(node.value, values)
+            if isinstance(shape, tuple):
+                return shape
         case ast.Subscript(slice=ast.Constant(value=int(at))):
             sized = _value(node.value, values)
             if isinstance(sized, tuple) and -len(sized) <= at < len(sized):

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from inductorscope.analyze.compile.model import Compile
 from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.guards.conditions import conditions
 from inductorscope.analyze.guards.forecast import Forecast, forecast
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.formats.call_shapes import Value, shape_text
@@ -80,7 +81,10 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
                 "before the break"
             )
         else:
-            cost = forecast(known, calls, automatic=automatic)
+            digest = run_story.sources.get(history.file or "", (0, ""))[1]
+            text = (read_blob(run_story.session, digest) if digest else None) or b""
+            tests = conditions(text.decode("utf-8", "replace"), history.line or 0)
+            cost = forecast(known, calls, conditions=tests, automatic=automatic)
         rows.append(
             (
                 steps[0].number,

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, USAGE, AsJson, Data, app, fail, load_settings, print_json
+from inductorscope.cli.app import (
+    FAILED,
+    USAGE,
+    AsJson,
+    Data,
+    Tags,
+    app,
+    fail,
+    load_settings,
+    print_json,
+)
 
 
 @app.command()
@@ -23,6 +33,14 @@ def check(
             help="Compare a stored run instead: with the program of its name, or the only one."
         ),
     ] = None,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            help="Compare with a run instead of the lock's counts: its id, its address on a "
+            "server, or the address of a history, such as https://…/history?tag=main: the newest "
+            "run there of the program's name.",
+        ),
+    ] = "",
     python: Annotated[
         str,
         typer.Option(
@@ -30,6 +48,11 @@ def check(
             show_default="this one",
         ),
     ] = sys.executable,
+    server: Annotated[str, typer.Option(help="Send the runs to this server.")] = "",
+    tag: Tags = None,
+    token: Annotated[
+        str, typer.Option(help="The server's token.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Append Markdown to this file: $GITHUB_STEP_SUMMARY.")
@@ -43,6 +66,7 @@ def check(
     kept. --json prints the counts as github-action-benchmark takes them.
     """
     settings = load_settings(data=data)
+    from inductorscope import urls
     from inductorscope.cli.contract import compile_program, lock_in, stored_program
     from inductorscope.cli.progress import Progress
     from inductorscope.contract.compare import compare
@@ -53,29 +77,44 @@ def check(
 
     known = lock_in(lock).program
     programs = {one.model: one for one in known}
-    with Progress(quiet=as_json) as progress:
-        if run:
-            program, of = stored_program(settings, run)
-            if len(known) == 1:
-                program.model = known[0].model
-            if program.model not in programs:
-                progress.stop()
-                fail(f"{lock} has no program {program.model}.", USAGE)
-            made = [(program, of)]
-        else:
+    made = [stored_program(settings, run)] if run else []
+    for program, _ in made:
+        if len(known) == 1:
+            program.model = known[0].model
+        if program.model not in programs:
+            fail(f"{lock} has no program {program.model}.", USAGE)
+    wanted = [programs[program.model] for program, _ in made] or known
+    bases = [(one, "") for one in wanted]
+    if baseline:
+        from inductorscope.cli.baseline import baseline_of
+
+        bases = [baseline_of(settings, one, baseline, token) for one in wanted]
+    if not made:
+        with Progress(quiet=as_json) as progress:
+            send = None
+            if server:
+                from inductorscope.cli.baseline import sender
+
+                send = sender(server, token, progress)
             made = [
-                compile_program(settings, one.model, one.options, progress, python) for one in known
+                compile_program(settings, one.model, one.options, progress, python, tag or (), send)
+                for one in wanted
             ]
     try:
-        results = [compare(programs[program.model], program) for program, _ in made]
+        results = [compare(base, now) for (base, _), (now, _) in zip(bases, made, strict=True)]
     except LockError as error:
         fail(f"{lock}: {error}", USAGE)
-    failed = [of for (_, of), result in zip(made, results, strict=True) if not result.passes]
+    failed = [
+        (base, of)
+        for (_, base), (_, of), result in zip(bases, made, results, strict=True)
+        if not result.passes
+    ]
     if not run:
+        kept = [] if server else [of for _, of in failed]
         engine = make_engine(settings)
         with sessions(engine)() as session:
             for _, of in made:
-                if of not in failed:
+                if of not in kept:
                     delete_run(session, of)
             session.commit()
         engine.dispose()
@@ -94,8 +133,14 @@ def check(
         print_json(as_benchmark([program for program, _ in made]))
     else:
         typer.echo(as_text(results), nl=False)
-        for of in () if run else failed:
-            typer.echo(f"Run {of} is kept: inductorscope serve shows it.")
+        for base, of in failed:
+            if server:
+                path = urls.compare(base, of) if baseline.startswith(server) else urls.run(of)
+                typer.echo(f"{server.rstrip('/')}{path}")
+            elif not run:
+                typer.echo(f"Run {of} is kept: inductorscope serve shows it.")
+            if baseline and "://" not in baseline:
+                typer.echo(f"inductorscope diff {base} {of} shows the rest.")
         if update:
             typer.echo(f"Updated {lock}.")
     if failed and not update:

@@ -1,0 +1,63 @@
+"""Runs that a lock's programs are compared with, and servers that keep them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from inductorscope.capturing.spec import SpecError, from_builtins
+from inductorscope.cli.app import SERVER, USAGE, fail
+from inductorscope.cli.client import Client, ServerError
+from inductorscope.cli.contract import stored_program
+from inductorscope.cli.progress import Progress
+from inductorscope.contract.lock import LockError, Program, read_lock
+from inductorscope.settings import Settings
+
+_ON_SERVER = re.compile(r"(https?://.+?)/(?:runs/([0-9a-f]{16})\b.*|history\?(.+))")
+
+
+def baseline_of(settings: Settings, locked: Program, where: str, token: str) -> tuple[Program, str]:
+    """A run with the options and budgets of the locked program, and its id.
+
+    `where`: the id, the run's address, or that of a history, of which the newest run of the
+    program's name counts. Exits if there is none.
+    """
+    if "://" not in where:
+        found, run = stored_program(settings, where)
+    else:
+        address = _ON_SERVER.fullmatch(where)
+        if address is None:
+            fail(f"{where} is the address of neither a run nor a history.", USAGE)
+        client = Client(address[1], token)
+        try:
+            run = address[2] or client.newest(address[3], _title(locked))
+            found = read_lock(client.lock(run)).program[0]
+        except (ServerError, LockError) as error:
+            fail(f"{where}: {error}", SERVER)
+    own = {"model": locked.model, "options": locked.options, "budgets": locked.budgets}
+    return msgspec.structs.replace(found, **own), run
+
+
+def _title(program: Program) -> str:
+    """The name of the program's runs."""
+    try:
+        return from_builtins({"model": program.model, **program.options}).title
+    except SpecError:  # it was locked from a run, by its name
+        return program.model
+
+
+def sender(server: str, token: str, progress: Progress) -> Callable[[Path, str, list[str]], None]:
+    """Sends the folder of a run, with its name and tags, to a server."""
+    client = Client(server, token)
+
+    def send(folder: Path, name: str, tags: list[str]) -> None:
+        try:
+            client.push([folder], name, tags, progress.bytes)
+        except ServerError as error:
+            progress.stop()
+            fail(str(error), SERVER)
+
+    return send
