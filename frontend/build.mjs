@@ -39,7 +39,6 @@ const bundle = {
     charts: "src/charts/time.ts",
     compile: "src/compile/main.ts",
     explorer: "src/explorer/main.ts",
-    file: "src/file/main.ts",
     history: "src/charts/history.ts",
     memory: "src/charts/memory.ts",
     numbers: "src/charts/numbers.ts",
@@ -101,10 +100,14 @@ async function copyLayoutWorker() {
   );
 }
 
+// An exported file holds its script inline, which can import nothing.
+const buildFile = () =>
+  esbuild.build({ ...bundle, splitting: false, entryPoints: { file: "src/file/main.ts" } });
+
 const copyForeign = () => Promise.all([copyPlotlyStyles(), copyLayoutWorker()]);
 
 async function finish({ outputs }) {
-  await copyForeign();
+  await Promise.all([copyForeign(), buildFile()]);
   await writeImports(outputs);
   await writeManifest();
 }

@@ -1,22 +1,61 @@
 // Entry of an exported file. Shows the pages that the file holds: their scripts, unchanged, get a location, a
 // history and a fetch that know the file instead of a server. The address of a page stands after the #.
 
+import { unpack } from "./lzma";
+
 /** Block, first byte, length and type of an answer. */
 type Where = [number, number, number, string];
 interface Contents {
-  run: string;
   start: string;
+  /** What a reader should know of the file, if anything. */
+  note: string;
   /** A string is the address that an answer leads to. */
   answers: Record<string, Where | string>;
 }
 
 const NONCE = "inductorscope";
 const LACKING = "This is not in the file. Send the file to a server to see it.";
+/** The file's encoding, with a character for each byte. */
+const CHARSET = "windows-1252";
+const BYTES = new Map(
+  [...new TextDecoder(CHARSET).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte))].map(
+    (character, byte) => [character.charCodeAt(0), byte],
+  ),
+);
 const browser = window.location;
-const contents = JSON.parse(document.querySelector("#contents")?.textContent ?? "{}") as Contents;
-const packed = [...document.querySelectorAll(".block")].map((block) => block.textContent ?? "");
-const unpacked = new Map<number, Promise<ArrayBuffer>>();
+const blocks = [...(await whole()).querySelectorAll<HTMLElement>(".block")];
+const unpacked = new Map<number, Uint8Array<ArrayBuffer>>();
 const modules = new Map<string, Promise<string>>();
+const contents = JSON.parse(new TextDecoder().decode(block(0))) as Contents;
+
+/** The document. A server that names another encoding has garbled it: then it is fetched again. */
+async function whole(): Promise<ParentNode> {
+  if (document.characterSet === CHARSET) return document;
+  const bytes = await (await fetch(browser.pathname)).arrayBuffer();
+  return new DOMParser().parseFromString(new TextDecoder(CHARSET).decode(bytes), "text/html");
+}
+
+/** The bytes of characters; a `=` escapes the next one. */
+function bytesOf(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  let size = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 61) bytes[size++] = text.charCodeAt(++at) ^ 64;
+    else bytes[size++] = code < 256 ? code : (BYTES.get(code) ?? 0);
+  }
+  return bytes.subarray(0, size);
+}
+
+function block(number: number): Uint8Array<ArrayBuffer> {
+  let bytes = unpacked.get(number);
+  if (!bytes) {
+    const element = blocks[number];
+    bytes = unpack(bytesOf(element?.textContent ?? ""), Number(element?.dataset.size ?? 0));
+    unpacked.set(number, bytes);
+  }
+  return bytes;
+}
 
 function addressed(address: string | URL, base?: URL): URL {
   return new URL(address, base ?? "http://file");
@@ -51,30 +90,17 @@ function find(url: URL): Where | undefined {
   return typeof answer === "string" ? undefined : answer;
 }
 
-function unpack(number: number): Promise<ArrayBuffer> {
-  let block = unpacked.get(number);
-  if (!block) {
-    const text = atob(packed[number] ?? "");
-    const bytes = new Uint8Array(text.length);
-    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    block = new Response(stream).arrayBuffer();
-    unpacked.set(number, block);
-  }
-  return block;
+function bytesAt([number, first, length]: Where): Uint8Array<ArrayBuffer> {
+  return block(number).subarray(first, first + length);
 }
 
-async function bytesAt([block, first, length]: Where): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await unpack(block), first, length);
-}
-
-async function textAt(where: Where): Promise<string> {
-  return new TextDecoder().decode(await bytesAt(where));
+function textAt(where: Where): string {
+  return new TextDecoder().decode(bytesAt(where));
 }
 
 async function answer(input: string | URL): Promise<Response> {
   const where = find(addressed(input, here()));
-  if (where) return new Response(await bytesAt(where), { headers: { "content-type": where[3] } });
+  if (where) return new Response(bytesAt(where), { headers: { "content-type": where[3] } });
   return Response.json({ error: { what: LACKING } }, { status: 404 });
 }
 
@@ -139,7 +165,7 @@ function moduleAt(url: URL): Promise<string> {
 
 async function makeModule(url: URL): Promise<string> {
   const where = find(url);
-  let text = where ? await textAt(where) : "";
+  let text = where ? textAt(where) : "";
   const imported = new Set(
     [...text.matchAll(/["'](\.\/[\w./-]+\.js)["']/g)].map(([, name]) => name ?? ""),
   );
@@ -150,13 +176,13 @@ async function makeModule(url: URL): Promise<string> {
   return URL.createObjectURL(new Blob([BEFORE_MODULES, text], { type: "text/javascript" }));
 }
 
-async function style(link: HTMLLinkElement): Promise<void> {
+function style(link: HTMLLinkElement): void {
   const where = find(addressed(link.getAttribute("href") ?? ""));
   link.removeAttribute("href");
   link.nonce = NONCE; // where the explorer looks for it
   const sheet = document.createElement("style");
   sheet.nonce = NONCE;
-  sheet.textContent = where ? await textAt(where) : "";
+  sheet.textContent = where ? textAt(where) : "";
   link.after(sheet);
 }
 
@@ -166,13 +192,24 @@ async function show(): Promise<void> {
     document.body.textContent = LACKING;
     return;
   }
-  const page = new DOMParser().parseFromString(await textAt(where), "text/html");
+  const page = new DOMParser().parseFromString(textAt(where), "text/html");
   for (const link of page.querySelectorAll("link[rel=modulepreload], link[rel=preload]"))
     link.remove();
-  await Promise.all([...page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")].map(style));
+  for (const link of page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")) style(link);
   for (const element of page.querySelectorAll<HTMLElement>("[data-layout-url]")) {
     const worker = find(addressed(element.dataset.layoutUrl ?? ""));
-    if (worker) element.dataset.layoutUrl = URL.createObjectURL(new Blob([await bytesAt(worker)]));
+    if (worker) element.dataset.layoutUrl = URL.createObjectURL(new Blob([bytesAt(worker)]));
+  }
+  for (const each of page.querySelectorAll("#export, [popovertarget=export]")) each.remove();
+  if (contents.note) {
+    page
+      .querySelector(".top .grow")
+      ?.insertAdjacentHTML(
+        "afterend",
+        '<button class="chip warn" popovertarget="file-note">About this file</button>' +
+          '<p popover class="popup" id="file-note"></p>',
+      );
+    page.querySelector("#file-note")?.append(contents.note);
   }
   const scripts = [...page.querySelectorAll<HTMLScriptElement>("script[src]")];
   const sources = scripts.map((script) => addressed(script.getAttribute("src") ?? ""));

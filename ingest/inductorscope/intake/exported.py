@@ -1,26 +1,37 @@
-"""The HTML file of an exported run: its first line says where the run's packed files lie in it."""
+"""The HTML file of an exported run: its first line says where the run's packed files lie in it.
+
+Bytes stand in it as characters of one byte, which takes a quarter less than base64 does. The four
+that an HTML parser would change or end a script at are escaped.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import tempfile
 from typing import BinaryIO
 
 from inductorscope.formats.sizes import KIB
+from inductorscope.formats.unpacking import LONGEST_MAGIC, packing_of
 from inductorscope.intake.limits import Refused
 from inductorscope.intake.zips import broken
 
+CHARSET = "windows-1252"
+"""It has a character for each byte."""
 PIECE = 256 * KIB
-"""Decoded at a time; a multiple of four, so that each piece is whole."""
 BEGIN = b"<!doctype html><!-- inductorscope export "
 _FIRST_LINE = re.compile(re.escape(BEGIN) + rb"([0-9]{15}) ([0-9]{15}) -->\n")
+_ESCAPES = ((b"=", b"=}"), (b"\0", b"=@"), (b"\r", b"=M"), (b"<", b"=|"))
 
 
 def first_line(offset: int, length: int) -> bytes:
-    """The first line of a file whose packed files are `length` characters of base64 at `offset`."""
+    """The first line of a file whose packed files are `length` characters at `offset`."""
     return BEGIN + b"%015d %015d -->\n" % (offset, length)
+
+
+def as_characters(data: bytes) -> bytes:
+    for byte, escape in _ESCAPES:
+        data = data.replace(byte, escape)
+    return data
 
 
 def packed_files(file: BinaryIO, where: str) -> BinaryIO:
@@ -33,12 +44,17 @@ def packed_files(file: BinaryIO, where: str) -> BinaryIO:
         raise Refused(f"{where} shows a part of a run and holds no files", "export the whole run")
     file.seek(offset)
     found = tempfile.TemporaryFile()  # noqa: SIM115  # whoever reads it closes it
-    try:
-        while left and (piece := file.read(min(left, PIECE))):
-            found.write(base64.b64decode(piece, validate=True))
-            left -= len(piece)
-    except binascii.Error as error:
+    while left and (piece := file.read(min(left, PIECE))):
+        left -= len(piece)
+        if piece.endswith(b"=") and left:  # an escape that the piece cuts
+            piece += file.read(1)
+            left -= 1
+        for byte, escape in reversed(_ESCAPES):
+            piece = piece.replace(escape, byte)
+        found.write(piece)
+    found.seek(0)
+    if left or packing_of(found.read(LONGEST_MAGIC)) is None:
         found.close()
-        raise broken(where, str(error)) from None
+        raise broken(where, "its files are not where its first line says")
     found.seek(0)
     return found

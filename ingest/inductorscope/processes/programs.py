@@ -14,6 +14,9 @@ MARK = "SCOPE_JOB"
 SCRATCH = "SCOPE_SCRATCH"
 """Variable with the folder for temporary files of a job."""
 
+EXPORTS_FOR = "SCOPE_EXPORTS_FOR"
+"""Variable with the person for whom the web process exports, as JSON."""
+
 _NAMES = frozenset({
     # the system
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP",

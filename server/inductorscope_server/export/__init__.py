@@ -1,1 +1,1 @@
-"""A run as one HTML file that opens without a server and goes back into any."""
+"""Pages as one HTML file that opens without a server; a whole run goes back into any."""

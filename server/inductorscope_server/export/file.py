@@ -1,121 +1,136 @@
 """The HTML file of an export: a loader, the answers of the application, and the run's files.
 
-Answers lie in blocks of about a megabyte, compressed with gzip, which browsers unpack. The files
-that were uploaded lie in a compressed tar at the end; `intake.exported` finds it by the first line.
+Answers lie in blocks, packed as raw LZMA, which the loader unpacks. The files that were uploaded
+lie in a packed tar at the end; `intake.exported` finds it by the first line and writes bytes.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import json
+import lzma
 import tarfile
 import tempfile
-from collections.abc import Mapping
-from io import BytesIO
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-import zstandard
 from inductorscope.formats.sizes import MIB
-from inductorscope.intake.exported import first_line
+from inductorscope.formats.vocabulary import CHROME_TRACE, ROLE_TITLES
+from inductorscope.intake.exported import CHARSET, as_characters, first_line
 from inductorscope.intake.recognise import digest_of_files
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope_server.export.gather import LOCATION, Answer
+from inductorscope_server.export.gather import BUNDLE, LOCATION, Answer
 
-BLOCK = MIB
-LEVEL = 12
-"""Of zstd, for the files."""
-WINDOW = 27
-"""The logarithm of the window: a log repeats texts that lie beside it."""
-PIECE = 3 * 256 * 1024
-"""Encoded at a time; a multiple of three, so that the pieces join."""
+BLOCK = 8 * MIB
+"""Plain bytes of a block: a page unpacks those that it needs."""
+LARGE = MIB // 2
+"""A script of the bundle from this size has a block to itself, because few pages load it."""
+ANSWERS = {"id": lzma.FILTER_LZMA1, "preset": 9, "lc": 4, "lp": 0, "pb": 0}
+FILES = 6
+"""The preset of xz for the files."""
 STYLE_NONCE = "inductorscope"
 """CodeMirror marks its style sheets with it. The file holds no style of anybody else's."""
+
+Inside = Counter[tuple[str, str]]
+"""Kind of file and "files" or "bytes" → how many."""
 
 
 def write_file(
     out: BinaryIO,
-    run: str,
     start: str,
+    note: str,
     answers: Mapping[str, Answer],
     loader: bytes,
     files: BinaryIO,
 ) -> None:
-    """Writes the file. `start`: the address that it opens on; `files`: the run's, as a packed tar,
-    or empty."""
-    blocks, index = _blocks(answers)
-    contents = json.dumps({"run": run, "start": start, "answers": index}).replace("<", "\\u003c")
-    script = hashlib.sha256(loader).digest()
+    """Writes the file. `start`: the address that it opens on; `note`: what a reader should know of
+    it; `files`: the run's, as a packed tar, or empty."""
+    index: dict[str, list[object] | str] = {}
+    blocks = list(_blocks(answers, index))
+    contents = json.dumps({"start": start, "note": note, "answers": index}).encode()
+    script = base64.b64encode(hashlib.sha256(loader).digest()).decode()
     policy = (
-        f"default-src 'none'; script-src 'sha256-{base64.b64encode(script).decode()}' blob:; "
+        f"default-src 'none'; script-src 'sha256-{script}' blob:; "
         f"style-src 'nonce-{STYLE_NONCE}'; img-src data: blob:; worker-src blob:; "
-        "base-uri 'none'; form-action 'none'"
+        "connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
     out.write(first_line(0, 0))
     out.write(
-        f'<html lang="en"><head><meta charset="utf-8">'
+        f'<html lang="en"><head><meta charset="{CHARSET}">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<title>Inductorscope</title></head><body><p>Opening the run …</p>\n"
-        f'<script type="application/json" id="contents">{contents}</script>\n'.encode()
+        "<title>Inductorscope</title></head><body><p>Opening the run &hellip;</p>\n".encode()
     )
-    for block in blocks:
-        out.write(b'<script type="text/plain" class="block">')
-        out.write(base64.b64encode(block))
+    for block in (contents, *blocks):
+        out.write(b'<script type="text/plain" class="block" data-size="%d">' % len(block))
+        out.write(as_characters(_packed(block)))
         out.write(b"</script>\n")
     out.write(b'<script type="text/plain">')
     offset = out.tell()
-    while piece := files.read(PIECE):
-        out.write(base64.b64encode(piece))
+    while piece := files.read(MIB):
+        out.write(as_characters(piece))
     length = out.tell() - offset
     out.write(b'</script>\n<script type="module">' + loader + b"</script></body></html>\n")
     out.seek(0)
     out.write(first_line(offset, length))
 
 
-def _blocks(answers: Mapping[str, Answer]) -> tuple[list[bytes], dict[str, list[object] | str]]:
-    """The packed blocks, and of each address its block, first byte, length and type, or the address
-    that it leads to."""
-    blocks: list[bytes] = []
-    index: dict[str, list[object] | str] = {}
-    held = BytesIO()
+def _packed(block: bytes) -> bytes:
+    filters = [{**ANSWERS, "dict_size": max(len(block), 4096)}]
+    return lzma.compress(block, lzma.FORMAT_RAW, filters=filters)
+
+
+def _blocks(answers: Mapping[str, Answer], index: dict[str, list[object] | str]) -> Iterator[bytes]:
+    """Yields the blocks, and notes of each address its block, first byte, length and type, or the
+    address that it leads to. The index is block 0."""
+    groups: dict[str, list[str]] = {BUNDLE: []}
+    held = 0
     for address, answer in answers.items():
         if answer.type == LOCATION:
             index[address] = answer.body.decode()
             continue
-        if held.tell() >= BLOCK:
-            blocks.append(gzip.compress(held.getvalue(), mtime=0))
-            held = BytesIO()
-        index[address] = [len(blocks), held.tell(), len(answer.body), answer.type]
-        held.write(answer.body)
-    blocks.append(gzip.compress(held.getvalue(), mtime=0))
-    return blocks, index
+        group = BUNDLE
+        if not address.startswith(BUNDLE):
+            group, held = str(held // BLOCK), held + len(answer.body)
+        elif len(answer.body) >= LARGE:
+            group = address
+        groups.setdefault(group, []).append(address)
+    for number, addresses in enumerate(groups.values(), start=1):
+        first = 0
+        for address in addresses:
+            size = len(answers[address].body)
+            index[address] = [number, first, size, answers[address].type]
+            first += size
+        yield b"".join(answers[address].body for address in addresses)
 
 
-def pack_files(session: Session, run: Run, out: BinaryIO) -> bool:
-    """Packs the files of a run under the paths that they came with. Returns whether a server makes
-    the same run of them: not if secrets were removed from one, or one was too large to keep."""
+def pack_files(
+    session: Session, run: Run, out: BinaryIO, inside: Inside, *, traces: bool = True
+) -> bool:
+    """Packs the files of a run under the paths that they came with, and counts them. Returns
+    whether a server makes the same run of them: not without traces, or if secrets were removed
+    from one, or one was too large to keep."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
     digests = dict(session.execute(rows).tuples().all())
     sent: list[tuple[str, str]] = []
-    parameters = zstandard.ZstdCompressionParameters.from_level(
-        LEVEL, window_log=WINDOW, enable_ldm=True
-    )
-    packer = zstandard.ZstdCompressor(compression_params=parameters)
     with (
-        packer.stream_writer(out, closefd=False) as packed,
+        lzma.open(out, "wb", preset=FILES) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
     ):
         for file in run.report.get("files", ()):
             digest = digests.get(file["stored"] or "")
             text = stored_text(session, digest) if digest is not None else None
-            if text is None or digest is None:
+            if text is None or (file["role"] == CHROME_TRACE and not traces):
                 continue
+            kind = ROLE_TITLES.get(file["role"], file["role"])
+            inside[kind, "files"] += 1
+            inside[kind, "bytes"] += text.size
             sent.append((file["path"], _add(archive, file["path"], text)))
     return digest_of_files(sent) == run.content_digest
 

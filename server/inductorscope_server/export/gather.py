@@ -9,13 +9,14 @@ import html
 import json
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from inductorscope import urls
 
-EXPLORER = "explorer"
+BUNDLE = "/static/"
+BESIDE = "/beside"
 LOCATION = "location"
 LEFT_OUT = ("log", "timeline", "files", "access", "state", "search", "export")
 """Pages of a run that are windows on more than a file should hold, or that need a server."""
@@ -26,6 +27,7 @@ LOADED = re.compile(r"data-(explorer|links|nodes|heat|failures|layout)-url|src|d
 """Attributes with addresses that a page's scripts load."""
 MODULE = re.compile(r"""["']\./((?:chunks/)?[\w.-]+\.js)["']""")
 """What a module of the bundle imports, at once or later."""
+EXPLORER = re.compile(r"/runs/[^/]+/graphs/[^/]+")
 KEPT_QUERIES = re.compile(r"(profile|rank|attempt)=[^&]*")
 """States of pages that are pages to a reader; others are sorted or filtered tables."""
 
@@ -46,22 +48,19 @@ Ask = Callable[[str], Awaitable[Answer | None]]
 class Gatherer:
     """The pages of one export."""
 
-    def __init__(self, ask: Ask, run: str, graph: str = "", only: str = "") -> None:
+    def __init__(self, ask: Ask, follow: Iterable[str], graph: str = "") -> None:
+        """`follow`: where links lead to further pages; `graph`: leaves out pages of others."""
         self.answers: dict[str, Answer] = {}
         self._ask = ask
-        self._run = run
+        self._follow = tuple(follow)
         self._graph = graph
-        self._only = only
         self._waiting: deque[str] = deque()
         self._seen: set[str] = set()
 
-    async def gather(self, graphs: list[str]) -> None:
-        """Gathers all pages, beginning with the explorer of each graph."""
-        for slug in graphs:
-            if self._graph in ("", slug):
-                self._visit(urls.graph(self._run, slug))
-        if self._only != EXPLORER:
-            self._visit(urls.run(self._run))
+    async def gather(self, first: Iterable[str]) -> None:
+        """Gathers these pages, and those that they lead to."""
+        for address in first:
+            self._wait(address)
         pages = 0
         while self._waiting and pages < MOST_PAGES:
             pages += await self._page(self._waiting.popleft())
@@ -69,16 +68,20 @@ class Gatherer:
     def _visit(self, address: str) -> None:
         """Notes a page to be gathered, if it belongs into the file."""
         path, _, query = address.partition("#")[0].partition("?")
-        parts = path.removeprefix(urls.run(self._run)).split("/")[1:]
-        if not f"{path}/".startswith(f"{urls.run(self._run)}/") or (parts and parts[0] in LEFT_OUT):
+        parts = path.split("/")[3:]
+        if not any(f"{path}/".startswith(f"{each}/") for each in self._follow):
             return
-        if parts[:1] == ["graphs"]:
-            if self._graph and parts[1] != self._graph:
-                return
-            query = "" if len(parts) == 2 else query
-        if path.endswith(".md") or (query and not KEPT_QUERIES.fullmatch(query)):
+        if parts and (parts[0] in LEFT_OUT or path.endswith(".md")):
             return
-        address = f"{path}?{query}" if query else path
+        if parts[:1] == ["graphs"] and self._graph not in ("", parts[1]):
+            return
+        if path == BESIDE or not query or EXPLORER.fullmatch(path) or KEPT_QUERIES.fullmatch(query):
+            self._wait(address)
+
+    def _wait(self, address: str) -> None:
+        address = address.partition("#")[0]
+        path = address.partition("?")[0]
+        address = path if EXPLORER.fullmatch(path) else address
         if address not in self._seen:
             self._seen.add(address)
             self._waiting.append(address)
@@ -91,9 +94,8 @@ class Gatherer:
             return False
         for name, written in ADDRESS.findall(page.body.decode()):
             target = html.unescape(written)
-            if name == "href" and not target.startswith("/static/"):
-                if self._only != EXPLORER:
-                    self._visit(target)
+            if name == "href" and not target.startswith(BUNDLE):
+                self._visit(target)
             elif name == "href" or LOADED.fullmatch(name):
                 await self._load(target)
         return True
@@ -107,10 +109,10 @@ class Gatherer:
         if answer is None:
             return None
         self.answers[address] = answer
-        if address.startswith("/static/") and address.endswith(".js"):
+        if address.startswith(BUNDLE) and address.endswith(".js"):
             for name in set(MODULE.findall(answer.body.decode())):
                 await self._load(
-                    f"/static/{name if name.startswith('chunks/') else f'chunks/{name}'}"
+                    f"{BUNDLE}{name if name.startswith('chunks/') else f'chunks/{name}'}"
                 )
         if address.endswith("/explorer") and address.startswith(urls.API):
             await self._texts(address, answer)

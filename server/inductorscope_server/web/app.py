@@ -27,6 +27,7 @@ from inductorscope_server.api import (
     uploads,
 )
 from inductorscope_server.api import jobs as job_actions
+from inductorscope_server.export import route as exports
 from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
@@ -118,6 +119,7 @@ def _add_routes(app: FastAPI, templates: Pages) -> None:
     app.include_router(api)
     # Not in turn: they last as long as their clients, and do most of their work elsewhere.
     app.include_router(uploads.files, prefix=urls.API)
+    app.include_router(exports.api, prefix=urls.API)
     app.include_router(html)
     app.include_router(docs.router((page.path, page.summary) for page in PAGES))
     app.include_router(health.api)

@@ -58,6 +58,7 @@ class Parts:
     health: Recent[Any] = field(default_factory=lambda: Recent(HEALTH_SECONDS))
     stored: Recent[Installation] = field(default_factory=lambda: Recent(COUNTED_SECONDS))
     requests: Requests = field(default_factory=Requests)
+    exports: Turns = field(default_factory=lambda: Turns(1, 1))
     attempts: Attempts = field(default_factory=Attempts)
     """Wrong tokens of late."""
     stopping: threading.Event = field(default_factory=threading.Event)

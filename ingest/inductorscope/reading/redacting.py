@@ -1,0 +1,310 @@
+"""Rewrites the texts of runs so that they can be sent: paths, names, source lines, strings and
+environment get stand-ins, the same word always the same one.
+
+The run is then read anew from these texts, so that no page shows anything that was derived from
+what they no longer say, and links still work.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tokenize
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.formats.unpacking import open_plain
+from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.tables.models import Artifact, Run
+
+GONE = "(redacted)"
+PACKED = (".gz", ".xz", ".zst", ".bz2")
+PATH, USER, HOST, WORD, LITERAL = "path", "user name", "host name", "chosen word", "literal"
+LINE, VALUE = "source line", "environment value"
+LEAST_NAME = 3
+LEAST_LINE = 8
+"""Length of a source line from which it is removed wherever it stands alone."""
+LEAST_LITERAL = 20
+"""Length of a string from which it is removed wherever it stands in quotes; shorter ones are also
+what torch calls things."""
+
+_LIBRARY = (
+    r"(?:site-packages|dist-packages|lib/python3[.\d]{0,5}|torchinductor_[\w-]{1,60}"
+    r"|torch/(?:_|fx/|nn/|utils/|distributed/|testing/))"
+)
+_KEPT_PART = re.compile(rf"/(?={_LIBRARY})")
+_IN_LIBRARY = re.compile(rf"(?:^|/){_LIBRARY}|^_(?:dynamo|inductor|functorch)/|^nn/|^<")
+_PATH = re.compile(r"(?<![\w./:~$<*-])(?:file://)?(~?(?:/[\w.@+,=%~-]{1,200}){2,60})")
+_QUOTED_PATH = re.compile(r"(?<=[\"'])(/[^\"'\n/]{1,200}(?:/[^\"'\n/]{1,200}){1,60})(?=[\"'])")
+_USER = re.compile(
+    r"(?:/(?:home|Users)/|/torchinductor_|\"?(?:USER|LOGNAME|USERNAME)\"?'?\]?[=:] ?[\"']?)"
+    r"([\w.-]{1,60})"
+)
+_HOST = re.compile(r"\b(?:HOSTNAME|host_?name|host)\"?'?\]?[=:] ?[\"']?([\w.-]{1,100})", re.I)
+_NO_NAMES = frozenset(
+    ("root", "user", "users", "name", "host", "localhost", "none", "null", "true", "false", "self")
+)
+_ENVIRON = re.compile(r"(os\.environ\[['\"]\w{1,200}['\"]\] = )('[^\n]{0,4000}'|\"[^\n]{0,4000}\")")
+_ENV = re.compile(r'"(?:env|environment|environ)":\s{0,9}\{[^{}]{0,100000}\}')
+_ENV_VALUE = re.compile(r'(":\s{0,9})"(?:[^"\\]|\\.){0,4000}"')
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_INTERNED = re.compile(r'\{"str": ?\["((?:[^"\\]|\\.){1,1000})", ?(\d{1,9})\]\}')
+_LOC = re.compile(
+    r'("filename": ?(\d{1,9}|"(?:[^"\\]|\\.){0,1000}")[^{}\[\]]{0,300}?"loc": ?)'
+    r'"((?:[^"\\]|\\.){0,4000})"'
+)
+_LOG_HEAD = r"(?:[VIWEC]\d{4} [^\]\n]{1,200}\](?: \[[^\]\n]{1,60}\]){0,5} )?"
+_FORMS = (
+    re.compile(r"(?P<head>File: (?P<path>[^\n]{1,500}?):\d{1,9}(?: in [^,\n]{1,300})?, code: )"
+               r"(?P<code>[^\n]{1,4000})"),
+    re.compile(r'(?P<head>File "(?P<path>[^"\n]{1,500})", line \d{1,9}[^\n]{0,300}\n'
+               rf'{_LOG_HEAD}[ \t]{{1,200}})(?P<code>(?!File ")[^\s][^\n]{{0,4000}})'),
+    re.compile(r"(?P<head>starts_line (?P<path>[^\s:]{1,500}):\d{1,9}[^\n]{0,300}\n"
+               rf"{_LOG_HEAD}[ \t]{{0,200}})(?P<code>[^\s][^\n]{{0,4000}})"),
+    re.compile(r"(?P<head># )(?P<code>[^\n#]{1,1000})(?=  # (?P<path>[^\s:]{1,500}):\d{1,9} in )"),
+)  # fmt: skip
+"""How texts of torch quote a line of source."""
+_COMMON = re.compile(r"(?:import|from|def|class|@|#|return|else|try|with torch|if __name__)\b|\W*$")
+
+
+@dataclass
+class Redactor:
+    """What is redacted, and its stand-ins."""
+
+    keep: list[str] = field(default_factory=list)
+    """Names, or ends of paths, of source files whose lines stay, without strings and constants."""
+    hide: list[str] = field(default_factory=list)
+    """Further words to redact wherever they stand."""
+    known: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Kind → word → stand-in."""
+    counts: dict[str, int] = field(default_factory=lambda: {LINE: 0, VALUE: 0})
+    left_out: list[str] = field(default_factory=list)
+    """Files that are no texts."""
+    _lines: set[str] = field(default_factory=set)
+    _words: re.Pattern[str] | None = None
+
+    def __post_init__(self) -> None:
+        for word in self.hide:
+            self._stand_in(WORD, word.lower())
+        self._string = lru_cache(100_000)(self._redacted_string)
+
+    def sentence(self) -> str:
+        """What was redacted, for whoever opens the file."""
+        return (
+            "Before this file was made, paths were cut to their last parts, and names of users and "
+            "hosts, source lines, strings in them and values of the environment were replaced by "
+            "stand-ins. So a server reads it as a run with another id than the original's."
+        )
+
+    def learn(self, text: str, path: str, *, is_source: bool) -> None:
+        """Looks for names, and for source lines that other texts may quote."""
+        for kind, pattern in ((USER, _USER), (HOST, _HOST)):
+            for name in pattern.findall(text):
+                if len(name) >= LEAST_NAME and name.lower() not in _NO_NAMES:
+                    self._stand_in(kind, name.lower())
+        if is_source and not self._shown(path):
+            for line in map(str.strip, text.splitlines()):
+                if len(line) >= LEAST_LINE and not _COMMON.match(line):
+                    self._lines.add(line)
+        elif is_source:
+            self._code(text)
+        self._words = None
+
+    def redact(self, text: str, path: str, *, is_source: bool) -> str:
+        """The text with stand-ins."""
+        if is_source:
+            return self._text(self._code(text) if self._shown(path) else self._blank(text))
+        text = self._environment(text)
+        interned = {int(at): json.loads(f'"{name}"') for name, at in _INTERNED.findall(text)}
+
+        def loc(match: re.Match[str]) -> str:
+            number = match[2]
+            named = interned.get(int(number), "") if number.isdigit() else json.loads(number)
+            line = self._quoted(named, json.loads(f'"{match[3]}"'))
+            return match[1] + json.dumps(line)
+
+        text = _LOC.sub(loc, text)
+        if text[:1] in "{[":
+            return self._json(text)
+        return "\n".join(self._json(part) if _is_record(part) else self._text(part)
+                         for part in _parts(text))  # fmt: skip
+
+    def name(self, path: str) -> str:
+        """A file's path in the upload."""
+        return self._named(path)
+
+    def _stand_in(self, kind: str, word: str) -> str:
+        known = self.known.setdefault(kind, {})
+        prefix = "/p" if kind == PATH else kind.split()[-1].replace("name", kind.split()[0])
+        return known.setdefault(word, f"{prefix}{len(known) + 1}")
+
+    def _shown(self, path: str) -> bool:
+        """Whether lines of a file stay."""
+        return bool(_IN_LIBRARY.search(path)) or any(
+            f"/{path}".endswith(f"/{each.lstrip('/')}") for each in self.keep
+        )
+
+    def _json(self, text: str) -> str:
+        return _STRING.sub(lambda match: self._string(match[0]), text)
+
+    def _redacted_string(self, written: str) -> str:
+        try:
+            plain = json.loads(written, strict=False)
+        except ValueError:
+            return self._text(written)
+        redacted = self._json(plain) if plain[:1] in ("{", "[") else self._text(plain)
+        redacted = self._path(re.fullmatch(r"(/[^\n]+/[^\n]+)", redacted)) or redacted
+        return written if redacted == plain else json.dumps(redacted)
+
+    def _text(self, text: str) -> str:
+        for form in _FORMS:
+            text = form.sub(self._form, text)
+        text = _QUOTED_PATH.sub(lambda match: self._path(match) or "", text)
+        text = _PATH.sub(lambda match: self._path(match) or "", text)
+        if self._lines:
+            text = "\n".join(map(self._line, text.split("\n")))
+        for word, stand_in in self.known.get(LITERAL, {}).items():
+            if len(word) >= LEAST_LITERAL:
+                text = text.replace(word, stand_in)
+        return self._named(text)
+
+    def _line(self, line: str) -> str:
+        plain = line.strip()
+        if plain not in self._lines:
+            return line
+        self.counts[LINE] += 1
+        return line.replace(plain, GONE)
+
+    def _form(self, match: re.Match[str]) -> str:
+        return match["head"] + self._quoted(match["path"], match["code"])
+
+    def _quoted(self, path: str, code: str) -> str:
+        """A source line that another text quotes."""
+        if self._shown(path):
+            return code if _IN_LIBRARY.search(path) else self._code(code)
+        self.counts[LINE] += code != GONE
+        return GONE
+
+    def _blank(self, text: str) -> str:
+        lines = text.split("\n")
+        self.counts[LINE] += sum(bool(line.strip()) for line in lines)
+        return "\n".join(GONE if line.strip() else "" for line in lines)
+
+    def _code(self, text: str) -> str:
+        """Source without strings, comments and numbers."""
+        lines = text.splitlines(keepends=True)
+        found: list[tuple[tuple[int, int], tuple[int, int], str]] = []
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                is_literal = token.type in (tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER)
+                if is_literal and token.string not in ("0", "1", "2"):
+                    found.append((token.start, token.end, token.string))
+                elif token.type == tokenize.ERRORTOKEN and token.string.strip():
+                    return self._blank(text)
+        except (tokenize.TokenError, SyntaxError) as error:
+            if "statement" not in str(error):
+                return self._blank(text)
+        for (row, column), (last, end), literal in reversed(found):
+            stand_in = self._stand_in(LITERAL, literal.strip("\"'"))
+            if literal[0] in "\"'":
+                stand_in = f'"{stand_in}"'
+            elif literal[0] == "#":
+                stand_in = f"# {stand_in}"
+            after = lines[last - 1][end:]
+            lines[row - 1] = lines[row - 1][:column] + stand_in + "\n" * (last - row) + after
+            for between in range(row, last):
+                lines[between] = ""
+        return "".join(lines)
+
+    def _path(self, match: re.Match[str] | None) -> str | None:
+        """A path with a stand-in for its folder; what libraries call their parts stays."""
+        if match is None:
+            return None
+        path = match[1]
+        if re.match(r"/p\d+/", path):
+            return match[0]
+        part = _KEPT_PART.search(path)
+        cut = part.start() if part else path.rstrip("/").rfind("/")
+        return (self._stand_in(PATH, path[:cut]) if cut > 0 else "") + path[cut:]
+
+    def _named(self, text: str) -> str:
+        if self._words is None:
+            words = [re.escape(word) for word in self.known.get(WORD, {})]
+            names = [*self.known.get(USER, {}), *self.known.get(HOST, {})]
+            words += [rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" for name in names]
+            self._words = re.compile("|".join(words) or r"(?!)", re.I)
+        kinds = {**self.known.get(HOST, {}), **self.known.get(USER, {}), **self.known.get(WORD, {})}
+        return self._words.sub(lambda match: kinds[match[0].lower()], text)
+
+    def _environment(self, text: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            self.counts[VALUE] += 1
+            return f'{match[1]}"{GONE}"'
+
+        text = _ENVIRON.sub(lambda match: value(match).replace('"', "'"), text)
+        return _ENV.sub(lambda match: _ENV_VALUE.sub(value, match[0]), text)
+
+
+def _is_record(text: str) -> bool:
+    return "{" in text[:200] and text.rstrip().endswith("}") and "\n" not in text
+
+
+def _parts(text: str) -> Iterable[str]:
+    """A log's records, each a line, and the texts between them."""
+    held: list[str] = []
+    for line in text.split("\n"):
+        if _is_record(line):
+            if held:
+                yield "\n".join(held)
+                held = []
+            yield line
+        else:
+            held.append(line)
+    if held:
+        yield "\n".join(held)
+
+
+def write_redacted(session: Session, run: Run, redactor: Redactor, into: Path) -> None:
+    """Writes the files of a run, redacted, below a folder. What is no text is left out."""
+    rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
+    digests = dict(session.execute(rows).tuples().all())
+    files = [file for file in run.report.get("files", ()) if file["stored"] in digests]
+
+    def each(do: Callable[[str, str, bool], None]) -> None:
+        for file in files:
+            data = _plain(session, digests[file["stored"]])
+            if data is not None:
+                text = data.decode("utf-8", "surrogateescape")
+                do(text, file["path"], file["role"] == SOURCE)
+            elif file["path"] not in redactor.left_out:
+                redactor.left_out.append(file["path"])
+
+    def write(text: str, path: str, is_source: bool) -> None:
+        plain = path.removesuffix(next((end for end in PACKED if path.endswith(end)), ""))
+        target = into / redactor.name(plain)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        redacted = redactor.redact(text, path, is_source=is_source)
+        target.write_bytes(redacted.encode("utf-8", "surrogateescape"))
+
+    each(lambda text, path, is_source: redactor.learn(text, path, is_source=is_source))
+    each(write)
+
+
+def _plain(session: Session, digest: str) -> bytes | None:
+    """The unpacked bytes of a stored text; None for what is no text."""
+    text = stored_text(session, digest)
+    if text is None:
+        return None
+    pieces, stream = [], open_plain(io.BytesIO(text.read()))
+    while piece := stream.read(1 << 20):
+        pieces.append(piece)
+        if b"\0" in piece:
+            return None
+    return b"".join(pieces)

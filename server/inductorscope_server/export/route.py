@@ -1,0 +1,142 @@
+"""Exports to download, each made by `inductorscope export` in processes with limits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+from asyncio.subprocess import PIPE
+from collections.abc import Generator
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import msgspec
+from fastapi import APIRouter, Query
+from inductorscope import urls
+from inductorscope.formats.sizes import MIB
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.sender import SENDER
+from inductorscope.processes.programs import EXPORTS_FOR, program
+from inductorscope.store.who import Who
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from inductorscope_server.access.rules import READS_FILES, who_of
+from inductorscope_server.serving.downloads import Download
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import Documented, Refusal, documented
+from inductorscope_server.web.ids import Line, RunId
+from inductorscope_server.web.parts import Parts, Shared
+
+SECONDS = 600
+FILE: Documented = {
+    200: {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    }
+}
+
+api = APIRouter(tags=[openapi.RUNS], dependencies=[READS_FILES])
+
+
+class Options(BaseModel):
+    """What the file is to hold."""
+
+    page: str = ""
+    """Address of a page of the run's graphs: only what it shows, and the file opens on it."""
+    explorer: bool = False
+    """Only explorers."""
+    without_traces: bool = False
+    redact: bool = False
+    keep: Line = ""
+    """Source files that are not redacted, separated by commas."""
+    hide: Line = ""
+    """Further words to redact, separated by commas."""
+    preview: bool = False
+    """Answer what the file would hold, in words."""
+
+
+Chosen = Annotated[Options, Query()]
+
+
+@api.get(
+    f"{urls.RUN}/export",
+    summary="A run as one HTML file",
+    response_class=Response,
+    responses={**FILE, **documented(404, 422, 503)},
+)
+async def export_run(request: Request, parts: Shared, run: RunId, options: Chosen) -> Response:
+    """The run with its files, or what one page of its graphs shows, as a file to download. It opens
+    in a browser without a server."""
+    page = options.page or urls.run(run)
+    if not f"{page.partition('?')[0]}/".startswith(f"{urls.run(run)}/"):
+        raise Refusal(422, f"{page} is no page of this run.")
+    return await _export(parts, who_of(request), page, options, f"{run}.html")
+
+
+@api.get(
+    "/compare/{run}/{other}/export",
+    summary="A comparison as one HTML file",
+    response_class=Response,
+    responses={**FILE, **documented(404, 422, 503)},
+)
+async def export_comparison(
+    request: Request, parts: Shared, run: RunId, other: RunId, options: Chosen
+) -> Response:
+    """The comparison, and the texts side by side that it links to, as a file to download."""
+    page = urls.compare(run, other)
+    return await _export(parts, who_of(request), page, options, f"{run}-{other}.html")
+
+
+async def _export(parts: Parts, who: Who, page: str, options: Options, name: str) -> Response:
+    with tempfile.TemporaryDirectory(prefix="export-", dir=parts.settings.data) as folder:
+        made = Path(folder, name)
+        chosen = [
+            *(["--only", "explorer"] if options.explorer else []),
+            *(["--without-traces"] if options.without_traces else []),
+            *(["--redact"] if options.redact else []),
+            *(f"--keep={each.strip()}" for each in options.keep.split(",") if each.strip()),
+            *(f"--hide={each.strip()}" for each in options.hide.split(",") if each.strip()),
+        ]
+        viewer = {EXPORTS_FOR: msgspec.json.encode(who).decode(), "TMPDIR": folder}
+        async with parts.exports.turn(SENDER.get()):
+            said = await _run(
+                program("inductorscope", "export", page, "-o", str(made), *chosen),
+                environment(parts.settings, **viewer),
+            )
+        if options.preview:
+            return PlainTextResponse(said)
+        size, file = made.stat().st_size, made.open("rb")
+    return Download(
+        _pieces(file),
+        {
+            "Content-Type": "application/octet-stream",
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Length": str(size),
+        },
+    )
+
+
+async def _run(command: list[str], variables: dict[str, str]) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=PIPE, stderr=PIPE, env=variables, start_new_session=True
+    )
+    try:
+        said, complained = await asyncio.wait_for(process.communicate(), SECONDS)
+    except TimeoutError:
+        what = f"Exporting takes longer than {SECONDS} seconds."
+        raise Refusal(503, what, do="Run `inductorscope export` on the server.") from None
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    if process.returncode:
+        raise Refusal(503, complained.decode(errors="replace").strip()[-2000:] or "It failed.")
+    return said.decode(errors="replace")
+
+
+def _pieces(file: BinaryIO) -> Generator[bytes]:
+    with file:
+        while piece := file.read(MIB):
+            yield piece
