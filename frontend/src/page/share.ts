@@ -50,6 +50,15 @@ function copyWhole(event: ClipboardEvent): void {
 }
 
 export function startCopying(): void {
+  document.addEventListener(
+    "beforetoggle",
+    ({ target }) => {
+      // What an export of the explorer opens on is chosen after the page is made.
+      const box = target instanceof Element ? target.querySelector("[data-here]") : null;
+      if (box instanceof HTMLInputElement) box.value = location.pathname + location.search;
+    },
+    { capture: true },
+  );
   document.addEventListener("copy", copyWhole);
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element)) return;

@@ -179,3 +179,15 @@ class MinifyRequest(Body):
     """Test each graph in a separate process, for programs that crash or hang."""
     resume: str | None = Field(default=None, max_length=64)
     """Job of an earlier search to continue."""
+
+
+class ExportOptions(BaseModel):
+    """What an exported file is to hold; fields of a form, so that they come as text."""
+
+    page: str = Field("", description="Address of a page of the run's graphs: only what it shows.")
+    only: Literal["", "explorer"] = ""
+    without_traces: bool = False
+    redact: bool = False
+    keep: Line = Field("", description="Source files whose lines stay, separated by commas.")
+    hide: Line = Field("", description="Further words to redact, separated by commas.")
+    preview: bool = Field(False, description="Answer what the file would hold, in words.")

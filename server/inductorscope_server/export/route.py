@@ -19,15 +19,15 @@ from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.sender import SENDER
 from inductorscope.processes.programs import EXPORTS_FOR, program
 from inductorscope.store.who import Who
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from inductorscope_server.access.rules import READS_FILES, who_of
+from inductorscope_server.api.bodies import ExportOptions
 from inductorscope_server.serving.downloads import Download
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Documented, Refusal, documented
-from inductorscope_server.web.ids import Line, RunId
+from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.parts import Parts, Shared
 
 SECONDS = 600
@@ -40,24 +40,7 @@ FILE: Documented = {
 api = APIRouter(tags=[openapi.RUNS], dependencies=[READS_FILES])
 
 
-class Options(BaseModel):
-    """What the file is to hold."""
-
-    page: str = ""
-    """Address of a page of the run's graphs: only what it shows, and the file opens on it."""
-    explorer: bool = False
-    """Only explorers."""
-    without_traces: bool = False
-    redact: bool = False
-    keep: Line = ""
-    """Source files that are not redacted, separated by commas."""
-    hide: Line = ""
-    """Further words to redact, separated by commas."""
-    preview: bool = False
-    """Answer what the file would hold, in words."""
-
-
-Chosen = Annotated[Options, Query()]
+Chosen = Annotated[ExportOptions, Query()]
 
 
 @api.get(
@@ -89,11 +72,11 @@ async def export_comparison(
     return await _export(parts, who_of(request), page, options, f"{run}-{other}.html")
 
 
-async def _export(parts: Parts, who: Who, page: str, options: Options, name: str) -> Response:
+async def _export(parts: Parts, who: Who, page: str, options: ExportOptions, name: str) -> Response:
     with tempfile.TemporaryDirectory(prefix="export-", dir=parts.settings.data) as folder:
         made = Path(folder, name)
         chosen = [
-            *(["--only", "explorer"] if options.explorer else []),
+            f"--only={options.only}",
             *(["--without-traces"] if options.without_traces else []),
             *(["--redact"] if options.redact else []),
             *(f"--keep={each.strip()}" for each in options.keep.split(",") if each.strip()),
