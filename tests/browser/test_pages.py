@@ -9,9 +9,9 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.accessible import assert_keyboard_reaches_all, check, opened, paints
+from tests.support.accessible import assert_keyboard_reaches_all, check, open_wide, paints
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
 from tests.support.serving import Served, serve
@@ -67,20 +67,21 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def looking(chromium: Browser) -> Iterator[BrowserContext]:
-    """Keeps scripts and styles from page to page."""
-    context = chromium.new_context(color_scheme="light")
-    yield context
+def looking(chromium: Browser) -> Iterator[Page]:
+    """One tab for all pages: it keeps scripts, styles and its process, half of what a page costs."""
+    context = chromium.new_context()
+    yield context.new_page()
     context.close()
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_accessible_and_fits(
-    looking: BrowserContext, filled: tuple[Served, dict[str, str]], name: str,
+    looking: Page, filled: tuple[Served, dict[str, str]], name: str,
     record_property: Callable[[str, object], None],
 ) -> None:  # fmt: skip
     served, where = filled
-    page = opened(looking, served.url + PAGES[name].format(**where))
+    page = looking
+    open_wide(page, served.url + PAGES[name].format(**where))
     measured = paints(page)
     for measure, value in measured.items():
         record_property(measure, value)
@@ -92,7 +93,6 @@ def test_page_is_accessible_and_fits(
     if name == "/runs/{run}/graphs/{slug}":
         page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
     check(page, name)
-    page.close()
 
 
 @pytest.mark.parametrize("name", BY_KEYBOARD)
@@ -107,12 +107,11 @@ def test_every_control_is_reached_with_the_keyboard(
 
 @pytest.mark.parametrize("name", EMPTY_PAGES)
 def test_page_of_an_empty_database_says_what_to_do(
-    looking: BrowserContext, empty: Served, name: str
+    looking: Page, empty: Served, name: str
 ) -> None:
-    page = opened(looking, empty.url + PAGES[name])
-    check(page, f"empty {name}")
-    assert page.locator("main a, main button, main input").count() > 0, "nothing to do there"
-    page.close()
+    open_wide(looking, empty.url + PAGES[name])
+    check(looking, f"empty {name}")
+    assert looking.locator("main a, main button, main input").count() > 0, "nothing to do there"
 
 
 def test_an_overview_leads_with_what_to_change(
@@ -169,18 +168,16 @@ def half(filled: tuple[Served, dict[str, str]]) -> Iterator[HalfRead]:
 
 
 def test_pages_of_a_run_that_is_being_read_are_accessible_and_fit(
-    looking: BrowserContext, filled: tuple[Served, dict[str, str]], half: HalfRead
+    looking: Page, filled: tuple[Served, dict[str, str]], half: HalfRead
 ) -> None:
     half.read_log()
     half.lay_out()
     half.link_one()
     for name in ("", "/read", "/log", "/time"):
-        page = opened(looking, f"{filled[0].url}/runs/{half.id}{name}")
-        check(page, f"half read {name}")
-        page.close()
-    page = opened(looking, f"{filled[0].url}/")
-    check(page, "runs, one half read")
-    page.close()
+        open_wide(looking, f"{filled[0].url}/runs/{half.id}{name}")
+        check(looking, f"half read {name}")
+    open_wide(looking, f"{filled[0].url}/")
+    check(looking, "runs, one half read")
 
 
 def test_a_run_is_followed_while_it_is_read(

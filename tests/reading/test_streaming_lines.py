@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from tests.support.readings import Database, SharedRuns, payload, segments, with_payload
 
 many = settings(
-    max_examples=150,
+    max_examples=50,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import BrowserContext, Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize
 
 from tests.support.places import ROOT
 
@@ -11,13 +11,12 @@ WIDE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 900}
 
 
-def opened(context: BrowserContext, url: str) -> Page:
-    """A page, wide and light."""
-    page = context.new_page()
+def open_wide(page: Page, url: str) -> None:
+    """Goes to a page, wide and light."""
+    page.emulate_media(color_scheme="light")
     page.set_viewport_size(WIDE)
     page.goto(url)
     page.wait_for_load_state("load")
-    return page
 
 
 def paints(page: Page) -> dict[str, float]:

@@ -236,7 +236,7 @@ def _results(model: Model, function: Untyped) -> dict[str, torch.Tensor]:
 def _warm() -> None:
     """Does the work that every trial would repeat, before they are forked.
 
-    On one thread and without compiling, because threads do not survive a fork.
+    On one thread and without compilers of C++, because threads do not survive a fork.
     """
     torch.set_num_threads(1)
     inductor.compile_threads = 1
@@ -248,6 +248,9 @@ def _warm() -> None:
     pick_vec_isa()
     for module in (joint_graph, post_grad):
         module.lazy_init()
+    with contextlib.suppress(Exception):  # what fails here fails in the trials, which report it
+        torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(2))
+    torch.compiler.reset()
 
 
 def _descendants(process: int) -> list[int]:
