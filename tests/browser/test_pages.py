@@ -68,7 +68,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def looking(chromium: Browser) -> Iterator[Page]:
-    """One tab for all pages: it keeps scripts, styles and its process, half of what a page costs."""
+    """One tab for all pages: it keeps scripts, styles and its process, half of their cost."""
     context = chromium.new_context()
     yield context.new_page()
     context.close()
@@ -106,9 +106,7 @@ def test_every_control_is_reached_with_the_keyboard(
 
 
 @pytest.mark.parametrize("name", EMPTY_PAGES)
-def test_page_of_an_empty_database_says_what_to_do(
-    looking: Page, empty: Served, name: str
-) -> None:
+def test_page_of_an_empty_database_says_what_to_do(looking: Page, empty: Served, name: str) -> None:
     open_wide(looking, empty.url + PAGES[name])
     check(looking, f"empty {name}")
     assert looking.locator("main a, main button, main input").count() > 0, "nothing to do there"

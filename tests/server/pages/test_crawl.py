@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -44,10 +45,11 @@ def filled(
     tmp_path_factory: pytest.TempPathFactory,
     opened: Callable[..., AbstractContextManager[TestClient]],
 ) -> Iterator[Filled]:
-    """The application, and what reads a kind of run into it and returns its id."""
+    """The application, and what reads a kind of run into it, once, and returns its id."""
     settings = Settings(data=tmp_path_factory.mktemp("crawled") / "data", database_url="")
     with opened(settings) as client:
 
+        @cache
         def run_of(kind: str) -> str:
             folder = tmp_path_factory.mktemp("kind")
             KINDS[kind](folder)
