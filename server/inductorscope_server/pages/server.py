@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
 from inductorscope.answers.installation import Installation, installation
-from inductorscope.formats.sizes import GIB
 from inductorscope.jobs.rules import in_words
+from inductorscope.store.runs import rules as stored_rules
 from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.people import Project
 from inductorscope.store.tables.rules import Rule
@@ -23,7 +23,6 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from inductorscope_server.access.rules import ADMINISTERS, READS, needs
 from inductorscope_server.web import metrics, openapi
-from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, Line, RunId
 from inductorscope_server.web.parts import Parts, Shared
 
@@ -140,15 +139,8 @@ def add_rule(
     gib: Annotated[float | None, Form(gt=0, le=2**20)] = None,
 ) -> Response:
     """Adds a rule for runs."""
-    if days is None and runs is None and gib is None:
-        raise Refusal(422, "A rule needs a limit: days, runs or GiB.")
-    size = None if gib is None else int(gib * GIB)
-    rule = Rule(
-        tag=tag or None, name=name or None, project=project or None, days=days, most_runs=runs,
-        most_bytes=size,
-    )  # fmt: skip
     with parts.write.begin() as session:
-        session.add(rule)
+        stored_rules.add_rule(session, tag, name, project, days, runs, gib)
     return _back(parts)
 
 

@@ -82,11 +82,9 @@ class Agents:
         from mcp.server.transport_security import TransportSecuritySettings
 
         server = create(self._ask, BASE.get, (Refusal,))
-        guarded = TransportSecuritySettings(
-            enable_dns_rebinding_protection=False
-        )  # the Guard's task
+        unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # see Guard
         server.streamable_http_app(
-            json_response=True, stateless_http=True, transport_security=guarded
+            json_response=True, stateless_http=True, transport_security=unguarded
         )
         return server.session_manager
 

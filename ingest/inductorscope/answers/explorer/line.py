@@ -19,7 +19,7 @@ from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, S
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, KERNEL, READABLE, SOURCE, STAGE_BY_ID, WRAPPER
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import fx_nodes
@@ -164,9 +164,10 @@ def _graphs(session: Session, run: str, slug: str, any_graph: bool) -> list[Grap
     chosen = [graph for graph in graphs if not slug or graph.slug == slug]
     if slug and not chosen:
         raise no_graph(run, slug)
-    if len(chosen) > 1 and not any_graph:
+    if len(chosen) != 1 and not any_graph:
         names = ", ".join(f"`{graph.slug}`" for graph in chosen[:20])
-        raise NotHere("The run has several graphs.", f"Name the graph of the line: {names}.", run)
+        do = f"Name the graph of the line: {names}." if chosen else None
+        raise NotHere(f"The run has {'several graphs' if chosen else 'no graph'}.", do, run)
     return chosen
 
 
@@ -279,15 +280,15 @@ def _texts(session: Session, graph: Graph) -> dict[str, list[str]]:
 
 
 def _text(session: Session, run: str, graphs: list[Graph], stage: str, path: str, line: int) -> str:
-    if not path:
-        lines = _texts(session, graphs[0]).get(CODE if stage in OF_CODE else stage, [])
-        return lines[line - 1].strip() if line <= len(lines) else ""
-    query = select(Artifact.digest).where(
-        Artifact.run_id == run, Artifact.role == SOURCE, Artifact.path == path
-    )
-    digest = session.scalars(query.order_by(Artifact.derived)).first()
-    lines = lines_of((read_blob(session, digest or "") or b"").decode("utf-8", "replace"))
-    return lines[line - 1].strip() if line <= len(lines) else ""
+    query = select(Artifact.digest).order_by(Artifact.derived)
+    if path:
+        query = query.where(Artifact.run_id == run, Artifact.role == SOURCE, Artifact.path == path)
+    else:
+        role = CODE if stage in OF_CODE else stage
+        query = query.where(Artifact.graph_id == graphs[0].id, Artifact.role == role)
+    stored = stored_text(session, session.scalars(query).first() or "")
+    found = b"" if stored is None else b"".join(stored.lines(line, line))
+    return found.decode("utf-8", "replace").strip()
 
 
 def _reasons(session: Session, run: str, slug: str, stage: str, line: int) -> list[str]:

@@ -9,6 +9,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, select, true
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.sizes import GIB
+from inductorscope.store.people import AccountError
+from inductorscope.store.projects import project_named
 from inductorscope.store.tables.models import COMPLETE, KEPT, TRY, Artifact, Blob, BlobPart, Run
 from inductorscope.store.tables.people import Place, Project
 from inductorscope.store.tables.rules import Rule
@@ -17,6 +20,27 @@ MOST_DAYS = 100 * 365
 """Longer rules keep runs as long: a date has four digits for its year."""
 TRIES_KEPT = timedelta(days=30)
 """Runs that were made in the playground."""
+
+
+def add_rule(
+    session: Session,
+    tag: str | None,
+    name: str | None,
+    project: str | None,
+    days: int | None,
+    runs: int | None,
+    gib: float | None,
+) -> None:
+    """Raises AccountError if the rule has no limit, or names a project that does not exist."""
+    if days is None and runs is None and not gib:
+        raise AccountError("A rule needs a limit: days, runs or GiB.")
+    if project:
+        project_named(session, project)
+    size = None if gib is None else int(gib * GIB)
+    session.add(
+        Rule(tag=tag or None, name=name or None, project=project or None, days=days,
+             most_runs=runs, most_bytes=size)
+    )  # fmt: skip
 
 
 def tagged(tag: str) -> ColumnElement[bool]:

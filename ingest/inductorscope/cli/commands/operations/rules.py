@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app
 
 
 @app.command()
@@ -31,36 +31,19 @@ def rules(
     Without --tag, --name and --project, a rule is for all runs. Runs that are too old go to the
     trash; those with the tag `kept` are never too old.
     """
-    settings = load_settings(data=data)
     from sqlalchemy import delete, select
 
-    from inductorscope.formats.sizes import GIB
+    from inductorscope.cli.reading import writing
     from inductorscope.jobs.rules import in_words
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
-    from inductorscope.store.projects import project_named
+    from inductorscope.store.runs.rules import add_rule
     from inductorscope.store.tables.rules import Rule
 
-    limits = (days, runs, None if gib is None else int(gib * GIB))
-    if (tag or name or project) and limits == (None, None, None):
-        fail("A rule needs --days, --runs or --gib.", USAGE)
-    migrate(settings)
-    with sessions(make_engine(settings)).begin() as session:
+    given = (tag, name, project, days, runs, gib)
+    with writing(data) as (session, _):
         if remove is not None:
             session.execute(delete(Rule).where(Rule.id == remove))
-        if limits != (None, None, None):
-            if project:
-                project_named(session, project)
-            session.add(
-                Rule(
-                    tag=tag,
-                    name=name,
-                    project=project,
-                    days=days,
-                    most_runs=runs,
-                    most_bytes=limits[2],
-                )
-            )
+        if any(each is not None for each in given):
+            add_rule(session, *given)
             session.flush()
         for rule in session.scalars(select(Rule).order_by(Rule.id)):
             typer.echo(f"{rule.id}  {in_words(rule)}")
