@@ -10,7 +10,7 @@ RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels
 FROM python:3.11-slim
 RUN useradd --create-home --uid 10001 scope && mkdir /data && chown scope /data
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir /wheels/*.whl && rm -r /wheels
+RUN pip install --no-cache-dir "$(echo /wheels/*.whl)[objects]" && rm -r /wheels
 USER scope
 ENV INDUCTORSCOPE_DATA=/data INDUCTORSCOPE_HOST=0.0.0.0 INDUCTORSCOPE_PORT=8765
 EXPOSE 8765

@@ -15,7 +15,7 @@ ARG TORCH=torch==2.13.0
 ARG TORCH_INDEX=
 RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url ${TORCH_INDEX}} ${TORCH}
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir /wheels/*.whl && rm -r /wheels
+RUN pip install --no-cache-dir "$(echo /wheels/*.whl)[objects]" && rm -r /wheels
 USER scope
 ENV INDUCTORSCOPE_DATA=/data HOME=/tmp
 HEALTHCHECK --interval=15s --timeout=10s --start-period=30s CMD ["inductorscope", "worker-health"]

@@ -16,6 +16,11 @@ from typer.main import get_command
 ROOT = Path(__file__).resolve().parent.parent
 DOCKERFILES = sorted((ROOT / "docker").glob("*.Dockerfile"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+STORE = {
+    f"AWS_{name}"
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "ENDPOINT", "ALLOW_HTTP", "REGION")
+}
+"""What obstore reads, as in `support/seaweed.py`."""
 SETTINGS = {PREFIX + field.name.upper() for field in fields(Settings)}
 
 
@@ -54,7 +59,7 @@ def test_every_service_is_confined_and_watched() -> None:
         if "build" in service:
             assert service["build"]["dockerfile"] in dockerfiles
             assert service["cap_drop"] == ["ALL"], name
-            unknown = set(service["environment"]) - SETTINGS
+            unknown = {name for name in service["environment"] if name not in SETTINGS | STORE}
             assert not unknown, f"{name} sets {unknown}, which are no settings"
         else:
             assert "healthcheck" in service, name
@@ -66,9 +71,16 @@ def test_ports_are_published_on_loopback_and_a_token_is_required() -> None:
     assert ":?" in web["environment"]["INDUCTORSCOPE_TOKEN"]
 
 
-def test_web_and_workers_share_the_data_folder_and_the_database() -> None:
-    web, worker = COMPOSE["services"]["web"], COMPOSE["services"]["worker"]
-    assert web["volumes"] == worker["volumes"] == ["data:/data"]
-    for key in ("INDUCTORSCOPE_DATABASE_URL", "INDUCTORSCOPE_DATA"):
+def test_web_and_workers_share_the_database_and_the_object_store_and_no_folder() -> None:
+    services = COMPOSE["services"]
+    web, worker, store = (services[name] for name in ("web", "worker", "store"))
+    assert web["volumes"] == worker["volumes"] == [web["environment"]["INDUCTORSCOPE_DATA"]]
+    for key in {"INDUCTORSCOPE_DATABASE_URL", "INDUCTORSCOPE_CONTENTS_URL", *STORE}:
         assert web["environment"][key] == worker["environment"][key]
+    assert set(store["environment"].items()) <= set(web["environment"].items())
+    bucket = web["environment"]["INDUCTORSCOPE_CONTENTS_URL"].removeprefix("s3://")
+    assert f"s3.bucket.create -name {bucket}'" in store["healthcheck"]["test"][1]
+    first, last = re.findall(r"8\d{3}(?=[-:])", web["ports"][0])
+    assert int(last) - int(first) + 1 == web["deploy"]["replicas"] == 2
     assert worker["deploy"]["replicas"] >= 2
+    assert set(web["depends_on"]) == {"postgres", "store"}

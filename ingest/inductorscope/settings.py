@@ -69,6 +69,8 @@ class Settings:
     """Whether processes log JSON, an object a line."""
     workers: int = 1
     """Worker processes that `serve` starts and keeps alive."""
+    device: str = ""
+    """Name of the device of a worker's captures: `CPU`, or a GPU that is not found by itself."""
     model_folders: str = ""
     """Folders (separated like PATH) whose models the worker may run besides the built-in ones."""
     playground: bool = False

@@ -8,8 +8,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -20,6 +21,9 @@ class PostgresServer:
     """A running server."""
 
     port: int
+    start: Callable[[], None]
+    stop: Callable[[], None]
+    """At once, as in a crash."""
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -39,8 +43,9 @@ def binaries() -> Path | None:
 
 
 @contextlib.contextmanager
-def postgres(programs: Path) -> Iterator[PostgresServer]:
-    """Runs a server on a free port until the block ends."""
+def postgres(programs: Path, *, durable: bool = False) -> Iterator[PostgresServer]:
+    """Runs a server on a free port until the block ends. `durable`: what is committed survives a
+    crash."""
     # Short, since PostgreSQL's socket must have a path under 108 bytes.
     folder = Path(tempfile.mkdtemp(prefix="isc-pg-"))
     as_user: list[str] = []
@@ -53,8 +58,10 @@ def postgres(programs: Path) -> Iterator[PostgresServer]:
         port = probe.getsockname()[1]
     options = (
         f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off "
-        "-c full_page_writes=off -c synchronous_commit=off -c max_connections=200"
+        "-c full_page_writes=off -c max_connections=200"
     )
+    if not durable:
+        options += " -c synchronous_commit=off"
 
     def call(*command: str) -> None:
         done = subprocess.run(
@@ -65,11 +72,13 @@ def postgres(programs: Path) -> Iterator[PostgresServer]:
     try:
         initdb = [str(programs / "initdb"), "-D", data, "-U", "postgres", "-A", "trust"]
         call(*initdb, "--no-sync", "--locale=C.UTF-8", "-E", "UTF8")
-        log = str(folder / "log")
-        call(str(programs / "pg_ctl"), "-D", data, "-w", "-l", log, "-o", options, "start")
+        control = [str(programs / "pg_ctl"), "-D", data, "-w"]
+        start = partial(call, *control, "-l", str(folder / "log"), "-o", options, "start")
+        stop = partial(call, *control, "-m", "immediate", "stop")
+        start()
         try:
-            yield PostgresServer(port)
+            yield PostgresServer(port, start, stop)
         finally:
-            call(str(programs / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
+            stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

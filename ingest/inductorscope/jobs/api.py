@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from cachetools import LRUCache
@@ -39,6 +39,14 @@ from inductorscope.jobs.queue.engine import (
     prepare,
 )
 from inductorscope.jobs.queue.health import is_alive
+from inductorscope.jobs.queue.machines import (
+    ANY,
+    GPU,
+    TORCH,
+    Machine,
+    machine_of,
+    nobody_meets,
+)
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import (
     ACTIVE,
@@ -286,15 +294,19 @@ class JobsClient:
 
     # --- captures ---
 
-    def enqueue_capture(self, spec: dict[str, Any], tags: Sequence[str] = ()) -> str:
-        """Asks a worker to capture; the job's id. Raises CaptureRefusedError or
-        TooManyRunsError."""
+    def enqueue_capture(
+        self, spec: dict[str, Any], tags: Sequence[str] = (), needs: str | None = None
+    ) -> str:
+        """Asks a worker to capture; the job's id. `needs`: a GPU's name, or a kind of worker.
+
+        Raises CaptureRefusedError or TooManyRunsError."""
         capture = _checked_capture(spec)
+        needs = needs or (TORCH if capture.device == "cpu" else GPU)
         job_id = f"capture-{secrets.token_hex(8)}"
         with self._write.begin() as session:
             check_rules(session, capture.title, tags, (VIEWER.get() or OWNER).project)
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
-            self._enqueue(session, job_id, "capture", capture.title, kept)
+            self._enqueue(session, job_id, "capture", capture.title, kept | {"needs": needs})
         ring(self.settings)
         return job_id
 
@@ -305,11 +317,12 @@ class JobsClient:
 
         Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
         """
-        self._check_ours(asked.run, UPLOADED)
+        run = self._check_ours(asked.run, UPLOADED)
         job_id = f"benchmark-{secrets.token_hex(8)}"
         title = f"Benchmark of {asked.kernel}"[:LONGEST_NAME]
         with self._write.begin() as session:
-            self._enqueue(session, job_id, "benchmark", title, asdict(asked))
+            spec = asdict(asked) | {"needs": _needs(session, run)}
+            self._enqueue(session, job_id, "benchmark", title, spec)
         ring(self.settings)
         return job_id
 
@@ -321,11 +334,12 @@ class JobsClient:
 
         Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
         """
-        names = [self._check_ours(run, diagnosis.UPLOADED) for run in (run_id, other)]
+        runs = [self._check_ours(run, diagnosis.UPLOADED) for run in (run_id, other)]
         job_id = f"measure-{secrets.token_hex(8)}"
-        title = f"Measuring {' beside '.join(names)}"[:LONGEST_NAME]
+        title = f"Measuring {' beside '.join(run.name for run in runs)}"[:LONGEST_NAME]
         with self._write.begin() as session:
             spec = {"run": run_id, "other": other, "settings": settings}
+            spec["needs"] = _needs(session, *runs)
             self._enqueue(session, job_id, "measure", title, spec)
         ring(self.settings)
         return job_id
@@ -338,24 +352,24 @@ class JobsClient:
         `kind` is one of `capture.diagnosis.KINDS`; `options` may say `resume` with a job's id.
         Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
         """
-        name = self._check_ours(run_id, diagnosis.UPLOADED)
+        run = self._check_ours(run_id, diagnosis.UPLOADED)
         job_id = f"{kind}-{secrets.token_hex(8)}"
-        title = f"{KINDS[kind]}: {name}"[:LONGEST_NAME]
+        title = f"{KINDS[kind]}: {run.name}"[:LONGEST_NAME]
         with self._write.begin() as session:
-            spec = {"run": run_id, "options": options}
+            spec = {"run": run_id, "options": options, "needs": _needs(session, run)}
             self._enqueue(session, job_id, kind, title, spec)
         ring(self.settings)
         return job_id
 
-    def _check_ours(self, run_id: str, refusal: tuple[str, str]) -> str:
-        """The run's name; code of uploads is never run."""
+    def _check_ours(self, run_id: str, refusal: tuple[str, str]) -> Run:
+        """The run; code of uploads is never run."""
         with self._read() as session:
             run = session.get(Run, run_id)
             if run is None:
                 raise NotFoundError(f"There is no run {run_id}.")
             if not is_captured_here(run):
                 raise CaptureRefusedError(f"{refusal[0]}; {refusal[1]}.")
-            return run.name
+            return run
 
     def _enqueue(
         self,
@@ -400,6 +414,7 @@ class JobsClient:
             "queue_name": queue,
             "workflow_id": job_id,
             "app_version": APPLICATION_VERSION,
+            "queue_partition_key": spec.get("needs", ANY),
         }
         if ahead:
             options["priority"] = ahead
@@ -507,7 +522,7 @@ class JobsClient:
             job = session.get(Job, job_id)
             if job is None:
                 raise NotFoundError(f"There is no job {job_id}.")
-            return JobStatus.of(job)
+            return _waiting(session, [JobStatus.of(job)])[0]
 
     def jobs(
         self, *, active: bool = False, limit: int = 50, before: str | None = None
@@ -523,7 +538,7 @@ class JobsClient:
                     (Job.created_at < last.created_at)
                     | ((Job.created_at == last.created_at) & (Job.id < last.id))
                 )
-            return [JobStatus.of(job) for job in session.scalars(wanted)]
+            return _waiting(session, [JobStatus.of(job) for job in session.scalars(wanted)])
 
     def events(self, job_id: str, *, after: int = 0, limit: int = 1000) -> list[JobLine]:
         """Lines of a job's log that are newer than the line `after`, oldest first."""
@@ -540,7 +555,7 @@ class JobsClient:
         """Worker processes, living and lately dead."""
         with self._read() as session:
             rows = session.scalars(select(Worker).order_by(Worker.id))
-            return [WorkerStatus.of(row, is_alive(row)) for row in rows]
+            return [WorkerStatus.of(row, is_alive(row), machine_of(row).kind) for row in rows]
 
     def reap(self) -> list[str]:
         """Gives the jobs of dead workers of this machine back to the queue; their ids.
@@ -548,6 +563,34 @@ class JobsClient:
         Workers do this all the time; it is here for a person who has none running.
         """
         return Reaper(self.settings, self._write, self._client).reap()
+
+
+def _machines(session: Session) -> list[Machine]:
+    """Those of living workers."""
+    return [machine_of(worker) for worker in session.scalars(select(Worker)) if is_alive(worker)]
+
+
+def _needs(session: Session, *runs: Run) -> str:
+    """What it takes to run captured programs again: a GPU of the same name, if there is one."""
+    devices = {(run.environment.get("options") or {}).get("device", "cpu") for run in runs}
+    if devices == {"cpu"}:
+        return TORCH
+    names = {str(run.environment.get("gpu_name")) for run in runs}
+    there = names & {machine.device for machine in _machines(session)}
+    return there.pop() if len(names) == len(there) == 1 else GPU
+
+
+def _waiting(session: Session, jobs: list[JobStatus]) -> list[JobStatus]:
+    """Says of jobs that nobody can take why they wait."""
+    if all(job.state != QUEUED for job in jobs):
+        return jobs
+    machines = _machines(session)
+
+    def step(job: JobStatus) -> str:
+        why = nobody_meets(job.spec.get("needs", ANY), machines)
+        return why if why is not None and job.state == QUEUED else job.step
+
+    return [replace(job, step=step(job)) for job in jobs]
 
 
 def _checked_capture(spec: dict[str, Any]) -> CaptureSpec:

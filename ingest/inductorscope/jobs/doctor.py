@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import QUEUES, make_client, prepare
 from inductorscope.jobs.queue.health import is_alive
+from inductorscope.jobs.queue.machines import ANY, machine_of, nobody_meets
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import QUEUED
 from inductorscope.jobs.work.folders import leftovers, sweep
@@ -45,6 +47,7 @@ from inductorscope.store.tables.models import (
 from inductorscope.store.trash import WITH_TRASH
 from inductorscope.units import plural, size_in_bytes
 
+_WAITING = select(Job.spec).where(Job.state == QUEUED)
 NAMED = 3
 INDEXED_AT_ONCE = 50
 
@@ -202,10 +205,13 @@ class Doctor:
             what = f"The job engine keeps {plural(len(over), 'job')} that are over: {_some(over)}."
             yield Finding(what, partial(self._client.cancel_workflows, over))
         with self._read() as session:
-            waiting = session.scalar(select(func.count()).where(Job.state == QUEUED))
-            alive = any(is_alive(worker) for worker in session.scalars(select(Worker)))
-        if waiting and not alive:
-            yield Finding(f"{plural(waiting, 'job')} cannot start: no worker runs.")
+            needs = [spec.get("needs", ANY) for spec in session.scalars(_WAITING)]
+            workers = session.scalars(select(Worker)).all()
+        machines = [machine_of(worker) for worker in workers if is_alive(worker)]
+        for need, count in Counter(needs).items():
+            nobody = nobody_meets(need, machines)
+            if nobody is not None:
+                yield Finding(f"{plural(count, 'job')} cannot start. {nobody}")
 
     def _leftovers(self) -> Iterator[Finding]:
         names = list(leftovers(self._settings, self._read))

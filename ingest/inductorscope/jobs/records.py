@@ -111,7 +111,11 @@ class WorkerStatus:
     started_at: datetime
     beat_at: datetime
     alive: bool
+    kind: str
+    """Its device and version of torch; a capture can ask for it."""
 
     @classmethod
-    def of(cls, worker: Worker, alive: bool) -> WorkerStatus:
-        return cls(worker.id, worker.host, worker.pid, worker.started_at, worker.beat_at, alive)
+    def of(cls, worker: Worker, alive: bool, kind: str) -> WorkerStatus:
+        return cls(
+            worker.id, worker.host, worker.pid, worker.started_at, worker.beat_at, alive, kind
+        )

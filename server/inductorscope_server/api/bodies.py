@@ -51,6 +51,11 @@ class CaptureRequest(Body):
     tags: list[Line] = Field(default_factory=list, max_length=50)
     args: list[OptionText] = Field(default_factory=list, max_length=200)
     device: str = Field("cpu", pattern=r"^(cpu|cuda(:[0-9]{1,2})?)$")
+    needs: Line | None = Field(
+        None,
+        description="A GPU's name or a worker's `kind` (`GET /api/jobs`), to capture there. By "
+        "default any worker that has the device does it.",
+    )
     dtype: Dtype | None = None
     train: bool = Field(False, description="Forward and backward instead of inference.")
     dynamic: bool | None = None

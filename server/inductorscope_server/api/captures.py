@@ -73,5 +73,5 @@ def capture(parts: Parts, body: CaptureRequest) -> str:
             do="The worker's owner can allow folders of models with this setting.",
             limit="INDUCTORSCOPE_MODEL_FOLDERS",
         )
-    spec = {**body.model_dump(exclude={"tags"}), "name": body.name or None}
-    return parts.jobs.enqueue_capture(spec, body.tags)
+    spec = {**body.model_dump(exclude={"tags", "needs"}), "name": body.name or None}
+    return parts.jobs.enqueue_capture(spec, body.tags, body.needs)

@@ -33,7 +33,8 @@ class CapturePage:
     """The page `/capture`."""
 
     models: list[BuiltinModel]
-    living_workers: int
+    kinds: list[str]
+    """Kinds of the workers that are connected."""
     dtypes: Hidden[list[str]]
     modes: Hidden[list[str]]
     defaults: Hidden[CaptureRequest]
@@ -50,9 +51,10 @@ def _page(
     parts: Parts, body: CaptureRequest | None = None, error: str | None = None
 ) -> CapturePage:
     models = builtin_models()
+    workers = parts.jobs.workers()
     return CapturePage(
         models=models,
-        living_workers=sum(worker.alive for worker in parts.jobs.workers()),
+        kinds=sorted({worker.kind for worker in workers if worker.alive}),
         dtypes=list(DTYPES),
         modes=list(MODES),
         defaults=body or CaptureRequest.model_validate({"model": models[0].name}),

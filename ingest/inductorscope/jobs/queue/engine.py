@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Never
 
 from dbos import DBOS, DBOSClient, DBOSConfig, _workflow_commands
@@ -24,7 +24,7 @@ APPLICATION = "inductorscope"
 APPLICATION_VERSION = "1"
 """Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
 QUEUE = "inductorscope"
-"""The queue of jobs that may take long."""
+"""The queue of jobs that may take long. Its partitions are what jobs need (`machines`)."""
 SHORT_QUEUE = "inductorscope-short"
 """The queue of small uploads. A worker takes one job of each queue at a time, so that a small
 upload never waits for a long job."""
@@ -87,8 +87,10 @@ def launch(
     client: DBOSClient,
     concurrency: int,
     stops: Mapping[str, threading.Event],
+    meets: Callable[[str], bool],
 ) -> None:
-    """Starts the engine in a worker, which takes up to `concurrency` jobs of each queue at a time.
+    """Starts the engine in a worker, which takes up to `concurrency` jobs of each queue at a time,
+    of long ones those whose needs it meets.
 
     `stops` has an event for each queue. Its `wait(seconds)` is called between looks at the queue,
     so that it can end the pause sooner.
@@ -103,12 +105,18 @@ def launch(
         client.register_queue(
             name,
             worker_concurrency=concurrency,
+            partition_worker_concurrency=concurrency if name == QUEUE else None,
             polling_interval_sec=POLL_SECONDS,
             application_name=APPLICATION,
         )
         for name in stops
     ]
     DBOS.launch()
+    database = engine._sys_db
+    needs = database.get_queue_partitions
+    setattr(  # noqa: B010  # not for mypy to see
+        database, "get_queue_partitions", lambda name: [each for each in needs(name) if meets(each)]
+    )
     for queue in queues:
         threading.Thread(
             target=queue_worker_thread,

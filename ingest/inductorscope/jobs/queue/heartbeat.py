@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from inductorscope.disk import is_full
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue.health import BEAT_SECONDS
+from inductorscope.jobs.queue.machines import Machine
 from inductorscope.jobs.queue.slots import this_host
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.store.database.engine import Sessions
@@ -27,11 +28,17 @@ class Heartbeat(threading.Thread):
     count this worker as dead and take over what it does."""
 
     def __init__(
-        self, sessions: Sessions, worker: str, patience: float, unheard: Callable[[], None]
+        self,
+        sessions: Sessions,
+        worker: str,
+        machine: Machine,
+        patience: float,
+        unheard: Callable[[], None],
     ) -> None:
         super().__init__(name="heartbeat", daemon=True)
         self._sessions = sessions
         self._worker = worker
+        self._machine = machine
         self._patience = patience
         self._unheard = unheard
         self._stop_asked = threading.Event()
@@ -77,5 +84,11 @@ class Heartbeat(threading.Thread):
 
     def _row(self) -> Worker:
         return Worker(
-            id=self._worker, host=this_host(), pid=os.getpid(), started_at=now(), beat_at=now()
+            id=self._worker,
+            host=this_host(),
+            pid=os.getpid(),
+            started_at=now(),
+            beat_at=now(),
+            device=self._machine.device,
+            torch=self._machine.torch,
         )

@@ -23,6 +23,7 @@ from inductorscope.jobs.queue.bell import Bell, ring
 from inductorscope.jobs.queue.engine import QUEUE, QUEUES, launch, make_client, prepare
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.heartbeat import Heartbeat
+from inductorscope.jobs.queue.machines import this_machine
 from inductorscope.jobs.queue.processes import end_processes
 from inductorscope.jobs.queue.pruning import prune
 from inductorscope.jobs.queue.reaper import Reaper
@@ -104,8 +105,9 @@ class _Worker:
             own_id=executor_id,
             dead_after=options.dead_after,
         )
+        self.machine = this_machine(settings)
         self.heartbeat = Heartbeat(
-            self.sessions, executor_id, options.dead_after * 0.75, self._unheard
+            self.sessions, executor_id, self.machine, options.dead_after * 0.75, self._unheard
         )
         self.relinking = Relinking(settings, self.sessions)
         self.stop_asked = threading.Event()
@@ -116,7 +118,7 @@ class _Worker:
         self.heartbeat.start()
         self.reaper.take_back(self.work.executor_id)  # what our predecessor was doing
         self._launch()
-        log.info("%s is at work", self.work.executor_id)
+        log.info("%s is at work: %s", self.work.executor_id, self.machine.kind)
         rounds = 0
         while not self.stop_asked.is_set():
             self._relink()
@@ -146,7 +148,8 @@ class _Worker:
         set_work(self.work)
         name = self.work.executor_id
         bells = {queue: Bell(self.settings, f"{name}.{queue}") for queue in QUEUES}
-        launch(self.settings, name, self.client, self.options.concurrency, bells)
+        concurrency, meets = self.options.concurrency, self.machine.meets
+        launch(self.settings, name, self.client, concurrency, bells, meets)
 
     def _look_after(self, rounds: int) -> None:
         try:

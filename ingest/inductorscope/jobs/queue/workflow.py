@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from dbos import DBOS
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from inductorscope.disk import Disk, is_full
 from inductorscope.formats.sizes import MIB
+from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log
@@ -88,8 +89,16 @@ async def run_job(job_id: str) -> str:
 @DBOS.step(name="attend", preemptible=True)
 async def attend(job_id: str) -> str:
     """Attempts until one comes to an end. Repeated whole when a worker dies."""
-    work = _work[0]
     JOB.set(job_id)
+    while True:
+        try:
+            return await _attempts(_work[0], job_id)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("the database is out of reach: %s", without_password(str(error)))
+        await asyncio.sleep(TRY_AGAIN_SECONDS)
+
+
+async def _attempts(work: Work, job_id: str) -> str:
     killed = False
     while True:
         attempt = await _with_room(transitions.claim, work.sessions, job_id, work.executor_id)
@@ -107,7 +116,8 @@ async def attend(job_id: str) -> str:
         if end not in (TRY_AGAIN, KILLED):
             return "attended"
         killed = killed or end == KILLED
-        await asyncio.sleep(TRY_AGAIN_SECONDS)
+        # Longer each time: a database or a store that starts again may need a minute.
+        await asyncio.sleep(TRY_AGAIN_SECONDS * attempt.number)
 
 
 async def _with_room(change: Callable[..., Result], *arguments: object) -> Result:

@@ -122,7 +122,12 @@ def main(arguments: list[str] | None = None) -> int:
     # Temporary files go where they are cleared after the job. Not TMPDIR: torch keeps its
     # precompiled headers there, which captures share.
     tempfile.tempdir = os.environ.get(SCRATCH)
-    return attend(load(), Attempt(given.job_id, given.kind, given.attempt))
+    try:
+        return attend(load(), Attempt(given.job_id, given.kind, given.attempt))
+    except (OperationalError, InterfaceError, OutOfReachError) as error:
+        # Ahead of the work, or while the job was being ended.
+        print(without_password(str(error)), file=sys.stderr)
+        return NO_ROOM if is_full(error) else TRY_AGAIN
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from inductorscope.store.database.engine import READ_ONLY, database_url, make_en
 from inductorscope.store.database.private import close_to_others
 from inductorscope.store.database.usable import check_data
 
-NEWEST_REVISION = "0014"
+NEWEST_REVISION = "0015"
 
 
 def migrate(settings: Settings) -> None:

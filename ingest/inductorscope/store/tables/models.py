@@ -474,3 +474,7 @@ class Worker(Base):
     pid: Mapped[int]
     started_at: Mapped[datetime]
     beat_at: Mapped[datetime]
+    device: Mapped[str | None]
+    """A GPU's name, or `CPU`; unknown for workers of earlier versions."""
+    torch: Mapped[str | None]
+    """Version of torch, if there is one."""

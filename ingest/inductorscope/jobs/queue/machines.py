@@ -1,0 +1,73 @@
+"""What a worker's machine has, and what a job needs of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from inductorscope.settings import Settings
+from inductorscope.store.tables.models import Worker
+
+ANY, TORCH, GPU = "any", "torch", "gpu"
+"""What a job can need, besides a GPU's name and a machine's kind. A need is a partition of the
+engine's queue of long jobs, of which a worker takes those that it meets."""
+CPU = "CPU"
+IN_WORDS = {TORCH: "torch", GPU: "a GPU and torch"}
+GPUS = Path("/proc/driver/nvidia/gpus")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A device and a version of torch."""
+
+    device: str
+    """A GPU's name, or `CPU`."""
+    torch: str | None
+
+    @property
+    def kind(self) -> str:
+        return f"{self.device}, {f'torch {self.torch}' if self.torch else 'no torch'}"
+
+    def meets(self, need: str) -> bool:
+        if need in (ANY, self.kind) or self.torch is None:
+            return need in (ANY, self.kind)
+        return need in (TORCH, self.device) or (need == GPU and self.device != CPU)
+
+
+def this_machine(settings: Settings) -> Machine:
+    """Looks for torch and a GPU without starting either."""
+    try:
+        torch = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        torch = None
+    return Machine(settings.device or _gpu() or CPU, torch)
+
+
+def machine_of(worker: Worker) -> Machine:
+    return Machine(worker.device or CPU, worker.torch)
+
+
+def nobody_meets(need: str, machines: Sequence[Machine]) -> str | None:
+    """Says that no machine has what a job needs; None if one does."""
+    if any(machine.meets(need) for machine in machines):
+        return None
+    kinds = Counter(machine.kind for machine in machines)
+    there = "; ".join(kind if n == 1 else f"{n} x {kind}" for kind, n in sorted(kinds.items()))
+    what = "" if need == ANY else f" with {IN_WORDS.get(need, need)}"
+    return f"No worker{what} is connected; {f'there is: {there}' if there else 'there is none'}."
+
+
+def _gpu() -> str | None:
+    """The first GPU's name, as NVIDIA's driver lists it."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") == "":
+        return None
+    for about in sorted(GPUS.glob("*/information")):
+        found = re.search(r"^Model:\s*(\S.*)$", about.read_text(errors="replace"), re.MULTILINE)
+        if found is not None:
+            return found[1].strip()
+    return None

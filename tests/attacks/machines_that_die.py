@@ -1,0 +1,253 @@
+"""Two web processes and four workers of two kinds, each with a folder of its own, that share
+PostgreSQL and SeaweedFS. Clients upload while a web process, a worker, the store and the database
+are killed and started again in turn.
+
+    python -m tests.attacks.machines_that_die --uploads 200 --clients 20
+
+In the end every job has ended once, every run has the contents that were sent, and nothing is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import inductorscope.cli.client
+from inductorscope.cli.client import Client, Pushed
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.doctor import Doctor
+from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.settings import PREFIX, Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import COMPLETE, Artifact, Job, Run
+from sqlalchemy import func, select
+
+from tests.support.places import FIXTURES
+from tests.support.postgres import binaries, postgres
+from tests.support.seaweed import Seaweed
+from tests.support.sending import variant
+from tests.support.serving import free_port
+
+KINDS = ("CPU", "NVIDIA H100 80GB HBM3")
+"""Devices that workers say they have; captures run on the CPU all the same."""
+DOWN_SECONDS = 2.0
+BETWEEN_SECONDS = 6.0
+PATIENCE_SECONDS = 300.0
+LEFT_SECONDS = 180.0
+"""How long to wait until nothing is left: workers sweep every two minutes."""
+
+
+@dataclass
+class Machine:
+    """A web process or a worker with its supervisor, as on a machine of its own."""
+
+    command: list[str]
+    env: dict[str, str]
+    log: Path
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "inductorscope", *self.command]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, env=self.env, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def kill(self) -> None:
+        """Also what it started, which dies with it."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+@dataclass
+class Installation:
+    """All of it."""
+
+    webs: list[str]
+    settings: Settings
+    dying: dict[str, list[tuple[Callable[[], None], Callable[[], None]]]]
+    """How to kill and to start each, by kind."""
+
+
+@contextmanager
+def installed(folder: Path) -> Iterator[Installation]:
+    programs = binaries()
+    assert programs is not None, "needs PostgreSQL's initdb and pg_ctl"
+    (folder / "store").mkdir()
+    store = Seaweed(folder / "store")
+    with ExitStack() as stack:
+        database = stack.enter_context(postgres(programs, durable=True))
+        database.run("CREATE DATABASE dying")
+        store.start()
+        stack.callback(store.kill)
+        os.environ.update(store.env)
+        shared = os.environ | {
+            f"{PREFIX}DATABASE_URL": database.url("dying"),
+            f"{PREFIX}CONTENTS_URL": store.url,
+        }
+        webs, dying = [], {"store": [(store.kill, store.start)]}
+        dying["database"] = [(database.stop, database.start)]
+        for number in range(2):
+            port = free_port()
+            webs.append(f"http://127.0.0.1:{port}")
+            command = ["serve", "--workers", "0", "--port", str(port)]
+            _add(stack, dying, folder, f"web-{number}", command, shared)
+        for number in range(4):
+            env = shared | {f"{PREFIX}DEVICE": KINDS[number % 2]}
+            _add(stack, dying, folder, f"worker-{number}", ["worker"], env)
+        settings = Settings(
+            data=folder / "looking", database_url=database.url("dying"), contents_url=store.url
+        )
+        yield Installation(webs, settings, dying)
+
+
+def _add(
+    stack: ExitStack,
+    dying: dict[str, list[tuple[Callable[[], None], Callable[[], None]]]],
+    folder: Path,
+    name: str,
+    command: list[str],
+    env: dict[str, str],
+) -> None:
+    machine = Machine([*command, "--data", str(folder / name)], env, folder / f"{name}.log")
+    machine.start()
+    stack.callback(machine.stop)
+    dying.setdefault(name.partition("-")[0], []).append((machine.kill, machine.start))
+
+
+def keep_killing(installation: Installation, over: threading.Event, between: float) -> Counter[str]:
+    killed: Counter[str] = Counter()
+    turns = {kind: itertools.cycle(each) for kind, each in installation.dying.items()}
+    for kind in itertools.cycle(("web", "worker", "store", "database")):
+        if over.wait(between):
+            return killed
+        kill, start = next(turns[kind])
+        kill()
+        killed[kind] += 1
+        time.sleep(DOWN_SECONDS)
+        start()
+    return killed
+
+
+def send(webs: list[str], folder: Path, number: int) -> Pushed:
+    source = variant(FIXTURES / "cuda-foo1", folder, number, padding=20_000)
+    client = Client(webs[number % len(webs)])
+    return client.push([source], source.name, ["dying"], lambda *_: None)
+
+
+def faults(installation: Installation, sent: list[Pushed]) -> Iterator[str]:
+    """What is not as it should be."""
+    settings = installation.settings
+    for pushed in sent:
+        if pushed.state != "done" or pushed.duplicate:
+            yield f"{pushed.job}: {pushed.state}, {pushed.message}"
+    engine = make_engine(settings)
+    with sessions(engine)() as session:
+        jobs = session.execute(
+            select(Job.state, func.count()).where(Job.kind == "ingest").group_by(Job.state)
+        ).all()
+        runs = set(session.scalars(select(Run.id).where(Run.state == COMPLETE)))
+        ours = {str(pushed.run) for pushed in sent}
+        same = [
+            set(session.execute(_CONTENTS.where(Artifact.run_id == run)).tuples()) for run in ours
+        ]
+        figures = set(session.execute(_FIGURES.where(Run.id.in_(ours))).tuples())
+    engine.dispose()
+    if [tuple(row) for row in jobs] != [("done", len(sent))]:
+        yield f"jobs: {jobs}"
+    if len(ours) != len(sent) or not ours <= runs:
+        yield f"{len(ours)} runs of {len(sent)} uploads, {len(runs)} stored"
+    differ = [each ^ same[0] for each in same if each != same[0]]
+    if differ or len(figures) != 1:
+        yield f"{len(differ)} runs have other contents, {len(figures)} figures: {differ[:1]}"
+    until = time.monotonic() + LEFT_SECONDS
+    while (left := list(_left(installation))) and time.monotonic() < until:
+        time.sleep(2)
+    yield from left
+
+
+_CONTENTS = select(Artifact.role, Artifact.digest).where(~Artifact.path.contains("extra-"))
+_FIGURES = select(Run.graph_count, Run.kernel_count).distinct()
+
+
+def _left(installation: Installation) -> Iterator[str]:
+    settings = installation.settings
+    for upload in open_uploads(settings).ids():
+        yield f"the upload {upload} lies in the bucket"
+    for kind in ("reading", "captures"):
+        for folder in settings.data.parent.glob(f"*/{kind}/*"):
+            yield f"{folder} is left"
+    with closing(Doctor(settings)) as doctor:
+        for finding in doctor.findings():
+            yield f"doctor: {finding.what}"
+
+
+def run(uploads: int, clients: int, captures: int, between: float, folder: Path) -> list[str]:
+    """Prints the figures; returns what is not as it should be."""
+    inductorscope.cli.client.PATIENCE_SECONDS = PATIENCE_SECONDS
+    begun = time.monotonic()
+    over = threading.Event()
+    (folder / "sent").mkdir()
+    with (
+        installed(folder) as installation,
+        ThreadPoolExecutor(clients + 1) as pool,
+        closing(JobsClient(installation.settings)) as jobs,
+    ):
+        capture = {"model": "neg-maximum-cat", "seconds": 0.2}
+        asked = [jobs.enqueue_capture(capture, (), device) for device in KINDS[:captures]]
+        killing = pool.submit(keep_killing, installation, over, between)
+        try:
+            sent = list(pool.map(partial(send, installation.webs, folder / "sent"), range(uploads)))
+        finally:
+            over.set()
+        seconds = time.monotonic() - begun
+        killed = killing.result()
+        while any(jobs.job(job).active for job in asked):
+            time.sleep(1)
+        found = list(faults(installation, sent))
+        found += [f"{job}: {jobs.job(job).message}" for job in asked if not jobs.job(job).run_id]
+        done = jobs.jobs(limit=uploads + captures)
+    tries = Counter(status.attempts for status in done)
+    workers = Counter(status.worker for status in done)
+    print(f"{uploads} uploads by {clients} clients in {seconds:.0f} s; killed: {dict(killed)}")
+    print(f"attempts: {dict(sorted(tries.items()))}; jobs a worker: {sorted(workers.values())}")
+    for fault in found:
+        print("wrong:", fault)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks.machines_that_die")
+    parser.add_argument("--uploads", type=int, default=200)
+    parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--captures", type=int, default=2)
+    parser.add_argument("--between", type=float, default=BETWEEN_SECONDS)
+    given = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="machines-"))
+    print(f"logs are in {folder}", flush=True)
+    return bool(run(given.uploads, given.clients, given.captures, given.between, folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

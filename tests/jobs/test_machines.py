@@ -1,0 +1,81 @@
+"""Workers of kinds: each takes jobs whose needs it meets, and a job that waits says for what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inductorscope.jobs.queue import machines
+from inductorscope.jobs.queue.machines import (
+    ANY,
+    CPU,
+    GPU,
+    TORCH,
+    Machine,
+    nobody_meets,
+    this_machine,
+)
+from inductorscope.settings import Settings
+from sqlalchemy import text
+
+from tests.jobs.conftest import Crew
+
+H100 = "NVIDIA H100 80GB HBM3"
+READER, SMALL, LARGE = Machine(CPU, None), Machine(CPU, "2.13.0"), Machine(H100, "2.13.0")
+
+
+@pytest.mark.parametrize(
+    ("need", "who"),
+    [
+        (ANY, [READER, SMALL, LARGE]),
+        (TORCH, [SMALL, LARGE]),
+        (GPU, [LARGE]),
+        (H100, [LARGE]),
+        (CPU, [SMALL]),
+        (SMALL.kind, [SMALL]),
+        (f"{H100}, torch 2.12.0", []),
+    ],
+)
+def test_who_meets_a_need(need: str, who: list[Machine]) -> None:
+    assert [machine for machine in (READER, SMALL, LARGE) if machine.meets(need)] == who
+
+
+def test_what_nobody_meets_is_said() -> None:
+    assert nobody_meets(GPU, [SMALL, LARGE]) is None
+    assert nobody_meets(H100, [SMALL, SMALL, READER]) == (
+        f"No worker with {H100} is connected; there is: CPU, no torch; 2 x CPU, torch 2.13.0."
+    )
+    assert nobody_meets(GPU, []) == "No worker with a GPU and torch is connected; there is none."
+
+
+def test_a_gpu_is_found_as_the_driver_lists_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(machines, "GPUS", tmp_path)
+    assert this_machine(settings).device == CPU
+    (tmp_path / "0000:00:04.0").mkdir()
+    (tmp_path / "0000:00:04.0/information").write_text(f"Model: \t\t {H100}\nIRQ:   \t\t 40\n")
+    assert this_machine(settings).device == H100
+    assert this_machine(replace(settings, device=CPU)).device == CPU
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert this_machine(settings).device == CPU
+
+
+def test_a_job_waits_for_a_worker_that_has_what_it_needs(crew: Crew) -> None:
+    crew.start(1, device=CPU)
+    needs_gpu = crew.client.enqueue_capture({"model": "neg-maximum-cat", "name": "ok"}, (), H100)
+    of_before = crew.ask("ok")
+    table = "dbos.workflow_status" if "postgresql" in crew.settings.url else "workflow_status"
+    forget = f"UPDATE {table} SET queue_partition_key = NULL WHERE workflow_uuid = :job"
+    with crew.sessions.begin() as session:  # as an earlier version enqueued it
+        session.execute(text(forget), {"job": of_before})
+    assert crew.wait(of_before).state == "done"
+    waiting = crew.client.job(needs_gpu)
+    assert waiting.state == "queued"
+    assert waiting.step.startswith(f"No worker with {H100} is connected; there is: CPU, ")
+    crew.start(2, device=H100)
+    done = crew.wait(needs_gpu)
+    assert (done.state, str(done.worker)[-1]) == ("done", "2")
