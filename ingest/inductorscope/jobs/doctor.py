@@ -9,7 +9,7 @@ from functools import partial
 from operator import methodcaller
 
 from dbos import DBOSClient
-from sqlalchemy import delete, exists, func, select, text
+from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import SEARCHED
