@@ -43,6 +43,7 @@ def measured(factory: Sessions, run: str) -> Counter[str]:
                     counts[f"{stage} instructions"] += text.instructions
                     counts[f"{stage} at a line"] += text.placed
                     counts[f"{stage} at a node"] += text.with_nodes
+                    counts[f"{stage} of the whole"] += text.whole
                 file = known[0].files.get(SASS)
                 if file is None:
                     continue
@@ -88,8 +89,11 @@ def main() -> None:
             if not every:
                 continue
             at_line, at_node = counts[f"{stage} at a line"], counts[f"{stage} at a node"]
-            print(f"  {stage:8} {every:8,} instructions, {at_line / every:.2%} at a line, "
-                  f"{at_node / every:.2%} at a node")  # fmt: skip
+            whole = counts[f"{stage} of the whole"]
+            print(
+                f"  {stage:8} {every:8,} instructions, {at_line / every:.2%} at a line, "
+                f"{at_node / every:.2%} at a node, {whole / every:.2%} of the whole kernel"
+            )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from inductorscope.analyze.machine.serving import serving
+from inductorscope.analyze.machine.serving import is_around, serving
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.machine.figures import kernel_assembly, kernel_machine
@@ -317,6 +317,17 @@ def test_indices_and_masks_serve_the_lines_that_need_them() -> None:
     assert serving(lines, {4}) == {0: [4], 1: [4], 2: [4], 3: [4]}
 
 
+def test_lines_around_the_loops_belong_to_the_whole_kernel() -> None:
+    around = [
+        "    {", "}", "  int tid = omp_get_thread_num();", "#pragma omp parallel num_threads(2)",
+        'torch::aot_inductor::RAIIAtenRecordFunctionHandle record_graph_0("graph_0");',
+        "inductor_cpu_throw_if_integer_div_error(inductor_cpu_integer_div_error);",
+    ]  # fmt: skip
+    assert all(map(is_around, around))
+    inside = ["for(int64_t x0=0; x0<8; x0+=1) {", "auto tmp0 = in_ptr0[x0];", "{ auto x = 1; }"]
+    assert not any(map(is_around, inside))
+
+
 def test_places_defined_by_themselves_end() -> None:
     text = '#loc1 = loc(callsite(#loc2 at #loc1))\n#loc2 = loc("a.py":3:1)\n  %0 = x loc(#loc1)'
     assert read_mlir(text).places == [(("a.py", 3),)]
@@ -378,6 +389,7 @@ def test_a_loop_that_calls_a_function_for_each_element_is_named(
         figures = kernel_assembly(session, graph, "cpp_fused_sin_0")
     assert "answer" not in text.text
     assert text.placed == text.instructions > 5
+    assert (text.with_nodes, text.whole > 0) == (0, True)
     assert figures is not None
     (loop,) = figures.loops
     assert (loop.scalar, loop.calls, loop.depth) == (True, {"sinf": 1}, 1)

@@ -14,10 +14,20 @@ _ASSIGNS = re.compile(
     r"(\w+(?:, \w+)*)(?:\s*:\s*[\w.]+)?\s+(?:=|in)\s"
 )
 _OPENS = re.compile(r"\s*(?:(?:for|while|if|extern)\b|#pragma)")
+# What torch writes around the loops of a C++ kernel: threads, checks, the profiler's handle
+_AROUND = re.compile(
+    r"\s*(?:[{}]+;?$|int tid = |#pragma omp|std::atomic<int> inductor_cpu_|inductor_cpu_\w+"
+    r"|(?:torch::aot_inductor::)?RAII\w+ |extern \"C\")"
+)
 _BRACES = re.compile(r"\s*+[{};]*+\s*$")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 MOST_SERVED = 200
 """Lines that one line can serve; it then serves the kernel as a whole."""
+
+
+def is_around(line: str) -> bool:
+    """Whether a line sets a C++ kernel up, checks or ends it, for all of its nodes."""
+    return _AROUND.match(line) is not None
 
 
 def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:

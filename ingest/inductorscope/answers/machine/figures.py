@@ -120,6 +120,10 @@ class KernelAssembly:
 
     instructions: int = 0
     placed: int = 0
+    with_nodes: int = 0
+    """Those that compute FX nodes, or what these need."""
+    whole: int = 0
+    """Those that set the kernel up, check, and end it."""
     loops: list[InnermostLoop] = field(default_factory=list)
     """The deepest first, then by instructions."""
     lines: list[LineFigures] = field(default_factory=list)
@@ -153,7 +157,11 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
             )
         )
     return KernelAssembly(
-        *located.instructions(), loops, _by_line(reading, code)[:MOST_LINES], reading.note
+        *located.instructions(),
+        *code.charged(located, known[0].source),
+        loops,
+        _by_line(reading, code)[:MOST_LINES],
+        reading.note,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -10,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.machine.loops import on_stack
-from inductorscope.analyze.machine.serving import serving
+from inductorscope.analyze.machine.serving import is_around, serving
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import Profiled, profiled
@@ -91,6 +92,8 @@ class MachineText:
     """Instructions whose line in the kernel is known."""
     with_nodes: int
     """Instructions that belong to FX nodes, by their line or by those that it serves."""
+    whole: int
+    """Instructions of the kernel as a whole: they set it up, check, and end it."""
     live: list[int] = field(default_factory=list)
     """Live registers at each line of machine code."""
     spills: list[int] = field(default_factory=list)
@@ -182,6 +185,18 @@ class KernelLines:
         own = kernel_lines(frames, source)
         return [self.first + line - 1 for line in own if line <= len(self.text)]
 
+    def charged(self, located: Located, source: str) -> tuple[int, int]:
+        """How many instructions belong to FX nodes, and how many to the kernel as a whole."""
+        charges = [self._charge(self.lines_of(frames, source)) for frames in located.places]
+        pairs = zip(located.at, located.counted, strict=True)
+        counts = Counter(charges[at] for at, counted in pairs if counted and at >= 0)
+        return counts["nodes"], counts["whole"]
+
+    def _charge(self, lines: list[int]) -> str:
+        if any(map(self.nodes_of, lines)):
+            return "nodes"
+        return "whole" if lines and is_around(self.text[lines[-1] - self.first]) else ""
+
     def nodes_of(self, line: int) -> set[str]:
         """Nodes of a line, or those of the lines that it serves."""
         return self.nodes.get(line) or set().union(
@@ -236,7 +251,6 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     measured = profile_of(session, run, reading)
     lines = measured.lines if measured is not None else None
     counts = located.instructions()
-    with_nodes = [any(map(code.nodes_of, place.lines)) for place in places]
     note = reading.note
     if len(known) > 1 and not known[0].ran:
         note = f"{len(known)} configurations were compiled; which of them ran is unknown. {note}"
@@ -249,11 +263,7 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
         places,
         code.serves,
         *counts,
-        sum(
-            at >= 0 and with_nodes[at]
-            for at, counted in zip(located.at, located.counted, strict=True)
-            if counted
-        ),
+        *code.charged(located, known[0].source),
         reading.live,
         [number for number, spilled in enumerate(reading.spills) if spilled],
         [sum(reasons.values()) for reasons in lines.reasons] if lines else [],
