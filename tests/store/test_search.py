@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.answers.search.lines import SHOWN, Patterns, cut
 from inductorscope.answers.search.names import named
+from inductorscope.answers.search.reading import LINES_A_TEXT
 from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CodePage, Scope, search_code, too_short
 from inductorscope.store.contents.blobs import content_of_bytes
@@ -175,7 +176,7 @@ def test_pages_hold_every_text_and_of_one_text_every_line(
             insert_run(writing, a_run(number, long_text(number)))
     with sessions(engine, read_only=True)() as session:
         whole = everything(session, "needle")
-        assert len(whole) == len(set(whole)) == 5 * 10
+        assert len(whole) == len(set(whole)) == 5 * LINES_A_TEXT
         artifacts = {artifact for artifact, _ in whole}
         if "pieces" not in bounds:
             assert sorted(everything(session, "needle", None, **bounds)) == sorted(whole)

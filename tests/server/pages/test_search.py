@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from inductorscope import urls
+from inductorscope.answers.search.reading import LINES_A_TEXT
 from starlette.testclient import TestClient
 
 
@@ -35,7 +36,7 @@ def test_every_hit_is_a_line_of_its_file(filled: TestClient) -> None:
         lines = whole_text(filled, text["place"]["artifact"])
         assert [hit["line"] for hit in text["hits"]] == [
             number for number, line in enumerate(lines, 1) if "tl.load" in line
-        ][:10]
+        ][:LINES_A_TEXT]
         for hit in text["hits"]:
             assert "tl.load" in lines[hit["line"] - 1]
             assert {hit["text"][start:end] for start, end in hit["marks"]} == {"tl.load"}
@@ -70,17 +71,16 @@ def test_kernels_and_runs_are_found_by_name(filled: TestClient, run: str) -> Non
 
 def test_pages_follow_each_other(filled: TestClient) -> None:
     first = found(filled, q="torch")
-    artifact = next(text["place"]["artifact"] for text in first["texts"] if text["more"])
-    seen: list[int] = []
-    cursor = ""
-    for _ in range(50):
-        page = found(filled, q="torch", file=artifact, cursor=cursor)
-        seen += [hit["line"] for text in page["texts"] for hit in text["hits"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    lines = whole_text(filled, artifact)
-    assert seen == [number for number, line in enumerate(lines, 1) if "torch" in line.lower()]
+    for text in first["texts"]:
+        artifact = text["place"]["artifact"]
+        seen: list[int] = []
+        cursor = ""
+        while cursor is not None:
+            page = found(filled, q="torch", file=artifact, cursor=cursor)
+            seen += [hit["line"] for text in page["texts"] for hit in text["hits"]]
+            cursor = page["next_cursor"]
+        lines = whole_text(filled, artifact)
+        assert seen == [number for number, line in enumerate(lines, 1) if "torch" in line.lower()]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from inductorscope.store.contents.fulltext import PIECE_BYTES
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 
-LINES_A_TEXT = 10
+LINES_A_TEXT = 4
 """Most lines shown of one text when several are searched."""
 MOST_TEXTS = 40
 """Most texts of a page; reading one takes about a millisecond."""

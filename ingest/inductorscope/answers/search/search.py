@@ -111,11 +111,10 @@ def search_code(
 
 def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
     """Condition for pieces of texts in the scope."""
-    artifact = select(Artifact.digest).where(
-        Artifact.role.in_([scope.role] if scope.role else SEARCHED)
-    )
-    if scope.file is not None:
+    artifact = select(Artifact.digest)
+    if scope.file is not None:  # its text may be indexed because of an equal file
         return TextFrame.digest.in_(artifact.where(Artifact.id == scope.file))
+    artifact = artifact.where(Artifact.role.in_([scope.role] if scope.role else SEARCHED))
     if conditions := scope.narrowed.conditions():
         few = session.scalars(select(Run.id).where(*conditions).limit(FEW + 1)).all()
         if len(few) <= FEW:  # their texts are soon listed, others soon found to belong to one
