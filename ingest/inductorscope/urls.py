@@ -308,7 +308,7 @@ def run_access(run_id: str) -> str:
 
 
 def shared(key: str) -> str:
-    """A run, for whoever has the link."""
+    """The link that shows a run to anyone."""
     return f"/shared/{_part(key)}"
 
 

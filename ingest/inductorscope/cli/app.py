@@ -9,7 +9,6 @@ runs, so that `inductorscope --version` is fast.
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -101,8 +100,9 @@ def _options(
 
 
 def print_json(value: object) -> None:
-    json.dump(value, sys.stdout)
-    sys.stdout.write("\n")
+    import msgspec
+
+    typer.echo(msgspec.json.encode(value).decode())
 
 
 def load_commands(wanted: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Compares the database with what lies beside it, and mends what a crash or a person broke."""
+"""Finds what a crash or a person broke in the database and the data folder, and repairs it."""
 
 from __future__ import annotations
 

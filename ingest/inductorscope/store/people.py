@@ -1,4 +1,4 @@
-"""People who may sign in: local accounts with a password, and those that others vouch for."""
+"""People who may sign in: local accounts with a password, and accounts of a proxy or provider."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def known_person(session: Session, issuer: str, subject: str) -> Person | None:
 def person_of(
     session: Session, issuer: str, subject: str, name: str, role: str, now: datetime
 ) -> Person:
-    """The person whom an issuer vouches for; a new one gets the role."""
+    """The person that an issuer identifies; a new one gets the role."""
     person = known_person(session, issuer, subject)
     if person is None:
         plain = "".join(each for each in name if each.isprintable()).strip()[:LONGEST_NAME]

@@ -55,8 +55,7 @@ def add_token(
 
 
 def who_has_token(session: Session, token: str, now: datetime) -> tuple[Who | None, bool]:
-    """Whom a token stands for, and whether its use is to be noted; None if it is unknown or has
-    expired."""
+    """Who uses a token, and whether to note its use; None if the token is unknown or expired."""
     if not FORM.fullmatch(token):
         return None, False
     query = (

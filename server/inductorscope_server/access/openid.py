@@ -1,7 +1,7 @@
 """Signing in by an OpenID provider: code flow with state, nonce and PKCE, by authlib.
 
-What a browser began is in a cookie of its own, for ten minutes: the provider's answer counts only
-in that browser.
+A cookie keeps the browser's part for ten minutes: the provider's answer counts only in that
+browser.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def begin(request: Request, settings: Settings, then: str) -> Response:
         answer: Response = await _client(settings).authorize_redirect(
             request, f"{str(request.base_url).rstrip('/')}{BACK}"
         )
-    except Exception as error:  # whatever went wrong at the provider
+    except Exception as error:  # authlib raises those of its HTTP client too
         raise _unreachable(settings) from error
     answer.set_cookie(
         COOKIE,
@@ -60,7 +60,7 @@ async def begin(request: Request, settings: Settings, then: str) -> Response:
 
 
 async def end(request: Request, settings: Settings) -> tuple[str, str, str]:
-    """The subject and name that the provider vouches for, and where to go on. Raises Refusal."""
+    """The subject and name from the provider, and the page to continue to. Raises Refusal."""
     from authlib.common.errors import AuthlibBaseError
     from joserfc.errors import JoseError
 
@@ -82,7 +82,7 @@ async def end(request: Request, settings: Settings) -> tuple[str, str, str]:
         known = answer["userinfo"]
     except (AuthlibBaseError, JoseError, ValueError, KeyError) as error:
         raise wrong from error
-    except Exception as error:
+    except Exception as error:  # as above
         raise _unreachable(settings) from error
     subject = str(known["sub"])
     return subject, str(known.get("preferred_username") or known.get("name") or subject), then

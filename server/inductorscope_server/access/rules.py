@@ -1,5 +1,5 @@
-"""What each route needs of whoever sends a request; `Guard` has found out who that is. A test
-fails for a route without a rule."""
+"""What each route needs of the sender of a request, whom `Guard` identifies. A test fails for a
+route without a rule."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def who_of(request: Request) -> Who:
 
 class Needs:
     """The rule of a route, as a dependency: which scopes it needs, and that what the address names
-    may be seen; with `own`, that it belongs to whoever sends the request."""
+    may be seen; with `own`, that it belongs to the sender."""
 
     def __init__(self, *scopes: str, own: bool = False, noted: str = "") -> None:
         self.scopes = scopes

@@ -63,7 +63,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class AccountPage:
-    """The account of whoever asks `/account`."""
+    """The viewer's account `/account`."""
 
     name: str
     role: str | None
@@ -77,7 +77,7 @@ class AccountPage:
     projects: list[str]
     """Projects that a new token can be for."""
     trash: Trash
-    """The runs that whoever asks put here and deleted."""
+    """The runs that the viewer deleted."""
 
 
 def load(request: Request, parts: Shared, session: Reading) -> AccountPage:

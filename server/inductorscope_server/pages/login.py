@@ -27,7 +27,7 @@ from inductorscope_server.web.parts import Parts, Shared
 html = APIRouter(dependencies=[OPEN])
 NO_STORE = {"Cache-Control": "no-store"}
 NOBODY = 0
-"""Stands for no person: who has the server's token."""
+"""In place of a person: the server's token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +98,17 @@ async def go_to_provider(request: Request, parts: Shared, next: str = "/") -> Re
 
 @html.get(openid.BACK)
 async def come_back(request: Request, parts: Shared) -> Response:
-    """Signs in whom the provider vouches for."""
+    """Signs in the person that the provider identified."""
     if not parts.settings.oidc_issuer:
         raise NotHere("This server knows no OpenID provider.")
     subject, name, then = await openid.end(request, parts.settings)
-    person = await run_in_threadpool(_vouched_for, parts, subject, name)
+    person = await run_in_threadpool(_identified, parts, subject, name)
     answer = await run_in_threadpool(begin, request, parts, person, then)
     openid.forget(answer)
     return answer
 
 
-def _vouched_for(parts: Parts, subject: str, name: str) -> int:
+def _identified(parts: Parts, subject: str, name: str) -> int:
     settings = parts.settings
     with parts.write.begin() as session:
         given = (settings.oidc_issuer, subject, name, settings.new_role, datetime.now(UTC))

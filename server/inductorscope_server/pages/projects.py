@@ -56,7 +56,7 @@ class ProjectRow:
 
 @dataclass(frozen=True, slots=True)
 class ProjectsPage:
-    """Projects `/projects`: those of whoever asks, or all for an administrator."""
+    """Projects `/projects`: the viewer's, or all for an administrator."""
 
     projects: list[ProjectRow]
     people: list[str]
@@ -82,7 +82,7 @@ class AccessPage:
     projects: list[str]
     """Projects to move it to."""
     link: str | None
-    """Path of the link that shows the run to whoever has it."""
+    """Path of the link that shows the run to anyone."""
 
 
 def load(request: Request, session: Reading) -> ProjectsPage:
@@ -153,7 +153,7 @@ def remove_member(parts: Shared, project: ProjectId, person: PersonId) -> Respon
 def move(
     request: Request, parts: Shared, run: RunId, project: Annotated[Line, Form()] = ""
 ) -> Response:
-    """Moves the run to a project, or to whoever asks alone."""
+    """Moves the run to a project, or to the viewer alone."""
     who = who_of(request)
     with parts.write.begin() as session:
         projects.move_run(session, run, who, projects.project_for(session, who, project))
@@ -162,7 +162,7 @@ def move(
 
 @html.post("/runs/{run}/link", dependencies=[SHARES])
 def share(parts: Shared, run: RunId) -> Response:
-    """Makes the link that shows the run to whoever has it."""
+    """Makes the link that shows the run to anyone."""
     with parts.write.begin() as session:
         projects.share_run(session, run, datetime.now(UTC))
     return RedirectResponse(urls.run_access(run), 303)

@@ -76,7 +76,7 @@ def _page(parts: Parts, stored: Installation) -> ServerPage:
 
 
 async def _stored(parts: Parts) -> Installation:
-    # In a context of its own: the figures are of everybody's runs.
+    # Without the viewer: the figures are of all runs.
     work = partial(Context().run, _count, parts)
     found: Installation = await parts.stored.result(work, COUNT_SECONDS)
     return found

@@ -1,4 +1,4 @@
-"""The documentation in Markdown, and `/llms.txt`, which tells programs what is where."""
+"""The documentation in Markdown, and `/llms.txt`, which lists it for programs."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ async def _known(request: Request, error: Exception) -> Response:
 
 
 def _refusal(error: Exception) -> Refusal:
-    """What an error says to whoever sent the request."""
+    """The answer to an error, for the sender."""
     match error:
         case Refusal():
             return error

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import AsJson, Data, app
+from inductorscope.cli.app import AsJson, Data, app, print_json
 
 
 @app.command()
@@ -26,8 +26,6 @@ def runs(
     with reading(data) as (session, _):
         page = list_runs(session, q=query, limit=limit)
     if as_json:
-        import msgspec
-
-        typer.echo(msgspec.json.encode(page.runs).decode())
+        print_json(page.runs)
     else:
         print_runs(page.runs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -38,8 +37,7 @@ def uploads(
     if drop_all or drop:
         return
     if as_json:
-        rows = [asdict(upload) for upload in kept]
-        print_json([row | {"created_at": row["created_at"].isoformat()} for row in rows])
+        print_json(kept)
         return
     for upload in kept:
         state = f"failed as {upload.job}" if upload.job else "not finished"

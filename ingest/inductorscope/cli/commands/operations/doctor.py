@@ -1,4 +1,4 @@
-"""`inductorscope doctor`: checks the database and what lies beside it."""
+"""`inductorscope doctor`: checks the database, its contents and its jobs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from inductorscope.cli.app import FAILED, Data, app, load_settings
 
 @app.command()
 def doctor(
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix what can be fixed.")] = False,
     data: Data = None,
 ) -> None:
     """Check that the database, its contents and its jobs are whole. The server may run meanwhile.
 
-    Exits with 1 if something is wrong and not mended.
+    Exits with 1 if something is wrong and not fixed.
     """
     settings = load_settings(data=data)
     from inductorscope.jobs.doctor import Doctor
@@ -29,11 +29,11 @@ def doctor(
             typer.echo(finding.what)
             if fix and finding.mend is not None:
                 finding.mend()
-                typer.echo("  Mended.")
+                typer.echo("  Fixed.")
             else:
                 left += 1
                 if finding.mend is not None:
-                    typer.echo("  `inductorscope doctor --fix` mends it.")
+                    typer.echo("  `inductorscope doctor --fix` fixes it.")
         found = examining.shares()
     finally:
         examining.close()

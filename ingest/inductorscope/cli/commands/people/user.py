@@ -67,7 +67,7 @@ def remove(name: PersonName, data: Data = None) -> None:
 
 @user.command("list")
 def list_all(data: Data = None) -> None:
-    """List people with their roles, and who vouches for them."""
+    """List people with their roles and the issuers of their accounts."""
     from sqlalchemy import select
 
     from inductorscope.store.tables.people import Person
