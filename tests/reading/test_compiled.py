@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from inductorscope.analyze.machine.serving import is_around, serving
+from inductorscope.answers.compare.page import GroupRow, KernelCalls
+from inductorscope.answers.compare.texts import explained
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.machine.figures import kernel_assembly, kernel_machine
@@ -71,6 +73,24 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
     assert chosen.options["num_warps"] == 8
     assert chosen.options["XBLOCK"] == 512
     assert set(chosen.files) == set(OF_KERNELS) - {ASSEMBLY, AMDGCN}
+
+
+def test_a_comparison_names_another_configuration(
+    db: Database, fixtures: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(fixtures / "triton-cache", tmp_path / "other")
+    (chosen,) = other.glob("*.best_config")
+    (key,) = (each.name for each in (other / "triton").iterdir() if each.name.startswith("V"))
+    chosen.write_text(json.dumps(json.loads(chosen.read_text()) | {"triton_cache_hash": key}))
+    runs = [db.read(folder).run_id for folder in (fixtures / "triton-cache", other)]
+    with db.sessions() as session:
+        (slug,) = session.scalars(select(Graph.slug).distinct())
+        calls = [KernelCalls(slug, KERNEL, 1, "triton", "triton_pointwise", 1, None, None)]
+        row = GroupRow(
+            calls, calls, "same code", "measured", "exact", False, 1, 5.0, 9.0, 4.0, {}
+        )  # fmt: skip
+        found = explained(session, *runs, [row])
+    assert "num_warps 8 → 4" in found[0]
 
 
 SIGNS = (

@@ -18,7 +18,11 @@ from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.time.graph_facts import graph_facts
+from inductorscope.formats.machine.metadata import COMPILED
+from inductorscope.store.runs.nodes import kernel_facts
 from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.models import JsonObject
+from inductorscope.units import size_in_bytes
 
 MOST_EXPLAINED = 20
 """Most groups whose code is read for reasons and settings, those that differ most."""
@@ -79,7 +83,7 @@ def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dic
     """Number of a row → why its kernels are not one, and which settings of theirs differ."""
     found: dict[int, list[str]] = {}
     for number, row in enumerate(rows):
-        if row.change == "same code" or not row.a or not row.b or len(found) == MOST_EXPLAINED:
+        if not row.a or not row.b or len(found) == MOST_EXPLAINED:
             continue
         if words := [*_why(session, a, b, row), *_settings(session, a, b, row)]:
             found[number] = words
@@ -120,7 +124,7 @@ def _settings(session: Session, a: str, b: str, row: GroupRow) -> list[str]:
 
 
 def _of_kernel(session: Session, run: str, kernel: KernelCalls) -> dict[str, str]:
-    """Settings of a template, and what a benchmark says of any Triton kernel."""
+    """Settings of a template, what a benchmark says of any Triton kernel, and what was compiled."""
     facts = _facts(session, run, kernel.graph) if kernel.kind == "template" else None
     chosen = (
         one.settings for one in (facts.chosen if facts else ()) if one.kernel == kernel.kernel
@@ -135,6 +139,19 @@ def _of_kernel(session: Session, run: str, kernel: KernelCalls) -> dict[str, str
         .limit(1)
     )
     known = {name: (result or {}).get(name) for name in ("registers", "spills")}
-    return next(chosen, {}) | {
-        name: str(value) for name, value in known.items() if value is not None
+    measured = {name: str(value) for name, value in known.items() if value is not None}
+    return next(chosen, {}) | measured | _compiled(session, run, kernel)
+
+
+def _compiled(session: Session, run: str, kernel: KernelCalls) -> dict[str, str]:
+    """The configuration that ran, and what it takes of the machine."""
+    facts = kernel_facts(session, graph_of(session, run, kernel.graph).id, kernel.kernel)
+    ran: JsonObject = next((each for each in facts.get(COMPILED, []) if each["ran"]), {})
+    if not ran.get("registers"):
+        return {}
+    options = {name: str(value) for name, value in ran["options"].items() if name != "shared"}
+    return options | {
+        "registers": str(ran["registers"]),
+        "shared memory": size_in_bytes(int(ran["options"].get("shared", 0))),
+        "local memory of a thread": size_in_bytes(ran["local"]),
     }

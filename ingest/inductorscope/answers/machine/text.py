@@ -252,7 +252,7 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     lines = measured.lines if measured is not None else None
     counts = located.instructions()
     note = reading.note
-    if len(known) > 1 and not known[0].ran:
+    if len(known) > 1 and not known[0].ran and lines is None:
         note = f"{len(known)} configurations were compiled; which of them ran is unknown. {note}"
     return MachineText(
         kernel,
