@@ -33,6 +33,7 @@ class Seaweed:
     def __init__(self, folder: Path) -> None:
         ports = {name: str(free_port()) for name in ("master", "volume", "filer", "s3")}
         options = [f"-{name}.port={port}" for name, port in ports.items()]
+        options += ["-s3.port.iceberg=0", "-s3.port.lance=0"]  # one port for all servers otherwise
         grpc = [f"-{name}.port.grpc={free_port()}" for name in ports]
         command = [str(weed()), "server", f"-dir={folder}", "-ip=127.0.0.1", "-filer", "-s3"]
         self._command = [*command, *options, *grpc]
