@@ -75,10 +75,11 @@ class Warm:
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
     folder = tmp_path_factory.mktemp("warm")
     data = folder / "data"
-    for name in ("cache", "data"):
+    for name in ("cache", "data", "room"):
         (folder / name).mkdir()
     (data / "inductorscope.db").write_text("secret rows")
-    own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"), "--hide", str(data))
+    own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"), "--room",
+           str(folder / "room"), "--hide", str(data))  # fmt: skip
     with subprocess.Popen(
         program(WARM, *own), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=needed_variables()
     ) as process:

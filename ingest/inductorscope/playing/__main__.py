@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -120,10 +122,11 @@ def _last(file: Path) -> str:
 def playground(settings: Settings) -> Iterator[Playground]:
     """Starts the warm process, and ends it."""
     engine = make_engine(settings)
-    with tempfile.TemporaryDirectory(prefix="isc-play-") as name:
+    folders = partial(tempfile.TemporaryDirectory, prefix="isc-play-", ignore_cleanup_errors=True)
+    with folders() as name, folders() as room:
         folder = Path(name)
         (folder / "cache").mkdir()
-        own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"))
+        own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"), "--room", room)
         with subprocess.Popen(
             program(WARM, *own, "--hide", str(settings.data)),
             stdin=subprocess.PIPE,
@@ -154,6 +157,7 @@ def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which removes the folders
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(sys.stdin.buffer, answers, load())

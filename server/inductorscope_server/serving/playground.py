@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import subprocess
 import threading
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ START_SECONDS = 120.0
 """Time to import torch and to precompile headers, on a busy machine."""
 TRY_SECONDS = 120.0
 """Time of a try, which is stopped earlier, and of reading it."""
+END_SECONDS = 5.0
 MOST_WAITING = 8
 
 Kind = TypeVar("Kind")
@@ -53,8 +55,9 @@ class Playground:
                 process = self._process
                 assert process is not None
                 assert process.stdin is not None
-                process.stdin.write(msgspec.json.encode(asked) + b"\n")
-                process.stdin.flush()
+                with suppress(BrokenPipeError):  # it has ended, and gives no answer
+                    process.stdin.write(msgspec.json.encode(asked) + b"\n")
+                    process.stdin.flush()
                 return self._answer(Tried, TRY_SECONDS)
         finally:
             self._places.release()
@@ -63,8 +66,12 @@ class Playground:
         """Ends the process; called from any thread."""
         process = self._process
         if process is not None:
-            process.kill()
-            process.wait()
+            process.terminate()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def _started(self) -> Ready:
         if self._process is None or self._process.poll() is not None:

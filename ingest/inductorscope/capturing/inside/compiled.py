@@ -40,7 +40,7 @@ def keep_compiled(cache: Path, out: Path) -> None:
     if not (cache / FOLDER).is_dir():
         return
     wanted = {name for code in codes for name in _PATH.findall(code)}
-    for compiled in sorted((cache / FOLDER).glob(f"*/*{OF_KERNELS[TTIR]}")):
+    for compiled in sorted((cache / FOLDER).rglob(f"*{OF_KERNELS[TTIR]}")):
         with compiled.open("rb") as stream:
             source = source_named(stream.read(HEAD).decode("utf-8", "replace"))
         files = [file for file in compiled.parent.iterdir() if file.suffix in _ENDINGS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -16,6 +17,7 @@ from torch._inductor import config
 
 from inductorscope.capturing.child import compiled
 from inductorscope.capturing.inside import sources
+from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.compiling import recording
 from inductorscope.capturing.inside.loading import convert
 from inductorscope.capturing.inside.logging_text import keep_logs
@@ -56,6 +58,7 @@ def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
         with records.recording(out):
             _call(spec, _module(code, file))
         compiling.write(facts, out)
+        keep_compiled(Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]), out)
     except BaseException as failure:  # noqa: BLE001  # the code may raise anything
         error, line = _message(failure), _line(failure, file)
     facts.first_call_s = time.perf_counter() - begin

@@ -53,10 +53,10 @@ MOST_ARCHIVED = 64 * MIB
 class Warm:
     """The process with torch, from which tries are forked."""
 
-    def __init__(self, cache: Path, hidden: list[str]) -> None:
+    def __init__(self, cache: Path, root: Path, hidden: list[str]) -> None:
         self.cache = cache
         """Folder with kernels that earlier tries compiled."""
-        self.room = Room(Path(tempfile.mkdtemp(prefix="isc-play-")), hidden=hidden)
+        self.room = Room(root, hidden=hidden)
         self.separated = False
 
     def prepare(self) -> Ready:
@@ -69,7 +69,7 @@ class Warm:
         from inductorscope.capturing.playground.warming import names_of_torch, warm_up
 
         self.attempt = attempt.attempt
-        warm_up()
+        warm_up(self.room.root)
         if os.getuid() == 0:  # tries run as nobody then
             for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
                 path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
@@ -232,12 +232,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.capturing.playground.warm")
     parser.add_argument("--parent", type=int, required=True, help="end when this process does")
     parser.add_argument("--cache", type=Path, required=True, help="folder of compiled kernels")
+    parser.add_argument("--room", type=Path, required=True, help="empty folder for tries")
     parser.add_argument("--hide", action="append", default=[], help="folder to keep out of sight")
     given = parser.parse_args(arguments)
     die_with(given.parent)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    warm = Warm(given.cache, given.hide)
+    warm = Warm(given.cache, given.room, given.hide)
 
     def say(answer: Untyped) -> None:
         answers.write(msgspec.json.encode(answer) + b"\n")

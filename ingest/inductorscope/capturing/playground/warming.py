@@ -24,9 +24,9 @@ from inductorscope.capturing.script import records
 from inductorscope.capturing.spec import CaptureSpec
 
 
-def warm_up() -> None:
+def warm_up(room: Path) -> None:
     """Loads the compiler, tries instructions and precompiles headers."""
-    with tempfile.TemporaryDirectory(prefix="isc-play-") as folder:
+    with tempfile.TemporaryDirectory(dir=room) as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
         config.compile_threads = 1  # forks have no threads, and would wait for them
         try_instructions("cpu")
