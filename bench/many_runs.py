@@ -7,8 +7,9 @@
 
 `make` fills a database with runs made from a captured one: each has another name, other kernels and
 an output code of its own, and shares further texts with the runs of its week. `ask` times pages of
-a server and the same questions to Datasette on the same file, and `delete` the trash, the doctor,
-backup and restore. `year` adds runs day by day with a rule of 30 days and prints what is stored.
+a server, or with `--datasette` those that Datasette has too, on the same file. `delete` times the
+trash, the doctor, backup and restore. `year` adds runs day by day with a rule of 30 days and prints
+what is stored.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.all import TABLES
-from inductorscope.store.tables.models import Artifact, Run
+from inductorscope.store.tables.models import Artifact, Blob, Run
 from inductorscope.store.tables.rules import Rule
 from inductorscope.store.trash import move_to_trash
 from inductorscope.units import seconds, size_in_bytes
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, update
 
-from bench.measure import MemoryWatch
+from bench.measure import MemoryWatch, cpu_seconds
 from tests.support.places import FIXTURES
 from tests.support.serving import free_port, serve
 from tests.support.whole_runs import insert_run
@@ -183,16 +184,19 @@ def copy(factory: Sessions, number: int, later: timedelta) -> None:
         index_texts(session, (content.digest for content in owned.values()))
 
 
-def timed(client: httpx.Client, path: str, times: int = ASKED) -> str:
-    """Median and 95th percentile."""
+def timed(client: httpx.Client, path: str, pid: int, times: int = ASKED) -> str:
+    """Median and 95th percentile of the time, and the processor time of a request."""
     client.get(path).raise_for_status()
     took = []
+    used = cpu_seconds(pid)
     for _ in range(times):
         began = time.perf_counter()
         client.get(path).raise_for_status()
         took.append(time.perf_counter() - began)
     took.sort()
-    return f"{seconds(statistics.median(took))}, p95 {seconds(took[int(len(took) * 0.95)])}"
+    p95 = took[int(len(took) * 0.95)]
+    used = (cpu_seconds(pid) - used) / times
+    return f"{seconds(statistics.median(took))}, p95 {seconds(p95)}, processor {seconds(used)}"
 
 
 BY_KERNEL = (
@@ -202,31 +206,40 @@ BY_KERNEL = (
 ONE_KERNEL = "SELECT time_us FROM kernels WHERE name = 'triton_poi_fused_model_7_1_0' LIMIT 1000"
 
 
-def ask(settings: Settings, datasette: str) -> None:
+SEARCHES = (
+    "neg_777", "fused_model_7_1", "tl.load(in_ptr0", "import torch", "xnumel", "no_such_thing",
+    "triton", "model_31", "post_grad_105721", "neg_12&device=H200&since=2026-03-01",
+    "tl.store&tag=ci&torch=2.13", "neg_7&tag=nope", "async_compile&role=code", "c2_red_fused",
+)  # fmt: skip
+
+
+def ask(settings: Settings) -> None:
     def sql(query: str) -> str:
         return f"/sql?sql={quote(query.replace('name', 'kernel'))}"
 
     pages = {
         "list": "/", "list, searched": "/?q=model_7", "list, by time": "/?sort=speed_up",
-        "search for code": "/search?q=neg_777", "search for a kernel": "/search?q=fused_model_7_1",
         "trends": "/history", "one name": "/history?name=model_7", "server": "/server",
         "SQL, by kernel": sql(BY_KERNEL), "SQL, one kernel": sql(ONE_KERNEL),
-    }  # fmt: skip
+    } | {f"search {q}": f"/search?q={q}" for q in SEARCHES}  # fmt: skip
     with serve(settings.data, "--workers", "0") as served:
         memory = MemoryWatch(served.process.pid)
         with httpx.Client(base_url=served.url, timeout=60) as client:
             for name, path in pages.items():
-                print(f"{name:22} {timed(client, path)}", flush=True)
+                print(f"{name:22} {timed(client, path, served.process.pid)}", flush=True)
         memory.stop()
         print(f"memory of all processes at most {size_in_bytes(memory.peak)}")
-    if not datasette:
-        return
+
+
+def ask_datasette(settings: Settings, datasette: str) -> None:
+    """Times the pages that Datasette has too."""
     port = free_port()
     database = settings.data / "inductorscope.db"
     command = [datasette, "serve", str(database), "-p", str(port), "--setting", "sql_time_limit_ms"]
     process = subprocess.Popen([*command, "60000"], stdout=subprocess.DEVNULL)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}/inductorscope", timeout=90) as client:
+        base = f"http://127.0.0.1:{port}/inductorscope"
+        with httpx.Client(base_url=base, timeout=90, follow_redirects=True) as client:
             while True:
                 try:
                     client.get("/")
@@ -239,7 +252,7 @@ def ask(settings: Settings, datasette: str) -> None:
                 ("SQL, by kernel", f"?sql={quote(BY_KERNEL)}", 2),
                 ("SQL, one kernel", f"?sql={quote(ONE_KERNEL)}", 5),
             ):
-                print(f"Datasette, {name:22} {timed(client, path, times)}", flush=True)
+                print(f"Datasette, {name:22} {timed(client, path, process.pid, times)}", flush=True)
     finally:
         process.kill()
         process.wait()
@@ -301,14 +314,18 @@ def year(settings: Settings, runs: int, days: int) -> None:
         fill(factory, (run_of(day * runs + n, today, 6, chance) for n in range(runs)))
         while prune(factory, client, today):
             pass
-        if day % 15 == 14 or day == days - 1:
-            doctor = Doctor(settings)
-            shares = doctor.shares()
-            doctor.close()
-            assert shares.stored == shares.own + shares.shared + shares.unused
-            size = (settings.data / "inductorscope.db").stat().st_size
-            print(f"day {day + 1:3}: {shares.contents:,} contents, {size_in_bytes(shares.stored)}; "
-                  f"file {size_in_bytes(size)}", flush=True)  # fmt: skip
+        doctor = Doctor(settings)
+        shares = doctor.shares()
+        doctor.close()
+        assert shares.stored == shares.own + shares.shared + shares.unused
+        with factory() as session:
+            lies = session.scalar(select(func.sum(func.length(Blob.data))))
+            kept = session.scalar(select(func.count()).select_from(Run))
+        assert shares.stored == lies
+        size = (settings.data / "inductorscope.db").stat().st_size
+        print(f"day {day + 1:3}: {kept:,} runs, {shares.contents:,} contents, "
+              f"{size_in_bytes(shares.stored)}; file {size_in_bytes(size)}",
+              flush=True)  # fmt: skip
     client.destroy()
     report(settings)
 
@@ -326,7 +343,7 @@ def main() -> int:
     if given.what == "make":
         make(settings, given.runs or 20_000, given.kernels)
     elif given.what == "ask":
-        ask(settings, given.datasette)
+        ask(settings) if not given.datasette else ask_datasette(settings, given.datasette)
     elif given.what == "delete":
         delete(settings, given.runs or 5000)
     else:

@@ -23,7 +23,7 @@ from inductorscope.store.tables.models import Artifact, Run, TextFrame
 
 LIMIT = 200
 """Lines per page."""
-MOST_PIECES = 200
+MOST_PIECES = 100
 """Most pieces of texts read for one page."""
 FEW = 1000
 """Runs whose texts are listed ahead of a search that is narrowed to them."""
@@ -119,7 +119,8 @@ def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
         few = session.scalars(select(Run.id).where(*conditions).limit(FEW + 1)).all()
         if len(few) <= FEW:  # their texts are soon listed, others soon found to belong to one
             return TextFrame.digest.in_(artifact.where(Artifact.run_id.in_(few)))
-        artifact = artifact.join(Run, Run.id == Artifact.run_id).where(*conditions)
+        narrow = select(Run.id).where(Run.id == Artifact.run_id, *conditions)
+        artifact = artifact.where(narrow.exists())
     return artifact.where(Artifact.digest == TextFrame.digest).exists()
 
 
