@@ -54,8 +54,8 @@ def asked(session: Session, question: Question) -> str:
     given = dict(question.arguments)
     if "other" in given:
         given["other"] = name_of(str(given["other"]))
-    run = "" if question.tool == "find_runs" else name_of(question.run)
-    return fit(TOOLS[question.tool](session, run, base="", **given), BUDGET)
+    about = given.pop("query", "") if question.tool == "find_runs" else name_of(question.run)
+    return fit(TOOLS[question.tool](session, about, base="", **given), BUDGET)
 
 
 def raw_tokens(question: Question) -> int:
