@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue.processes import environment
-from inductorscope.jobs.queue.transitions import claim
+from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt, claim
 from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.records import JobStatus
 from inductorscope.settings import Settings
@@ -142,3 +143,11 @@ def test_nothing_of_a_password_is_told(password: str) -> None:
     told = without_password(f"no answer from postgresql://me:{password}@db:5432/runs (at all)")
     assert told == "no answer from postgresql://me:…@db:5432/runs (at all)"
     assert without_password("http://localhost:80/ and a@b") == "http://localhost:80/ and a@b"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_database_that_is_away_is_no_end(settings: Settings) -> None:
+    away = replace(settings, database_url="postgresql://nobody@127.0.0.1:1/none")
+    command = child_command(Attempt("ingest-0123456789abcdef", "ingest", 1))
+    done = subprocess.run(command, env=environment(away), capture_output=True, check=False)
+    assert done.returncode == TRY_AGAIN, done.stderr
