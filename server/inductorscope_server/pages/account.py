@@ -19,9 +19,9 @@ from sqlalchemy import ColumnElement, Delete, delete, false, select
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.access.login import NO_STORE
 from inductorscope_server.access.rules import READS, needs, note, who_of
 from inductorscope_server.access.token import COOKIE
-from inductorscope_server.pages.login import NO_STORE
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, Line
 from inductorscope_server.web.parts import Parts, Reading, Shared

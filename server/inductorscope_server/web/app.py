@@ -14,6 +14,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 
+from inductorscope_server.access import login
 from inductorscope_server.access.identity import BehindProxies
 from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.api import (
@@ -29,7 +30,6 @@ from inductorscope_server.api import (
 from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.export import route as exports
 from inductorscope_server.pages import jobs as job_pages
-from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
 from inductorscope_server.serving.agents import Agents
 from inductorscope_server.serving.playground import Playground

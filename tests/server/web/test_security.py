@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 from inductorscope.settings import Settings
-from inductorscope_server.pages.login import own_path
+from inductorscope_server.access.login import own_path
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.security import host_is_ours
 from sqlalchemy.exc import OperationalError
