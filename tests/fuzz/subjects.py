@@ -55,6 +55,7 @@ from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.definitions import definition_of
+from inductorscope.formats.machine.mca import loop_text
 from inductorscope.formats.machine.ncu import EXECUTED, Launch
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
@@ -301,6 +302,12 @@ def _conditions(text: str) -> None:
     forecast([], [{"x": (4, 8), "n": 3}, {"x": (6, 8), "n": 3}], conditions=conditions(text, 1))
 
 
+def _loops(text: str) -> None:
+    code = read_assembly(text)
+    for loop, _ in loops_of(code):
+        loop_text(code, loop)
+
+
 def _read(path: str) -> str:
     return (FIXTURES / path).read_text()
 
@@ -357,7 +364,7 @@ def on_graphs() -> list[Subject]:
         ),
         Subject("instructions", lambda text: mix_of(text.split())),
         Subject("widths of accesses", lambda text: widths_of(text.split())),
-        Subject("loops of machine code", lambda text: loops_of(read_assembly(text)), (ASSEMBLY,)),
+        Subject("loops of machine code", _loops, (ASSEMBLY,)),
         Subject("samples of machine code", lambda text: sampled(read_sass(text), LAUNCH)),
         Subject("definition of a kernel", lambda text: definition_of(text, "a", None), (TTIR,)),
         Subject("lines that serve others", lambda text: serving(text.split("\n"), {7, 70})),

@@ -27,10 +27,15 @@ class NotDisassembled(ValueError):
 
 
 def printed_by(
-    program: str | None, missing: str, content: bytes, digest: str, options: tuple[str, ...]
+    program: str | None,
+    missing: str,
+    content: bytes,
+    digest: str,
+    options: tuple[str, ...],
+    magic: bytes = b"\x7fELF",
 ) -> str:
-    """What the program prints of an ELF file; kept by its digest. `missing`: the sentence where
-    there is no program. Raises NotDisassembled."""
+    """What the program prints of a file, by default an ELF file; kept by its digest. `missing`: the
+    sentence where there is no program. Raises NotDisassembled."""
     folder = load().data / "disassembled"
     kept = folder / f"{digest}{''.join(options)}.zst"
     try:
@@ -38,13 +43,15 @@ def printed_by(
             kept.read_bytes(), max_output_size=MOST_PRINTED
         ).decode("utf-8", "replace")  # fmt: skip
     except (OSError, zstandard.ZstdError):
-        text = _run(program, missing, content, options)
+        text = _run(program, missing, content, options, magic)
     _keep(kept, text)
     return text.decode("utf-8", "replace")
 
 
-def _run(program: str | None, missing: str, content: bytes, options: tuple[str, ...]) -> bytes:
-    if not content.startswith(b"\x7fELF"):
+def _run(
+    program: str | None, missing: str, content: bytes, options: tuple[str, ...], magic: bytes
+) -> bytes:
+    if not content.startswith(magic):
         raise NotDisassembled(
             "This file is no compiled kernel: it does not begin as an ELF file does."
         )

@@ -26,17 +26,21 @@ from inductorscope.answers.machine.text import (
     profile_of,
     read_stage,
 )
+from inductorscope.disassembling.mca import throughput
 from inductorscope.fields import Bytes, Count, Hidden, Prose
-from inductorscope.formats.machine.assembly import Assembly
+from inductorscope.formats.machine.assembly import Assembly, Loop
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
+from inductorscope.formats.machine.mca import NARROW, WIDE
 from inductorscope.formats.machine.ptx import gcn_facts
 from inductorscope.formats.machine.sass import Sass
 from inductorscope.formats.vocabulary import AMDGCN, ASSEMBLY, SASS
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Graph, JsonObject
+from inductorscope.units import percent
 
 MOST_LINES = 40
 MOST_LOOPS = 12
+PROCESSORS = {WIDE: "Intel's Ice Lake", NARROW: "Intel's Haswell"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,8 @@ class KernelAssembly:
     """Those that set the kernel up, check, and end it."""
     loops: list[InnermostLoop] = field(default_factory=list)
     """The deepest first, then by instructions."""
+    estimate: Prose = ""
+    """What an iteration of the first loop costs, as llvm-mca models it."""
     lines: list[LineFigures] = field(default_factory=list)
     """Those that use the stack most first, then by instructions."""
     missing: Prose = ""
@@ -146,7 +152,8 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
     code = kernel_of(session, graph, kernel)
     own = [(code.lines_of(frames, known[0].source) or [0])[-1] for frames in located.places]
     loops = []
-    for loop, figures in loops_of(located)[:MOST_LOOPS]:
+    found = loops_of(located)
+    for loop, figures in found[:MOST_LOOPS]:
         lines = {own[at] for number in loop.lines if (at := located.at[number]) >= 0} - {0}
         values = {each.name: getattr(figures, each.name) for each in fields(LoopFigures)}
         loops.append(
@@ -160,8 +167,20 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
         *located.instructions(),
         *code.charged(located, known[0].source),
         loops,
+        _estimate(located, found[0][0]) if found else "",
         _by_line(reading, code)[:MOST_LINES],
         reading.note,
+    )
+
+
+def _estimate(code: Assembly, loop: Loop) -> str:
+    known, cpu = throughput(code, loop)
+    if known is None:
+        return "" if cpu in PROCESSORS else cpu
+    limit = f"; {percent(known.share)} of them wait for {known.limit}" if known.limit else ""
+    return (
+        f"An iteration of the first loop takes about {known.cycles:.1f} cycles{limit}, as llvm-mca "
+        f"models {PROCESSORS[cpu]} whose data is in the L1 cache. It takes a call for 100 cycles."
     )
 
 

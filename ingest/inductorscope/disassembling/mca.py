@@ -1,0 +1,32 @@
+"""Runs `llvm-mca` on a loop of a C++ kernel: it is modelled, never run."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+
+from inductorscope.disassembling.limited import NotDisassembled, printed_by
+from inductorscope.formats.machine.assembly import Assembly, Loop
+from inductorscope.formats.machine.mca import Throughput, loop_text, read_mca
+
+MISSING = (
+    "llvm-mca is not installed here, so the loop's cycles are not estimated. It is part of LLVM "
+    "(Debian: apt-get install llvm)."
+)
+OPTIONS = ("-bottleneck-analysis", "-instruction-info=0", "-resource-pressure=0")
+
+
+def throughput(code: Assembly, loop: Loop) -> tuple[Throughput | None, str]:
+    """What an iteration costs, and the processor that is modelled, or why it is not known."""
+    text, cpu = loop_text(code, loop)
+    if not text:
+        return None, "The loop is too long to estimate its cycles."
+    content = text.encode()
+    digest = hashlib.sha256(content).hexdigest()
+    try:
+        printed = printed_by(
+            shutil.which("llvm-mca"), MISSING, content, digest, (f"-mcpu={cpu}", *OPTIONS), b""
+        )
+    except NotDisassembled as error:
+        return None, str(error)
+    return read_mca(printed), cpu
