@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.conftest import VECTORS
 from tests.formats.log.test_autotune_tables import SAID, TABLE
+from tests.support.accessible import WIDE
 from tests.support.chromium import arguments, executable
 from tests.support.pages import parts_of
 from tests.support.run_kinds import KINDS
@@ -37,30 +47,47 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def context(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    yield context
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[Page]:
+    """One tab for the tests of a module: it keeps scripts, styles and its process, which are most
+    of what opening an explorer costs."""
+    context = chromium.new_context()
+    yield context.new_page()
     context.close()
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """A page that fails its test on a script error or a violated content policy."""
-    page = context.new_page()
+def page(tab: Page) -> Iterator[Page]:
+    """The tab, as wide as a screen and without cookies. It fails its test on a script error or a
+    violated content policy."""
     troubles: list[str] = []
-    page.on("pageerror", lambda error: troubles.append(f"script error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
+
+    def erred(error: Error) -> None:
+        troubles.append(f"script error: {error}")
+
+    def said(message: ConsoleMessage) -> None:
+        if re.search("Content[ -]Security[ -]Policy", message.text):
             troubles.append(message.text)
-            if "Content Security Policy" in message.text
-            or "Content-Security-Policy" in message.text
-            else None
-        ),
-    )
-    yield page
+
+    tab.on("pageerror", erred)
+    tab.on("console", said)
+    tab.set_viewport_size(WIDE)
+    yield tab
+    tab.remove_listener("pageerror", erred)
+    tab.remove_listener("console", said)
+    tab.unroute_all()
+    tab.context.set_offline(False)
+    tab.context.clear_permissions()
+    tab.goto("about:blank")
+    tab.context.clear_cookies()
+    tab.emulate_media(color_scheme="light")
     assert not troubles, troubles
+
+
+@pytest.fixture
+def context(page: Page) -> BrowserContext:
+    """The context of the tab, with its network and permissions."""
+    return page.context
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.accessible import assert_keyboard_reaches_all, check, open_wide, paints
+from tests.support.accessible import WIDE, assert_keyboard_reaches_all, check, open_wide, paints
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
 from tests.support.serving import Served, serve
@@ -66,50 +66,44 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-@pytest.fixture(scope="module")
-def looking(chromium: Browser) -> Iterator[Page]:
-    """One tab for all pages: it keeps scripts, styles and its process, half of their cost."""
-    context = chromium.new_context()
-    yield context.new_page()
-    context.close()
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_accessible_and_fits(
-    looking: Page, filled: tuple[Served, dict[str, str]], name: str,
+    tab: Page, filled: tuple[Served, dict[str, str]], name: str,
     record_property: Callable[[str, object], None],
 ) -> None:  # fmt: skip
     served, where = filled
-    page = looking
-    open_wide(page, served.url + PAGES[name].format(**where))
-    measured = paints(page)
+    open_wide(tab, served.url + PAGES[name].format(**where))
+    measured = paints(tab)
     for measure, value in measured.items():
         record_property(measure, value)
     # What Chromium's authors call good; a page of this server paints in a third of that time.
     assert measured["lcp_ms"] <= 2500
     assert measured["cls"] <= 0.1
-    height = page.evaluate("() => document.documentElement.scrollHeight")
+    height = tab.evaluate("() => document.documentElement.scrollHeight")
     assert height <= TALLEST, f"{height} px"
     if name == "/runs/{run}/graphs/{slug}":
-        page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
-    check(page, name)
+        tab.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
+    check(tab, name)
 
 
 @pytest.mark.parametrize("name", BY_KEYBOARD)
 def test_every_control_is_reached_with_the_keyboard(
-    page: Page, filled: tuple[Served, dict[str, str]], name: str
+    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str
 ) -> None:
+    """In a tab that no key was pressed in before: Tab leads out of it into the browser."""
     served, where = filled
+    page = chromium.new_page(viewport=WIDE)
     page.goto(served.url + PAGES[name].format(**where))
     page.wait_for_load_state("networkidle")
     assert_keyboard_reaches_all(page)
+    page.close()
 
 
 @pytest.mark.parametrize("name", EMPTY_PAGES)
-def test_page_of_an_empty_database_says_what_to_do(looking: Page, empty: Served, name: str) -> None:
-    open_wide(looking, empty.url + PAGES[name])
-    check(looking, f"empty {name}")
-    assert looking.locator("main a, main button, main input").count() > 0, "nothing to do there"
+def test_page_of_an_empty_database_says_what_to_do(tab: Page, empty: Served, name: str) -> None:
+    open_wide(tab, empty.url + PAGES[name])
+    check(tab, f"empty {name}")
+    assert tab.locator("main a, main button, main input").count() > 0, "nothing to do there"
 
 
 def test_an_overview_leads_with_what_to_change(
@@ -166,16 +160,16 @@ def half(filled: tuple[Served, dict[str, str]]) -> Iterator[HalfRead]:
 
 
 def test_pages_of_a_run_that_is_being_read_are_accessible_and_fit(
-    looking: Page, filled: tuple[Served, dict[str, str]], half: HalfRead
+    tab: Page, filled: tuple[Served, dict[str, str]], half: HalfRead
 ) -> None:
     half.read_log()
     half.lay_out()
     half.link_one()
     for name in ("", "/read", "/log", "/time"):
-        open_wide(looking, f"{filled[0].url}/runs/{half.id}{name}")
-        check(looking, f"half read {name}")
-    open_wide(looking, f"{filled[0].url}/")
-    check(looking, "runs, one half read")
+        open_wide(tab, f"{filled[0].url}/runs/{half.id}{name}")
+        check(tab, f"half read {name}")
+    open_wide(tab, f"{filled[0].url}/")
+    check(tab, "runs, one half read")
 
 
 def test_a_run_is_followed_while_it_is_read(
