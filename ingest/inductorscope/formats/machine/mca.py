@@ -25,7 +25,7 @@ _LIMITS = {
     "Memory Dependencies": "an earlier store",
 }
 _LIMIT = re.compile(rf"({'|'.join(_LIMITS)}) +\[ (\d{{1,3}}\.\d{{1,2}})%")
-_PLAIN = re.compile(r"[a-z][\w.]* ?[-\w%$(),.*{}+: ]*")
+_PLAIN = re.compile(r"[a-z][-\w%$(),.*{}+: ]*")
 
 
 @dataclass(frozen=True, slots=True)
