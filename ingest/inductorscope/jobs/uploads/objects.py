@@ -52,9 +52,8 @@ class UploadObjects:
         """An object store has room."""
 
     def ids(self) -> set[str]:
-        with reaching():
-            found = obstore.list_with_delimiter(self._store, f"{ROOT}/")["common_prefixes"]
-        return {prefix.rstrip("/").rpartition("/")[2] for prefix in found}
+        # Not by common prefixes: some stores keep empty folders.
+        return {str(each["path"]).split("/")[1] for each in self._list(ROOT)}
 
     def create(self, upload_id: str) -> None:
         with reaching():
