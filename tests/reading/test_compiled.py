@@ -82,14 +82,14 @@ def test_a_comparison_names_another_configuration(
     (chosen,) = other.glob("*.best_config")
     (key,) = (each.name for each in (other / "triton").iterdir() if each.name.startswith("V"))
     chosen.write_text(json.dumps(json.loads(chosen.read_text()) | {"triton_cache_hash": key}))
-    runs = [db.read(folder).run_id for folder in (fixtures / "triton-cache", other)]
+    a, b = (db.read(folder).run_id for folder in (fixtures / "triton-cache", other))
     with db.sessions() as session:
         (slug,) = session.scalars(select(Graph.slug).distinct())
         calls = [KernelCalls(slug, KERNEL, 1, "triton", "triton_pointwise", 1, None, None)]
         row = GroupRow(
-            calls, calls, "same code", "measured", "exact", False, 1, 5.0, 9.0, 4.0, {}
+            calls, calls, "same code", "code", "exact", False, 1, 5.0, 9.0, 4.0, {}
         )  # fmt: skip
-        found = explained(session, *runs, [row])
+        found = explained(session, a, b, [row])
     assert "num_warps 8 → 4" in found[0]
 
 
