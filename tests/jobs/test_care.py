@@ -105,6 +105,9 @@ def test_a_deleted_run_is_read_anew_and_leaves_the_trash(
         assert session.get_one(Run, run).name == "first"
 
 
+NO_WORKER = "1 job cannot start. No worker with torch is connected; there is none."
+
+
 def test_the_doctor_finds_and_mends(
     settings: Settings, client: JobsClient, factory: Sessions, run: str
 ) -> None:
@@ -133,10 +136,10 @@ def test_the_doctor_finds_and_mends(
         "Search does not cover 1 text",
         "The job lost never ends",
         "Nobody needs 1 folder",
-        "1 job cannot start: no worker runs",
+        NO_WORKER,
     ):
         assert part in sentences
-    assert [finding.what for finding in found(settings)] == ["1 job cannot start: no worker runs."]
+    assert [finding.what for finding in found(settings)] == [NO_WORKER]
 
 
 def job_unknown_to_the_engine() -> Job:

@@ -47,6 +47,7 @@ LATER_COLUMNS = (
     ("uploads", "sender"), ("uploads", "size"), ("uploads", "person_id"),
     ("uploads", "project_id"), ("jobs", "sender"), ("jobs", "queue"), ("jobs", "person_id"),
     ("jobs", "project_id"), ("runs", "trashed_at"), ("kernels", "digest"),
+    ("worker_processes", "device"), ("worker_processes", "torch"),
 )  # fmt: skip
 """What later revisions add."""
 WITHOUT_NUMBERS = (

@@ -16,6 +16,8 @@ SCRATCH = "SCOPE_SCRATCH"
 
 EXPORTS_FOR = "SCOPE_EXPORTS_FOR"
 """Variable with the person for whom the web process exports, as JSON."""
+NO_PAGE = 4
+"""Exit code of an export: there is nothing at its address."""
 
 _NAMES = frozenset({
     # the system

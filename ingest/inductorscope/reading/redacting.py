@@ -54,7 +54,7 @@ _NO_NAMES = frozenset(
 _ENVIRON = re.compile(r"(os\.environ\[['\"]\w{1,200}['\"]\] = )('[^\n]{0,4000}'|\"[^\n]{0,4000}\")")
 _ENV = re.compile(r'"(?:env|environment|environ)":\s{0,9}\{[^{}]{0,100000}\}')
 _ENV_VALUE = re.compile(r'(":\s{0,9})"(?:[^"\\]|\\.){0,4000}"')
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')  # also one that does not end, as plain text
 _INTERNED = re.compile(r'\{"str": ?\["((?:[^"\\]|\\.){1,1000})", ?(\d{1,9})\]\}')
 _LOC = re.compile(
     r'("filename": ?(\d{1,9}|"(?:[^"\\]|\\.){0,1000}")[^{}\[\]]{0,300}?"loc": ?)'

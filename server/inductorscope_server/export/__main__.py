@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import msgspec
 from inductorscope import urls
-from inductorscope.processes.programs import EXPORTS_FOR
+from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE
 from inductorscope.settings import load
 from inductorscope.store.tables.models import Run
 from inductorscope.store.who import OWNER, VIEWER, WHO, Who
@@ -135,7 +135,7 @@ def main() -> int:
             print(f"  {kind}: {plural(count, 'file')}, {size_in_bytes(size)}")
     except LookupError as error:
         print(error, file=sys.stderr)
-        return 1
+        return NO_PAGE
     finally:
         parts.close()
     return 0

@@ -14,10 +14,11 @@ from typing import Annotated, BinaryIO
 import msgspec
 from fastapi import APIRouter, Query
 from inductorscope import urls
+from inductorscope.answers.missing import NotHere
 from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.sender import SENDER
-from inductorscope.processes.programs import EXPORTS_FOR, program
+from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE, program
 from inductorscope.store.who import Who
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -54,7 +55,7 @@ async def export_run(request: Request, parts: Shared, run: RunId, options: Chose
     in a browser without a server."""
     page = options.page or urls.run(run)
     if not f"{page.partition('?')[0]}/".startswith(f"{urls.run(run)}/"):
-        raise Refusal(422, f"{page} is no page of this run.")
+        raise NotHere(f"{page} is no page of this run.")
     return await _export(parts, who_of(request), page, options, f"{run}.html")
 
 
@@ -114,6 +115,8 @@ async def _run(command: list[str], variables: dict[str, str]) -> str:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+    if process.returncode == NO_PAGE:
+        raise NotHere(complained.decode(errors="replace").partition("\n")[0])
     if process.returncode:
         raise Refusal(503, complained.decode(errors="replace").strip()[-2000:] or "It failed.")
     return said.decode(errors="replace")

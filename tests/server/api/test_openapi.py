@@ -78,8 +78,14 @@ def known(app: FastAPI) -> Iterator[dict[str, Any]]:
     client.patch(f"/api/runs/{run}", json={"name": row["name"], "tags": row["tags"]})
 
 
-# Not here: the stream, which lasts as long as its job, and deleting the run the others look at.
-LEFT_OUT = {("GET", "/api/jobs/{job}/events"), ("DELETE", "/api/runs/{run}")}
+# Not here: the stream, which lasts as long as its job, deleting the run the others look at, and
+# exports, each of which takes seconds.
+LEFT_OUT = {
+    ("GET", "/api/jobs/{job}/events"),
+    ("DELETE", "/api/runs/{run}"),
+    ("GET", "/api/runs/{run}/export"),
+    ("GET", "/api/compare/{run}/{other}/export"),
+}
 
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])

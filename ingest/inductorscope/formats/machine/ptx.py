@@ -18,11 +18,12 @@ _FILE = re.compile(r'\s*\.file\s+(\d{1,9})\s+"([^"]*)"(?:\s+"([^"]*)")?')
 _LOC = re.compile(r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\s([^@]*)")
 _AROUND = re.compile(r"@\[ ([^\s\[\]:]{1,400}):(\d{1,9}):")
 _ARRAY = re.compile(r"\.local \.align \d{1,4} \.b8\s{1,9}\w{1,100}\[(\d{1,9})\]")
-_PTX = re.compile(r"\s+(?:@!?%p\d+ +)?[a-z]")
-_GCN = re.compile(r"\s+[a-z]\w*(?:\s|$)")
+_PTX = re.compile(r"^\s+(?:@!?%p\d+ +)?[a-z]")
+_GCN = re.compile(r"^\s+[a-z]\w*(?:\s|$)")
 _SPILL = re.compile(r"-byte Folded (?:Spill|Reload)")
 _TAKEN = re.compile(
-    r"^\s+\.(vgpr_count|private_segment_fixed_size|group_segment_fixed_size):\s+(\d{1,9})$", re.M
+    r"^[ \t]+\.(vgpr_count|private_segment_fixed_size|group_segment_fixed_size):[ \t]+(\d{1,9})$",
+    re.M,
 )
 
 

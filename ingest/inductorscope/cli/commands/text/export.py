@@ -64,7 +64,7 @@ def export(
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading
     from inductorscope.processes.memory import limit_memory
-    from inductorscope.processes.programs import EXPORTS_FOR, program
+    from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE, program
     from inductorscope.settings import PREFIX
     from inductorscope.urls import run as run_address
 
@@ -96,7 +96,7 @@ def export(
             check=False,
         )
     if done.returncode:
-        fail(f"{page} was not exported.", FAILED)
+        fail(f"{page} was not exported.", NO_PAGE if done.returncode == NO_PAGE else FAILED)
     typer.echo(f"{'Preview' if preview else output}: {done.stdout}", nl=False)
 
 
