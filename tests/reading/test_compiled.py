@@ -19,7 +19,6 @@ from inductorscope.answers.machine.figures import kernel_assembly, kernel_machin
 from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
-from inductorscope.disassembling.nvdisasm import nvdisasm
 from inductorscope.formats.machine.metadata import BINDINGS, COMPILED
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.vocabulary import (
@@ -107,8 +106,6 @@ def test_lines_come_from_the_kernels_lines(read: Database, fixtures: Path) -> No
     (code,) = fixtures.glob("triton-cache/*/output_code.py")
     source = code.read_text().split("\n")
     for stage, sign, line in SIGNS:
-        if stage == SASS and nvdisasm() is None:
-            continue
         text = _text(read, stage)
         numbered = enumerate(text.text.split("\n"))
         at = next(number for number, each in numbered if sign in each and text.at[number] >= 0)
@@ -120,7 +117,6 @@ def test_lines_come_from_the_kernels_lines(read: Database, fixtures: Path) -> No
         assert bool(text.live) == (stage == SASS)
 
 
-@pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -265,7 +261,6 @@ def test_code_of_amds_gpus_is_a_stage(db: Database, fixtures: Path, tmp_path: Pa
     assert (first.registers, first.local, found.spills, found.stage) == (256, 96, 1, AMDGCN)
 
 
-@pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
 def test_a_report_of_nsight_compute_is_joined_by_address(
     db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,7 +289,6 @@ def test_its_files_are_recognised(fixtures: Path) -> None:
     assert {*OF_KERNELS} - {ASSEMBLY, AMDGCN} | {"triton_metadata", "best_config"} <= roles
 
 
-@pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed")
 def test_figures_of_a_kernel(read: Database) -> None:
     with read.sessions() as session:
         found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)

@@ -16,8 +16,8 @@ SCRATCH = "SCOPE_SCRATCH"
 
 EXPORTS_FOR = "SCOPE_EXPORTS_FOR"
 """Variable with the person for whom the web process exports, as JSON."""
-NO_PAGE = 4
-"""Exit code of an export: there is nothing at its address."""
+NO_PAGE = 5
+"""Exit code of an export with nothing at its address; the command line has no other use for it."""
 
 _NAMES = frozenset({
     # the system

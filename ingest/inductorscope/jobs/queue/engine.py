@@ -114,7 +114,8 @@ def launch(
     DBOS.launch()
     database = engine._sys_db
     needs = database.get_queue_partitions
-    setattr(  # noqa: B010  # not for mypy to see
+    # The engine has no setting for which partitions a worker takes, so its list is narrowed.
+    setattr(  # noqa: B010  # mypy refuses to assign a method
         database, "get_queue_partitions", lambda name: [each for each in needs(name) if meets(each)]
     )
     for queue in queues:
@@ -133,7 +134,7 @@ def quiet() -> None:
     engine_log.setLevel(logging.WARNING)
     if not engine_log.handlers:
         engine_log.addHandler(logging.NullHandler())  # else the engine adds one that counts nothing
-    setattr(DefaultSerializer, "deserialize", _refuse_pickle)  # noqa: B010  # not for mypy to see
+    setattr(DefaultSerializer, "deserialize", _refuse_pickle)  # noqa: B010  # as above
 
 
 def _refuse_pickle(_self: object, _text: Any) -> Never:  # noqa: ANN401  # whatever was stored
