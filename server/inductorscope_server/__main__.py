@@ -43,6 +43,9 @@ TICKS_PER_LOOK = 5
 """Of uvicorn's ticks, ten a second."""
 KEPT_SECONDS = 20
 """How long a connection without a request is kept for the next one."""
+SWITCH_SECONDS = 0.0005
+"""How long the event loop waits for a busy thread after each system call. With Python's 5 ms, a
+hundred small answers to a flood would delay the next request by a second."""
 GRACE_SECONDS = 5
 """Seconds that running requests may take when the server stops; streams end immediately."""
 
@@ -172,6 +175,7 @@ def serve(settings: Settings) -> None:
 def main() -> int:
     gc.disable()  # until it serves: a collection of all modules would delay the start by 0.1 s
     return_large_blocks()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         settings = load()
         log_to_stderr(as_json=settings.log_json)
