@@ -43,6 +43,9 @@ TICKS_PER_LOOK = 5
 """Of uvicorn's ticks, ten a second."""
 KEPT_SECONDS = 20
 """How long a connection without a request is kept for the next one."""
+COLLECTED_AFTER = 2000
+"""New objects until a collection of the youngest, three times Python's number: in a flood, a
+collection of all stops every request for 0.2 s."""
 SWITCH_SECONDS = 0.0005
 """How long the event loop waits for a busy thread after each system call. With Python's 5 ms, a
 hundred small answers to a flood would delay the next request by a second."""
@@ -156,6 +159,7 @@ def serve(settings: Settings) -> None:
         gc.collect()
         gc.enable()
         gc.freeze()  # else a collection of all modules would delay some request by 0.1 s
+        gc.set_threshold(COLLECTED_AFTER)
         config = uvicorn.Config(
             app,
             http=Connection,

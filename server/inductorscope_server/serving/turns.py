@@ -26,12 +26,17 @@ class Turns:
         self._of_one = of_one
         self._senders: dict[str, _Sender] = {}
 
+    def are_taken(self, sender: str) -> bool:
+        """Whether a sender has so many requests waiting that no further one is accepted."""
+        own = self._senders.get(sender)
+        return own is not None and own.requests >= self._of_one + MOST_WAITING
+
     @asynccontextmanager
     async def turn(self, sender: str) -> AsyncIterator[None]:
         """Waits for a turn and holds it. Raises TooManyWaiting."""
-        own = self._senders.setdefault(sender, _Sender(self._of_one))
-        if own.requests >= self._of_one + MOST_WAITING:
+        if self.are_taken(sender):
             raise TooManyWaiting
+        own = self._senders.setdefault(sender, _Sender(self._of_one))
         own.requests += 1
         try:
             # Its own turn first, so that no sender has more than its share in the common queue.

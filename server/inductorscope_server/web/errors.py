@@ -156,7 +156,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(OutOfReachError, _out_of_reach)
     for error in (OperationalError, InterfaceError, TimeoutError):
         app.add_exception_handler(error, _database)
-    app.add_exception_handler(TooManyWaiting, _too_many)
+    app.add_exception_handler(TooManyWaiting, too_many)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -222,7 +222,7 @@ def _full_disk(folder: Path | None) -> str:
     return "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
 
 
-async def _too_many(request: Request, error: Exception) -> Response:
+async def too_many(request: Request, error: Exception | None = None) -> Response:
     """These come in floods, so they wait, and browsers get a sentence instead of a page."""
     await asyncio.sleep(REFUSED_AFTER_SECONDS)
     what = "Too many requests from your address are waiting for their turn."

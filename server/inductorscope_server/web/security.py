@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inductorscope_server.access.identity import SAME_FOR_ALL, Identity
 from inductorscope_server.web import headers
-from inductorscope_server.web.errors import Refusal, answer, unavailable, wants_json
+from inductorscope_server.web.errors import Refusal, answer, too_many, unavailable, wants_json
 from inductorscope_server.web.parts import Parts
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -101,6 +101,8 @@ class Guard:
 
     async def _check(self, request: Request) -> Response | None:
         """Returns a response that ends the request, or None to continue."""
+        if self._parts.turns.are_taken(SENDER.get()) and _takes_turn(request.scope["path"]):
+            return await too_many(request)  # here, since routing costs as much as some answers
         _refuse_unreadable(request)
         settings = self._settings
         if not host_is_ours(request.headers.get("host", ""), settings.host, settings.hosts):
@@ -122,6 +124,10 @@ class Guard:
         if reads and who.may(READ):
             return None
         return _ask_to_sign_in(request, settings)
+
+
+def _takes_turn(path: str) -> bool:
+    return not path.startswith(SAME_FOR_ALL) and not STREAMED.fullmatch(path)
 
 
 def _most_bytes(path: str) -> int | None:
