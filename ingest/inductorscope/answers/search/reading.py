@@ -18,7 +18,7 @@ from inductorscope.store.tables.models import TextFrame
 
 LINES_A_TEXT = 4
 """Most lines shown of one text when several are searched."""
-MOST_TEXTS = 20
+MOST_TEXTS = 15
 """Most texts of a page; reading one takes about a millisecond."""
 LONG_LINE = 2 * PIECE_BYTES
 """Bytes of a line that count as one more piece of the budget."""
