@@ -20,8 +20,8 @@ export interface Chart {
 export type Colours = (token: string) => string;
 
 /** Room of one bar with its gap, and of the axis, in pixels; `.plot[data-bars]` reserves as much. */
-const ROW = 26;
-const AXIS = 48;
+const ROW = 24;
+const AXIS = 44;
 /** Below this width labels are cut shorter and ticks fewer. */
 const NARROW = 480;
 

@@ -34,9 +34,10 @@ function sort(table: HTMLTableElement, head: HTMLTableCellElement): void {
 /** Rows beyond the first so many stay folded until asked for. */
 function limit(table: HTMLTableElement): void {
   // On a phone names take several lines.
-  const most = Math.ceil(Number(table.dataset.limit) / (window.innerWidth < 761 ? 2 : 1));
+  const [share, few] = window.innerWidth < 761 ? [2, 2] : [1, 5];
+  const most = Math.ceil(Number(table.dataset.limit) / share);
   const body = table.tBodies[0];
-  if (!most || !body || body.rows.length <= most + 5) return;
+  if (!most || !body || body.rows.length <= most + few) return;
   const apply = () => {
     [...body.rows].forEach((row, at) => {
       row.hidden = at >= most && table.dataset.whole !== "true";
