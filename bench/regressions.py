@@ -1,15 +1,17 @@
 """Injected slow-downs: is each found, how much of it is explained, and is its cause named?
 
-    python -m bench.regressions DATA [NAME…]
+    python -m bench.regressions DATA [--cuda] [NAME…]
 
-Captures a small program and its slower forms into DATA, and measures each beside the first.
+Captures a small program and its slower forms into DATA, and measures each beside the first. With
+`--cuda` it runs those that need a GPU. Slow-downs are large enough for six processes of each.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
@@ -23,6 +25,10 @@ from inductorscope.jobs.work.measuring import Asked, load_pair, measure_pair
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.measurements import write_measurement
+
+ROWS, COLUMNS = 2048, 256
+EXPLAINED = 0.8
 
 
 @dataclass(frozen=True)
@@ -30,21 +36,31 @@ class Injected:
     """A way to make the program slower, and what names its cause."""
 
     named: tuple[str, ...]
-    """Words of the comparison's sentences, of the largest cause, or of the setting."""
+    """Words of the comparison's sentences, or of the lines that say what caused the difference."""
     config: dict[str, str] = field(default_factory=dict)
+    mode: str | None = None
+    cuda: bool = False
 
 
+IN_PROCESS = {"compile_threads": "1", "graph_partition": "False"}
+"""For programs that change torch: it compiles where they run."""
 INJECTED = {
     "none": Injected(()),
-    "no fusion": Injected(("split",), {"max_fusion_size": "1"}),
+    "fusion off": Injected(("split",), {"max_fusion_size": "1"}),
     "no vectors": Injected(("cpp.simdlen",), {"cpp.simdlen": "1"}),
     "graph break": Injected(("graph break",)),
-    "cast": Injected(("convert_element_type", "float64")),
-    "copy": Injected(("clone",)),
+    "cast": Injected(("convert_element_type", "_to_copy", "double")),
+    "copy": Injected(("cat", "slice")),
     "layout": Injected(("clone", "permute", "transpose")),
     "slower kernel": Injected(("erf", "sin", "cos")),
     "more work": Injected(("mm",)),
     "recompiles": Injected(("recompile",)),
+    "cache misses": Injected(("at the same code",)),
+    "cuda none": Injected((), IN_PROCESS, "reduce-overhead", cuda=True),
+    "fewer warps": Injected(("warps",), IN_PROCESS, "reduce-overhead", cuda=True),
+    "cudagraphs skipped": Injected(
+        ("CUDA graphs skipped",), IN_PROCESS, "reduce-overhead", cuda=True
+    ),
 }
 
 
@@ -53,39 +69,55 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
 
     def __init__(self, slow: str) -> None:
         super().__init__()
-        self.up, self.down = torch.nn.Linear(256, 256), torch.nn.Linear(256, 256)
+        self.up, self.down = (torch.nn.Linear(COLUMNS, COLUMNS) for _ in range(2))
         self.slow, self.calls = slow, 0
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = torch.nn.functional.gelu(self.up(x))
+    def forward(self, x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+        taken = torch.cat([x, x])[:ROWS] if self.slow == "copy" else x
+        y = torch.nn.functional.gelu(self.up(taken))
+        y = y.flatten()[order].view_as(x)
         match self.slow:
             case "graph break":
-                torch._dynamo.graph_break()
+                for _ in range(4):
+                    y = y * 1.01
+                    torch._dynamo.graph_break()
             case "cast":
                 y = (y.double() * 1.5).sin().float()
-            case "copy":
-                y = y.t().clone(memory_format=torch.contiguous_format).t().clone()
-            case "layout":
-                y = y.view(64, 32, 256).permute(2, 0, 1).contiguous().permute(1, 2, 0)
-                y = y.reshape(2048, 256)
             case "slower kernel":
                 y = y.sin().cos().erf().sin().cos().erf()
             case "more work":
                 y = y @ self.up.weight
             case "recompiles":
-                self.calls += 1
-                y = y * self.calls if self.calls < 5 else y * (self.calls % 7)
-        return self.down(torch.softmax(y, -1)) + x
+                self.calls += 1  # a guard on each value, until torch gives up
+                y = y * self.calls / self.calls
+            case "cudagraphs skipped":
+                y = y * torch.ones(()).cpu().add(1)
+        y = torch.softmax(y, -1)
+        if self.slow == "layout":
+            y = y.t().contiguous().t()
+        return self.down(y) + x
 
 
-def program(slow: str = "none") -> tuple[torch.nn.Module, tuple[torch.Tensor]]:
-    return Program(slow), (torch.randn(2048, 256),)
+def program(slow: str = "none") -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    if slow == "fewer warps":
+        with_one_warp()
+    size = ROWS * COLUMNS
+    order = torch.randperm(size) if slow == "cache misses" else torch.arange(size)
+    return Program(slow), (torch.randn(ROWS, COLUMNS), order)
+
+
+def with_one_warp() -> None:
+    """Makes Inductor choose one warp for each kernel."""
+    from torch._inductor.runtime import triton_heuristics
+
+    triton_heuristics._num_warps = lambda *given, **named: 1
 
 
 def capture(settings: Settings, name: str) -> str:
+    injected = INJECTED[name]
     spec = CaptureSpec(
         model=f"{Path(__file__).resolve()}:program", args=(name,), name=name, seconds=1.0,
-        config=INJECTED[name].config,
+        config=injected.config, mode=injected.mode, device="cuda" if injected.cuda else "cpu",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as out:
         run_capture(spec, Path(out), settings, trusted=True)
@@ -94,31 +126,43 @@ def capture(settings: Settings, name: str) -> str:
         ).run_id
 
 
-def named(page_words: str, found: Measurement, injected: Injected) -> bool:
-    first = found.causes[0] if found.causes else None
-    words = page_words + (f" {first.change} {first.name} {first.b}" if first else "")
-    return any(word in words for word in injected.named)
+def measured(settings: Settings, base: str, other: str, name: str) -> tuple[Measurement, str]:
+    """The measurement, and all that the page then says."""
+    factory = sessions(make_engine(settings))
+    with factory.begin() as session, tempfile.TemporaryDirectory() as folder:
+        pair = load_pair(session, base, other)
+        asked = Asked(processes=6)
+        found = measure_pair(
+            pair, asked, Path(folder), settings, silent, lambda _: None, trusted=True
+        )
+        now = datetime.now(UTC)
+        write_measurement(session, base, other, name, now, found, complete=True)
+        page = compare_page(session, base, other)
+    said = [f"{line.label}: {line.text}" for line in page.said]
+    return found, "\n".join([*said, *(line.words for line in page.measured.lines)])
 
 
 def main() -> None:
-    settings = Settings(data=Path(sys.argv[1]), database_url="")
-    base = capture(settings, "none")
-    factory = sessions(make_engine(settings))
-    for name in sys.argv[2:] or [*INJECTED][1:]:
-        other = capture(settings, name)
-        with factory() as session, tempfile.TemporaryDirectory() as folder:
-            pair = load_pair(session, base, other)
-            page = compare_page(session, base, other)
-            asked = Asked(processes=6)
-            found = measure_pair(
-                pair, asked, Path(folder), settings, silent, lambda _: None, trusted=True
-            )
-        words = " ".join(f"{line.label}: {line.text}" for line in page.said)
-        explained = 1 - found.rest.share if found.rest else None
-        share = "—" if explained is None else f"{explained:.0%}"
-        is_named = named(words, found, INJECTED[name])
-        print(f"{name}: {in_words(found)} explained {share}, named {is_named}", flush=True)
-        print(f"    {words[:500]}", flush=True)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--cuda", action="store_true")
+    asked = parser.parse_args()
+    settings = Settings(data=asked.data, database_url="")
+    first, *others = (name for name, one in INJECTED.items() if one.cuda == asked.cuda)
+    base = capture(settings, first)
+    named = explained = 0
+    names = asked.names or others
+    for name in names:
+        found, words = measured(settings, base, capture(settings, name), name)
+        share = 1 - found.rest.share if found.rest else None
+        is_named = found.rest is not None and any(one in words for one in INJECTED[name].named)
+        named += is_named
+        explained += share is not None and share >= EXPLAINED
+        shown = "—" if share is None else f"{share:.0%}"
+        print(f"{name}: {in_words(found)}\n  explained {shown}, named {is_named}", flush=True)
+        print("    " + words.replace("\n", "\n    "), flush=True)
+    print(f"explained {explained} of {len(names)}, named {named} of {len(names)}")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inductorscope.capturing import process_group
+from inductorscope.capturing.launch import Swap
 from inductorscope.capturing.measure.machine import Gpu, Watching, read_gpu
 from inductorscope.capturing.measure.processes import (
     Arm,
@@ -17,7 +19,9 @@ from inductorscope.capturing.measure.processes import (
     Runner,
     as_it_was,
     at_revision,
+    repository,
 )
+from inductorscope.capturing.measure.profile import COMPILED_CODE, PYTHON, profiled
 from inductorscope.capturing.measure.turns import Budget, turns
 from inductorscope.capturing.permission import NotAllowed
 from inductorscope.capturing.spec import CaptureSpec, SpecError
@@ -82,7 +86,8 @@ def test_nvidia_smi_is_read(text: str, gpu: Gpu | None) -> None:
 def test_a_revision_is_what_differs_from_the_disk(tmp_path: Path) -> None:
     folder = tmp_path / "models"
     (folder / "parts").mkdir(parents=True)
-    files = {name: folder / name for name in ("model.py", "parts/one.py", "same.py", "gone.py")}
+    names = ("model.py", "parts/one.py", "same.py", "gone.py", "../library.py")
+    files = {name: folder / name for name in names}
 
     def git(*arguments: str) -> None:
         names = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -93,25 +98,29 @@ def test_a_revision_is_what_differs_from_the_disk(tmp_path: Path) -> None:
         file.write_text("then")
     git("add", ".")
     git("commit", "-qm", "then")
-    for name in ("model.py", "parts/one.py"):
+    for name in ("model.py", "parts/one.py", "../library.py"):
         files[name].write_text("now")
     files["gone.py"].unlink()
     (folder / "new.py").write_text("now")
     spec = CaptureSpec(model=f"{folder}/model.py:small")
     then = at_revision(spec, "HEAD")
-    changed = [files[name] for name in ("gone.py", "model.py", "parts/one.py")]
+    changed = [*(files[name] for name in names if name not in ("same.py", "../library.py")),
+               tmp_path / "library.py"]  # fmt: skip
     assert then == {str(file): b"then" for file in changed}
-    copied = as_it_was(Arm("A", spec, then), tmp_path / "copy")
-    assert copied.model == f"{tmp_path}/copy/model.py:small"
-    texts = {name: (tmp_path / "copy" / name).read_text() for name in (*files, "new.py")}
+    arm = Arm("A", spec, then, root=repository(spec))
+    copied, environment = as_it_was(arm, tmp_path.with_name("copy"))
+    copy = tmp_path.with_name("copy") / "models"
+    assert copied.model == f"{copy}/model.py:small"
+    assert environment["PYTHONPATH"] == f"{copy.parent}:{copy.parent}/src"
+    texts = {name: (copy / name).read_text() for name in (*files, "new.py")}
     assert texts == dict.fromkeys(files, "then") | {"new.py": "now"}
-    with pytest.raises(SpecError, match="git knows no revision --output=x"):
+    with pytest.raises(SpecError, match="git cannot read"):
         at_revision(spec, "--output=x")
 
 
 @pytest.mark.torch
 def test_a_program_runs_as_it_was(tmp_path: Path) -> None:
-    """Its file has changed since; another file of its folder has not."""
+    """Its file has changed since, another of its folder has not; one kernel is swapped."""
     folder = tmp_path / "models"
     folder.mkdir()
     now = "import torch\nfrom other import made\ndef small():\n    return torch.neg, made()\n"
@@ -121,11 +130,39 @@ def test_a_program_runs_as_it_was(tmp_path: Path) -> None:
     )
     was = now.replace("torch.neg", "lambda x: x.sin().sum(-1)").encode()
     spec = CaptureSpec(model=f"{folder}/model.py:small")
-    arm = Arm("A", spec, {str(folder / "model.py"): was})
+    arm = Arm("A", spec, {str(folder / "model.py"): was}, swap=Swap("std::sin(", "std::cos("))
     settings = Settings(data=tmp_path / "data", database_url="", model_folders=str(folder))
     once = Runner(tmp_path / "work", settings, trusted=False).once(arm, 0.2)
     assert any(name.startswith("cpp_fused_sin") for name in once.kernels)
     assert once.ms > 0
     assert once.torch
+    assert once.work > 0
+    assert set(once.around) == {COMPILED_CODE, PYTHON}
     with pytest.raises(NotAllowed):
         Runner(tmp_path, Settings(data=tmp_path, database_url=""), trusted=False).once(arm)
+
+
+def _row(name: str, cpu: float, device: float = 0.0, on: str = "cpu") -> dict[str, Any]:
+    return {
+        "name": name, "device": on, "user_annotation": name.startswith("mine"),
+        "self_cpu_us": cpu / 2 if "::" in name else cpu, "cpu_us": cpu,
+        "self_device_us": device, "device_us": device,
+    }  # fmt: skip
+
+
+def test_a_profiled_step_has_parts_that_do_not_overlap() -> None:
+    rows = [
+        _row("graph_0_cpp_fused_neg_0", 20), _row("aten::mm", 40), _row("ProfilerStep#1", 6),
+        _row("Torch-Compiled Region: 0/0", 8), _row("mine", 2),
+    ]  # fmt: skip
+    found = profiled(rows, 2)
+    assert found.kernels == {"cpp_fused_neg_0": 10.0, "aten::mm": 20.0}
+    assert (found.work, found.around) == (20.0, {COMPILED_CODE: 4.0, PYTHON: 4.0})
+    # On a GPU an operator, and the launch of a Triton kernel, have the time of what they start.
+    rows = [
+        _row("triton_poi_fused_0", 9, 30), _row("triton_poi_fused_0", 0, 30, "cuda"),
+        _row("aten::mm", 9, 50), _row("gemm", 0, 50, "cuda"), _row("mine", 0, 80, "cuda"),
+    ]  # fmt: skip
+    found = profiled(rows, 1)
+    assert found.kernels == {"triton_poi_fused_0": 30.0, "aten::mm": 50.0, "gemm": 50.0}
+    assert (found.work, found.around) == (80.0, {})

@@ -49,14 +49,16 @@ class Capture:
         report: Reporter,
         memory: int | None,
         brief: bool = False,
+        swap: Path | None = None,
     ) -> None:
-        """`brief`: only times and profiles compiled calls."""
+        """`brief`: only times and profiles compiled calls. `swap`: file with a kernel to swap."""
         self.spec = spec
         self.loading = loading
         self.out = out
         self.report = report
         self.memory = memory
         self.brief = brief
+        self.swap = swap
         self.certain_sources: list[str] = [loading.file] if loading.file else []
         self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
 
@@ -84,12 +86,15 @@ class Capture:
             from inductorscope.capturing.inside.logging_text import keep_logs
             from inductorscope.capturing.inside.machine import describe_machine
             from inductorscope.capturing.inside.options import apply_options
+            from inductorscope.capturing.inside.swapping import swap_kernel
 
         self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()
         describe_machine(self.facts, self.spec.device)
         try_instructions(self.spec.device)
         environment.limit_memory(self.memory, self.facts.device)
+        if self.swap is not None:
+            swap_kernel(self.swap)
         compiling = Compiling(self.spec)
         keep_logs(self.out)
         try:
@@ -158,8 +163,7 @@ class Capture:
         spec, report = self.spec, self.report
         for name, call in calls.items():
             report.progress(f"profiling {name}")
-            long = self.facts.timings[name].median_ms > 1000 * profiling.LONG_STEP_S
-            steps = 1 if long else profiling.STEPS
+            steps = profiling.steps_for(self.facts.timings[name].median_ms, brief=self.brief)
             self.facts.profiles[name] = profiling.profile_calls(
                 name, call, steps, spec.device, self.out
             )
@@ -190,6 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
     parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
     parser.add_argument("--brief", action="store_true", help="only time and profile compiled calls")
+    parser.add_argument("--swap", type=Path, help="file with a kernel to replace")
     parser.add_argument("--reuse", action="store_true", help="reuse kernels of the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
@@ -213,7 +218,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         loading = msgspec.json.decode(options.loading, type=Loading)
     try:
         report = Reporter(options.report)
-        state = Capture(spec, loading, out, report, options.memory, options.brief).run()
+        state = Capture(
+            spec, loading, out, report, options.memory, options.brief, options.swap
+        ).run()
         keep_compiled(cache, out)
     finally:
         if options.cache is None:

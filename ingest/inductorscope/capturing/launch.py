@@ -1,4 +1,4 @@
-"""How a captured program is started: with which Python and which variables."""
+"""How a captured program is started: with which Python, variables and kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 OURS = str(Path(__file__).parents[2])
+
+
+class Swap(msgspec.Struct, frozen=True):
+    """Definitions of kernels in generated code."""
+
+    own: str
+    other: str
+    """What replaces it, under its name."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,8 @@ class Launch:
     """Variables to set; None removes one."""
     brief: bool = False
     """Whether compiled steps are only timed and profiled, to be compared with others."""
+    swap: Path | None = None
+    """File with the `Swap` to make."""
 
     def variables(self, own: Mapping[str, str]) -> dict[str, str]:
         """What its processes get in place of `own`."""

@@ -161,7 +161,9 @@ class RunChange(Body):
 class MeasureRequest(Body):
     """How to measure two runs beside each other."""
 
-    settings: bool = Field(False, description="Also run the first with each setting of the second.")
+    settings: bool = Field(
+        False, description="Also run the first with each setting of the second, then with several."
+    )
 
 
 class BenchmarkRequest(Body):

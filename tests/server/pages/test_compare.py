@@ -17,8 +17,11 @@ from inductorscope.analyze.measure.result import (
     Flipped,
     Kernel,
     Measurement,
+    Search,
     Share,
     Side,
+    Swapped,
+    Try,
 )
 from inductorscope.cli.app import app
 from inductorscope.cli.local import read_paths
@@ -104,10 +107,17 @@ def test_a_measurement_is_the_verdict_in_either_order(
     judged = Judged("slower", 0.25, 0.2, 0.3, 0.001, 8.0, 10.0, 6)
     share = Share(0.8, 0.7, 0.9)
     kernel = Kernel("graph", "triton_poi_fused_0", 0, "triton", 1)
-    cause = Cause("x", [kernel], [], "gone", 1.0, 2.0, None, share, judged)
+    swapped = Swapped(share, share)
+    causes = [
+        Cause("x", [kernel], [], "gone", 1.0, 2.0, None, share, judged, swapped=swapped),
+        Cause("Python", [], [], "", 1.0, 1.1, None, Share(0.005, 0.0, 0.01)),
+    ]
+    search = Search("setting", "time", 4, [Try("mode", "A", share)], ["mode", "dtype"], "", True)
     sides = [Side([8.0] * 6, None, "2.13"), Side([10.0] * 6, None, "2.13")]
     flipped = [Flipped("mode", None, "max-autotune", judged, share)]
-    found = Measurement(sides, judged, [cause], Share(0.2, 0.1, 0.3), flipped, ["Busy."], 2)
+    found = Measurement(
+        sides, judged, causes, Share(0.195, 0.1, 0.3), flipped, ["Busy."], 2, search=search
+    )
     write = sessions(make_engine(settings))
     for number, complete in enumerate((True, False)):  # the newer one was stopped
         with write.begin() as session:
@@ -117,7 +127,16 @@ def test_a_measurement_is_the_verdict_in_either_order(
     assert page["verdict"] == "slower"
     (said,) = [line for line in page["said"] if line["to"] == "measured"]
     assert "25.0\u202f% longer, +20.0\u202f% to +30.0\u202f%" in said["text"]
-    assert "80.0\u202f%: `triton_poi_fused_0`, gone; 20.0\u202f% unexplained" in said["text"]
+    thin = "\u202f%"
+    caused = f"80.0{thin} (70.0{thin} to 90.0{thin}): `triton_poi_fused_0`, gone; B's kernel adds"
+    assert caused in said["text"]
+    assert f"19.5{thin} unexplained" in said["text"]
+    lines = page["measured"]["lines"]
+    assert [line["text"] for line in lines][1:] == ["1 smaller cause", "unexplained"]
+    assert sum(line["share"]["share"] for line in lines) == pytest.approx(1.0)
+    assert sum(line["more_ms"] for line in lines) == pytest.approx(2.0)
+    assert lines[0]["href"] == urls.kernel(one, "graph", "triton_poi_fused_0", 0)
+    assert page["measured"]["searched"] == "`mode` and `dtype` of B together make A like B (1 try)."
     assert "2 processes were disturbed: Busy." in said["text"]
     assert prose(said["text"]) in page["markdown"]
     back = _json(client, urls.compare(three, one))
@@ -126,6 +145,10 @@ def test_a_measurement_is_the_verdict_in_either_order(
     text = client.get(urls.compare(one, three)).text
     assert "What caused it" in text
     assert "One setting at a time" in text
+    assert "Several together" in text
+    asked = client.get(urls.markdown(urls.compare(one, three))).text
+    assert "## What caused it" in asked
+    assert f"{urls.kernel(one, 'graph', 'triton_poi_fused_0', 0)})" in asked
     # Code of uploads never runs.
     assert back["measured"]["refusal"]
     assert "/measure" not in text

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from inductorscope.analyze.measure.judge import Answer, Judged, Numbers, interval, judge_all
-from inductorscope.fields import Percent, Prose
+from inductorscope.fields import Count, Percent, Prose
 
 Times = tuple[Sequence[float], Sequence[float]]
 """Of both sides: of each process, in ms."""
@@ -26,6 +27,8 @@ class Share:
 
 
 NOTHING = Share(0.0, 0.0, 0.0)
+SAME_CODE = "same code"
+"""A change of kernels that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,22 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Swapped:
+    """A kernel of each program in the wrapper of the other, as shares of the difference."""
+
+    in_a: Share
+    """What B's kernel adds to A."""
+    in_b: Share
+    """What A's kernel takes from B."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
-    """Kernels of both runs that do the same work between them, and what they contribute."""
+    """Kernels of both runs that do the same work between them, and what they contribute; or a part
+    of the step without kernels."""
 
     name: str
-    """What the profiler calls the first one."""
+    """What the profiler calls the first one; of a part, what it is."""
     a: list[Kernel]
     b: list[Kernel]
     change: str
@@ -57,6 +71,8 @@ class Cause:
     alone: Judged | None = None
     """The kernels by themselves, A's and B's in turns on the same inputs."""
     why_not_alone: str = ""
+    swapped: Swapped | None = None
+    why_not_swapped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +86,37 @@ class Flipped:
     """Beside A."""
     share: Share | None
     """Of the difference; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A program between A and B."""
+
+    name: str
+    like: Literal["A", "B", ""]
+    """Which one it is like; empty if nobody can tell."""
+    share: Share | None = None
+    """Of the difference of the two steps."""
+    count: Count[int] | None = None
+    """Of what was counted, if that is the judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A binary search for the change that makes the difference."""
+
+    over: Literal["setting", "revision", "Python"]
+    by: str
+    """`time`, or what is counted."""
+    choices: Count[int]
+    tries: list[Try] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    """Settings that make it together, or the first version that has it."""
+    after: str = ""
+    """The last version that does not have it."""
+    complete: bool = False
+    why_not: Prose = ""
+    """Why nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +146,9 @@ class Measurement:
     disturbed_processes: int = 0
     notes: list[Prose] = field(default_factory=list)
     seconds: float = 0.0
+    same_code: Share | None = None
+    """Of all causes whose kernels have the same code, together."""
+    search: Search | None = None
 
 
 def share_of(step: Times, parts: Times) -> Share:
@@ -115,18 +165,24 @@ def share_of(step: Times, parts: Times) -> Share:
     return Share(float(share(*values)), low, high)
 
 
+def share_of_all(step: Times, parts: Sequence[Times]) -> Share:
+    """The share of several parts together."""
+    a, b = (np.sum([pair[side] for pair in parts], axis=0) for side in (0, 1))
+    return share_of(step, (a, b)) if parts else NOTHING
+
+
 def causes_of(step: Times, groups: Mapping[str, tuple[Cause, Times]]) -> tuple[list[Cause], Share]:
     """The causes with their figures, and the rest; all shares sum to 1. A group that one side lacks
     takes 0 ms there."""
-    judged = judge_all({name: pair for name, (_, pair) in groups.items() if min(*map(min, pair))})
+    both = {name: pair for name, (_, pair) in groups.items() if min(map(min, pair)) > 0}
+    judged = judge_all(both)
     causes = [
         replace(cause, a_ms=float(np.median(pair[0])), b_ms=float(np.median(pair[1])),
                 judged=judged.get(name), share=share_of(step, pair))
         for name, (cause, pair) in groups.items()
     ]  # fmt: skip
     left = 1 - sum(cause.share.share for cause in causes)
-    rest = [np.sum([pair[side] for _, pair in groups.values()], axis=0) for side in (0, 1)]
-    known = share_of(step, (rest[0], rest[1])) if groups else NOTHING
+    known = share_of_all(step, [pair for _, pair in groups.values()])
     around = Share(left, left - known.high + known.share, left + known.share - known.low)
     return sorted(causes, key=lambda cause: -abs(cause.share.share)), around
 
@@ -140,10 +196,12 @@ def turned(measurement: Measurement) -> Measurement:
         causes=[
             replace(one, a=one.b, b=one.a, a_ms=one.b_ms, b_ms=one.a_ms,
                     judged=one.judged and _turned(one.judged),
-                    alone=one.alone and _turned(one.alone))
+                    alone=one.alone and _turned(one.alone),
+                    swapped=one.swapped and Swapped(one.swapped.in_b, one.swapped.in_a))
             for one in measurement.causes
         ],
         flipped=[],
+        search=None,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from inductorscope.analyze.compare.kernels import Call, Group, certainty, match_
 from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.analyze.memory.records import MemoryPlan
-from inductorscope.answers.compare.compiling import compiling_rows
+from inductorscope.answers.compare.compiling import compiling_rows, events_in_words
 from inductorscope.answers.compare.inputs import input_rows, source_rows
 from inductorscope.answers.compare.markdown import as_markdown
 from inductorscope.answers.compare.measured import MeasuredShown, measured
@@ -46,7 +46,11 @@ KEPT = 16
 def compare_page(session: Session, run: str, other: str) -> ComparePage:
     """Compares two runs; raises NotHere if one is unknown."""
     before, after = run_of(session, run), run_of(session, other)
-    page = replace(_compare(session, before, after), measured=measured(session, before, after))
+    page = _compare(session, before, after)
+    notes = {one.kernel: row.notes for row in page.groups if row.notes for one in row.a or row.b}
+    page = replace(
+        page, measured=measured(session, before, after, notes, events_in_words(page.compiling))
+    )
     found = page.measured.found
     if found is not None and found.judged is not None and page.measured.complete:
         page = replace(page, verdict=found.judged.answer)

@@ -15,6 +15,9 @@ from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import load_story
 
+PAID = ("graph break", "recompile", "CUDA graphs skipped")
+"""Kinds of events that each step pays for."""
+
 
 @dataclass(frozen=True, slots=True)
 class PhaseRow:
@@ -92,3 +95,16 @@ def _events(story: Story, places: dict[tuple[str, str], str]) -> Counter[tuple[s
     for event in story.caches:
         counts["cache", f"{event.cache}: {event.outcome}"] += 1
     return counts
+
+
+def described(row: EventRow) -> str:
+    return f"{row.place}, {row.what}" if row.place else row.what
+
+
+def events_in_words(compiling: CompilingRows) -> str:
+    """What changed that a step pays for, where calls of compiled code take other time."""
+    return "; ".join(
+        f"{row.kind} {described(row)}: {row.a} → {row.b}"
+        for row in compiling.events
+        if row.kind in PAID
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.measure.judge import MARGIN, Judged
-from inductorscope.analyze.measure.result import Cause, Measurement
+from inductorscope.analyze.measure.result import Measurement, Search, Try
 from inductorscope.analyze.verdicts import Level
+from inductorscope.answers.compare.caused import CauseLine, cause_lines, in_short
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.fields import Prose
 from inductorscope.store.runs.measurements import KIND, newest_measurement
@@ -19,8 +21,6 @@ from inductorscope.units import milliseconds, percent, plural, signed_percent
 
 ACTIVE = ("queued", "running")
 LEVELS: dict[str, Level] = {"slower": "warn", "faster": "good", "the same": "good"}
-SMALL = 0.01
-"""A smaller share of the difference is not mentioned."""
 NOT_HERE = (
     "Measuring runs both programs again, so it needs two runs that this installation captured."
 )
@@ -41,9 +41,16 @@ class MeasuredShown:
     complete: bool = False
     text: Prose = ""
     found: Measurement | None = None
+    lines: list[CauseLine] = field(default_factory=list)
+    """What caused the difference; they sum to it."""
+    searched: Prose = ""
+    """What the search found."""
 
 
-def measured(session: Session, before: Run, after: Run) -> MeasuredShown:
+def measured(
+    session: Session, before: Run, after: Run, notes: Mapping[str, Sequence[str]], events: str
+) -> MeasuredShown:
+    """`notes`, `events`: as for `cause_lines`."""
     refusal = "" if is_captured_here(before) and is_captured_here(after) else NOT_HERE
     query = select(Job).where(Job.kind == KIND, Job.state.in_(ACTIVE)).order_by(Job.created_at)
     runs = {before.id, after.id}
@@ -55,7 +62,8 @@ def measured(session: Session, before: Run, after: Run) -> MeasuredShown:
         return MeasuredShown(refusal, *now)
     return MeasuredShown(
         refusal, *now, newest.created_at, newest.job, newest.complete, in_words(newest.found),
-        newest.found,
+        newest.found, cause_lines(newest.found, (before.id, after.id), notes, events),
+        search_in_words(newest.found.search),
     )  # fmt: skip
 
 
@@ -81,12 +89,9 @@ def _answer(judged: Judged) -> str:
 
 
 def _causes(found: Measurement) -> list[str]:
-    if found.rest is None or found.judged is None:
-        return []
-    more = milliseconds(abs(found.judged.b_ms - found.judged.a_ms))
-    parts = [f"{percent(one.share.share)}: {named(one)}" for one in found.causes[:3]
-             if abs(one.share.share) >= SMALL]  # fmt: skip
-    return [f"Of the {more}, {'; '.join([*parts, f'{percent(found.rest.share)} unexplained'])}."]
+    lines = cause_lines(found)
+    more = sum(line.more_ms for line in lines)
+    return [f"Of the {milliseconds(abs(more))}, {in_short(lines)}."] if lines else []
 
 
 def one_by_one(found: Measurement) -> list[str]:
@@ -98,11 +103,31 @@ def one_by_one(found: Measurement) -> list[str]:
     ]
 
 
-def named(cause: Cause) -> str:
-    """The kernels and what became of them."""
-    kernels = cause.a or cause.b
-    more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
-    return f"`{kernels[0].kernel}`{more}, {cause.change}"
+def search_in_words(search: Search | None) -> str:
+    """What a search found."""
+    if search is None:
+        return ""
+    tries = plural(len(search.tries), "try", "tries")
+    if search.why_not:
+        return f"{search.why_not} ({tries})"
+    names = " and ".join(f"`{name}`" for name in search.found)
+    if not search.found:
+        return f"Searching: {tries} so far."
+    if search.over == "setting":
+        together = "alone makes" if len(search.found) == 1 else "together make"
+        return f"{names} of B {together} A like B ({tries})."
+    if search.complete:
+        return f"{search.over} {names} is the first like B, after `{search.after}` ({tries})."
+    return f"It changes after `{search.after}`, at the latest with {search.over} {names} ({tries})."
+
+
+def try_in_words(tried: Try, by: str) -> str:
+    like = f"like {tried.like}" if tried.like else "nobody can tell"
+    if tried.count is not None:
+        return f"{tried.name}: {like}, {tried.count:,} {by}"
+    share = tried.share
+    around = f", {percent(share.share)} of the difference" if share else ""
+    return f"{tried.name}: {like}{around}"
 
 
 def _disturbed(found: Measurement) -> list[str]:

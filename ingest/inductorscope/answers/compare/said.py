@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from inductorscope.analyze.verdicts import Level
+from inductorscope.answers.compare.compiling import PAID, described
 from inductorscope.answers.compare.measured import LEVELS
 from inductorscope.answers.compare.page import ComparePage, Said
 from inductorscope.units import (
@@ -74,10 +75,10 @@ def _time(page: ComparePage) -> Iterator[Said]:
 
 def _structure(page: ComparePage) -> Iterator[Said]:
     for row in page.compiling.events:
-        if row.kind in ("graph break", "recompile", "CUDA graphs skipped"):
+        if row.kind in PAID:
             level: Level = "warn" if row.b > row.a else "good"
-            at = f"{row.place}, " if row.place else ""
-            yield Said(level, row.kind, f"{at}{row.what}: {row.a} in A, {row.b} in B.", "compiling")
+            text = f"{described(row)}: {row.a} in A, {row.b} in B."
+            yield Said(level, row.kind, text, "compiling")
     if page.node_count:
         gone = Counter(row.target for row in page.nodes if row.side == "a")
         new = Counter(row.target for row in page.nodes if row.side == "b")

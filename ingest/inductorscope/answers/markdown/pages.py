@@ -208,8 +208,12 @@ def _body(text: CodeText) -> str:
 
 
 def _compare(page: ComparePage, base: str) -> Iterator[str]:
-    address = Links(base, page.a.id).to(urls.compare(page.a.id, page.b.id))
+    links = Links(base, page.a.id)
+    address = links.to(urls.compare(page.a.id, page.b.id))
     yield from (f"# {link('Two runs compared', address)}", "", page.markdown)
+    lines = page.measured.lines
+    caused = (f"- {link(prose(line.words), links.to(line.href))}" for line in lines)
+    yield from _part("What caused it", caused)
 
 
 def _failures(page: FailuresPage, base: str) -> Iterator[str]:

@@ -19,6 +19,16 @@ from inductorscope.formats.capture_facts import ProfileFacts
 STEPS = 3
 LONG_STEP_S = 5.0
 """Seconds; only one step is profiled if it takes longer."""
+SHORT_STEP_MS = 50.0
+SHORT_STEPS = 10
+"""Shorter steps that are compared with those of other processes are profiled so often."""
+
+
+def steps_for(step_ms: float, *, brief: bool) -> int:
+    """How many steps to profile. `brief`: to compare them with those of other processes."""
+    if step_ms > 1000 * LONG_STEP_S:
+        return 1
+    return SHORT_STEPS if brief and step_ms < SHORT_STEP_MS else STEPS
 
 
 def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:

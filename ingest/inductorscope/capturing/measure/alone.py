@@ -31,6 +31,8 @@ class Alone(msgspec.Struct):
 
     a: list[float] = msgspec.field(default_factory=list)
     b: list[float] = msgspec.field(default_factory=list)
+    agrees: bool = False
+    """Whether the one kernel of A and the one of B give the same results."""
     error: str = ""
 
 
@@ -60,4 +62,5 @@ def run_alone(
             else:
                 found[name].a.append(times["a"])
                 found[name].b.append(times["b"])
+                found[name].agrees = times["agrees"]
     return found

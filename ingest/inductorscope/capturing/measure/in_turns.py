@@ -1,29 +1,37 @@
 """Times groups of test cases, A's and B's in turns. Runs like a test case, beside the others.
 
-`in_turns.json`: group → side → test cases with the number of calls.
+`in_turns.json`: group → side → test cases with the number of calls. Where each side has one, it
+also says whether both give the same results.
 """
 
 import argparse
 import json
 import runpy
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+Compare = Callable[[torch.Tensor, torch.Tensor], dict[str, Any]]
+
 SEED = 20230920
 
 
-def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, float]:
+def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, Any]:
     """Milliseconds of all calls of each side."""
     calls: dict[str, Any] = {}
+    results: list[list[torch.Tensor]] = []
     for side, files in sides.items():
         cases = [(runpy.run_path(file, run_name="case"), count) for file, count in files]
         runs = []
         for case, count in cases:
             torch.manual_seed(SEED)  # inputs of the same layout have the same values
-            runs.append((case["kernel"], case["inputs"](), count))
+            inputs = case["inputs"]()
+            with torch.no_grad():
+                results.append([*case["kernel"](case["copied"](inputs)).values()])
+            runs.append((case["kernel"], inputs, count))
 
         def call(runs: list[tuple[Any, Any, int]] = runs) -> None:
             for kernel, inputs, count in runs:
@@ -33,7 +41,18 @@ def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, 
         calls[side] = call
     with torch.no_grad():
         samples = case["milliseconds"](calls, case["DEVICE"], seconds)
-    return {side: statistics.median(values) for side, values in samples.items()}
+    found = {side: statistics.median(values) for side, values in samples.items()}
+    return found | {"agrees": agree(results, case["compare"])}
+
+
+def agree(results: list[list[torch.Tensor]], compare: Compare) -> bool:
+    """Whether two kernels write the same values."""
+    if len(results) != 2 or len(results[0]) != len(results[1]):
+        return False
+    pairs = [*zip(*results, strict=True)]
+    return all(
+        a.shape == b.shape and a.dtype == b.dtype and compare(a, b)["agrees"] for a, b in pairs
+    )
 
 
 def main() -> None:
@@ -41,7 +60,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
-    times: dict[str, dict[str, float] | str] = {}
+    times: dict[str, dict[str, Any] | str] = {}
     for name, sides in json.loads(Path("in_turns.json").read_text()).items():
         try:
             times[name] = timed(sides, options.seconds)

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from inductorscope.capturing.launch import Launch
+from inductorscope.capturing.launch import Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
+from inductorscope.capturing.measure.profile import Profiled, profiled
+from inductorscope.capturing.measure.structure import counts
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.capturing.watch import CaptureFailed
-from inductorscope.formats.capture_facts import COMPILED, ProfileFacts
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, ProfileFacts
 from inductorscope.settings import Settings
 
 SECONDS = 2.0
 """How long a process is timed."""
-_GRAPH = re.compile(r"^graph_\d+_(?=cpp_)")
-"""What the profiler puts before the name of a C++ kernel."""
+BRIEF = {
+    "eager": False, "source": False, "record": False, "values": False, "repeats": None,
+    "full": False, "steps_after": 0,
+}  # fmt: skip
+"""Options of a capture that is only compared with others."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,10 @@ class Arm:
     python: str = sys.executable
     environment: Mapping[str, str | None] = field(default_factory=dict)
     """Variables that are set for it, or removed."""
+    root: Path | None = None
+    """The repository that the sources belong to; None: the folder of the model's file."""
+    swap: Swap | None = None
+    """A kernel of another program that replaces one of its own."""
 
 
 class Once(msgspec.Struct, frozen=True):
@@ -57,6 +68,10 @@ class Once(msgspec.Struct, frozen=True):
     """Share of all cores that other processes used."""
     clock_mhz: float | None
     disturbed: list[str]
+    work: float = 0.0
+    """µs of a profiled step in kernels and operators, each once."""
+    around: dict[str, float] = {}
+    """µs of a profiled step around them, by part; empty on a GPU."""
 
 
 class Runner:
@@ -70,32 +85,57 @@ class Runner:
 
     def once(self, arm: Arm, seconds: float = SECONDS) -> Once:
         """Raises CaptureFailed, SpecError."""
-        own = self.folder / re.sub(r"\W", "_", arm.label)
-        out = own / "out"
-        permit(arm.spec, model_folders(self.settings.model_folders), self.trusted)
-        spec = msgspec.structs.replace(
-            as_it_was(arm, own / "sources"), seconds=seconds, eager=False, source=False,
-            record=False, values=False, profile=True, repeats=None, full=False, steps_after=0,
-        )  # fmt: skip
         began = time.monotonic()
-        try:
-            with Watching(spec.device) as watching:
-                facts = run_capture(
-                    spec, out, self.settings, trusted=self.trusted, cache=own / "cache",
-                    launch=Launch(arm.python, (own / "sources",), arm.environment, brief=True),
-                )  # fmt: skip
+        with (
+            Watching(arm.spec.device) as watching,
+            self._captured(arm, profile=True, seconds=seconds) as (facts, out),
+        ):
             timing = facts.timings.get(COMPILED)
-            if facts.state != "complete" or timing is None:
-                why = facts.error.message if facts.error else " ".join(facts.missing)
+            if timing is None:
+                why = " ".join(facts.missing)
                 raise CaptureFailed(f"{arm.label} has no time of a compiled step. {why}")
-            kernels = _kernels(out, facts.profiles.get(COMPILED))
-        finally:
-            shutil.rmtree(out, ignore_errors=True)
+            step = _profiled(out, facts.profiles.get(COMPILED))
         seen = watching.seen
         return Once(
-            arm.label, timing.p10, kernels, facts.torch_version or "",
+            arm.label, timing.p10, step.kernels, facts.torch_version or "",
             time.monotonic() - began, seen.load, seen.others_share, seen.clock, seen.disturbed(),
+            step.work, step.around,
         )  # fmt: skip
+
+    def counts(self, arm: Arm) -> dict[str, int]:
+        """Compiles only, and counts. Raises CaptureFailed, SpecError."""
+        # A script is measured until it is known to be compiled.
+        timed = arm.spec.kind == "script"
+        with self._captured(arm, profile=False, seconds=0.1, measure=timed) as (_, out):
+            return counts(out)
+
+    @contextmanager
+    def _captured(self, arm: Arm, **options: object) -> Iterator[tuple[CaptureFacts, Path]]:
+        """The facts of a capture, and its folder, which is deleted afterwards."""
+        own = self.folder / re.sub(r"\W", "_", arm.label)
+        out, swap = own / "out", own / "swap.json"
+        own.mkdir(parents=True, exist_ok=True)
+        permit(arm.spec, model_folders(self.settings.model_folders), self.trusted)
+        spec, environment = as_it_was(arm, own / "sources")
+        spec = msgspec.structs.replace(spec, **BRIEF, **options)
+        swap.with_suffix(".done").unlink(missing_ok=True)
+        if arm.swap is not None:
+            swap.write_bytes(msgspec.json.encode(arm.swap))
+        launch = Launch(
+            arm.python, (own / "sources",), environment, brief=True,
+            swap=swap if arm.swap is not None else None,
+        )  # fmt: skip
+        try:
+            facts = run_capture(
+                spec, out, self.settings, trusted=self.trusted, cache=own / "cache", launch=launch
+            )
+            if facts.state != "complete":
+                raise CaptureFailed(f"{arm.label}: {facts.error.message if facts.error else ''}")
+            if launch.swap is not None and not launch.swap.with_suffix(".done").exists():
+                raise CaptureFailed(f"{arm.label}: no graph has this kernel when it runs again.")
+            yield facts, out
+        finally:
+            shutil.rmtree(out, ignore_errors=True)
 
 
 def main_file(spec: CaptureSpec) -> Path | None:
@@ -104,55 +144,67 @@ def main_file(spec: CaptureSpec) -> Path | None:
     return Path(path).expanduser().absolute() if path.endswith(".py") else None
 
 
-def at_revision(spec: CaptureSpec, revision: str) -> dict[str, bytes]:
-    """Files below the folder of the model's file that differ from those of a git revision, as they
-    are there. Raises SpecError."""
+def repository(spec: CaptureSpec) -> Path:
+    """The folder of the repository that has the model's file. Raises SpecError."""
+    return Path(git(spec, "rev-parse", "--show-toplevel").decode().strip())
+
+
+def git(spec: CaptureSpec, *arguments: str) -> bytes:
+    """What git says of the repository of the model's file. Raises SpecError."""
     main = main_file(spec)
     if main is None:
         raise SpecError(f"{spec.model} is not named by its file, so it has no revisions.")
-
-    def git(*arguments: str) -> bytes:
+    try:
         command = ["git", "-C", str(main.parent), *arguments]
-        try:
-            return subprocess.run(command, capture_output=True, check=True).stdout
-        except (OSError, subprocess.CalledProcessError) as error:
-            said = getattr(error, "stderr", b"").decode(errors="replace").strip()
-            raise SpecError(f"git knows no revision {revision} of {main}. {said}") from None
+        return subprocess.run(command, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        raise SpecError(f"git cannot read the revisions of {main}. {said}") from None
 
+
+def at_revision(spec: CaptureSpec, revision: str) -> dict[str, bytes]:
+    """Files of the model's repository that differ from those of a git revision, as they are there.
+    Raises SpecError."""
+    top = repository(spec)
     # --end-of-options: the revision is never an option.
     differing = git(
-        "diff", "--name-only", "-z", "--relative", "--diff-filter=d", "-R",
-        "--end-of-options", revision, "--", ".",
+        spec, "diff", "--name-only", "-z", "--diff-filter=d", "-R", "--end-of-options", revision,
+        "--", ":/",
     )  # fmt: skip
     return {
-        str(main.parent / name): git("show", "--end-of-options", f"{revision}:./{name}")
+        str(top / name): git(spec, "show", "--end-of-options", f"{revision}:{name}")
         for name in differing.decode().split("\0")
         if name
     }
 
 
-def as_it_was(arm: Arm, folder: Path) -> CaptureSpec:
-    """The spec with its file in a copy of its folder that has the arm's sources; other files are
-    links to those on the disk."""
-    main = main_file(arm.spec)
+def as_it_was(arm: Arm, folder: Path) -> tuple[CaptureSpec, dict[str, str | None]]:
+    """The spec with its file in a copy of its folder, or of its repository, that has the arm's
+    sources; and the variables with which it runs. Other files are links to those on the disk."""
+    main, environment = main_file(arm.spec), dict(arm.environment)
     if main is None or not arm.sources:
-        return arm.spec
+        return arm.spec, environment
+    top = arm.root or main.parent
     if not folder.exists():
-        parent = main.parent
         changed = {
-            tuple(Path(path).relative_to(parent).parts): text
+            tuple(Path(path).relative_to(top).parts): text
             for path, text in {str(main): main.read_bytes(), **arm.sources}.items()
-            if Path(path).is_relative_to(parent)
         }
-        _lay_out(parent, folder, changed)
+        _lay_out(top, folder, changed)
+    copy = folder / main.relative_to(top)
     factory = "" if arm.spec.kind == "script" else f":{arm.spec.model.rpartition(':')[2]}"
-    return msgspec.structs.replace(arm.spec, model=f"{folder / main.name}{factory}")
+    # Its packages come from the copy too, and nothing is written through the links.
+    packages = [str(folder), str(folder / "src"), environment.get("PYTHONPATH")]
+    if arm.root is not None:
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in packages if path)
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    return msgspec.structs.replace(arm.spec, model=f"{copy}{factory}"), environment
 
 
 def _lay_out(parent: Path, folder: Path, changed: Mapping[tuple[str, ...], bytes]) -> None:
     folder.mkdir(parents=True)
     for entry in parent.iterdir() if parent.is_dir() else ():
-        if not any(parts[0] == entry.name for parts in changed):
+        if entry.name != ".git" and not any(parts[0] == entry.name for parts in changed):
             (folder / entry.name).symlink_to(entry)
     for name in {parts[0] for parts in changed}:
         if (name,) in changed:
@@ -162,16 +214,8 @@ def _lay_out(parent: Path, folder: Path, changed: Mapping[tuple[str, ...], bytes
             _lay_out(parent / name, folder / name, inner)
 
 
-def _kernels(out: Path, profile: ProfileFacts | None) -> dict[str, float]:
+def _profiled(out: Path, profile: ProfileFacts | None) -> Profiled:
     if profile is None:
-        return {}
+        return Profiled()
     averages = msgspec.json.decode((out / profile.key_averages).read_bytes())
-    times: dict[str, float] = {}
-    for row in averages["rows"]:
-        kind = "" if "::" in row["name"] else "self_"
-        # On a GPU, what counts is the work there, not its launch.
-        us = row[f"{kind}device_us"] or row[f"{kind}cpu_us"]
-        name = _GRAPH.sub("", row["name"])
-        if us:
-            times[name] = times.get(name, 0.0) + us / profile.steps
-    return times
+    return profiled(averages["rows"], profile.steps)

@@ -21,6 +21,8 @@ class Budget:
     seconds: float = 600.0
     processes: int = LOOKS[-1]
     """Of each arm."""
+    looks: tuple[int, ...] = LOOKS
+    """Processes after which an answer is looked for."""
 
 
 def turns(
@@ -29,9 +31,11 @@ def turns(
     budget: Budget,
     progress: Progress,
     keep: Callable[[list[Once]], None],
+    answered: Callable[[Sequence[Once]], bool] | None = None,
 ) -> list[Once]:
-    """Processes in the order A B B A A B …, so that what drifts counts for all arms alike. Ends
-    when the last arm is judged beside the first one."""
+    """Processes in the order A B B A A B …, so that what drifts counts for all arms alike.
+    `answered`: whether they are enough; by default, when the last arm is judged beside the first
+    one."""
     done: list[Once] = []
     began = time.monotonic()
     order, patience = list(arms), PATIENCE
@@ -49,9 +53,8 @@ def turns(
         order.reverse()
         spent = time.monotonic() - began
         over = spent * (number + 1) / number > budget.seconds or number == budget.processes
-        if number in LOOKS and not over:
-            judged = beside(done, arms[0].label, arms[-1].label)
-            over = judged is not None and judged.answer != "cannot tell"
+        if number in budget.looks and not over:
+            over = answered(done) if answered else _judged(done, arms)
         if over:
             break
     return done
@@ -65,3 +68,8 @@ def beside(done: Sequence[Once], first: str, label: str) -> Judged | None:
     """None with fewer than two processes of each."""
     a, b = times(done, first), times(done, label)
     return judge(a, b) if min(len(a), len(b)) > 1 else None
+
+
+def _judged(done: Sequence[Once], arms: Sequence[Arm]) -> bool:
+    judged = beside(done, arms[0].label, arms[-1].label)
+    return judged is not None and judged.answer != "cannot tell"

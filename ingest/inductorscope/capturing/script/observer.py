@@ -97,12 +97,15 @@ class Observer:
     def torch_imported(self) -> None:
         from inductorscope.capturing.inside.logging_text import keep_logs
         from inductorscope.capturing.inside.options import apply_options
+        from inductorscope.capturing.inside.swapping import swap_kernel
 
         if self.order.spec.config:
             try:
                 apply_options(self.order.spec, trusted=self.order.trusted)
             except SpecError as error:
                 self._refuse(error)
+        if self.order.swap:
+            swap_kernel(Path(self.order.swap))
         if self.order.label == COMPILED and os.environ.get("RANK", "0") == "0":
             keep_logs(Path(self.order.out))
         _follow_torch()

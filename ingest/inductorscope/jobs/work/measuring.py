@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 import statistics
 import time
@@ -10,9 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
-import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,14 +19,18 @@ from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.analyze.measure.judge import LOOKS, judge_all
 from inductorscope.analyze.measure.result import (
     NOTHING,
+    SAME_CODE,
     Cause,
     Flipped,
     Kernel,
     Measurement,
+    Search,
     Side,
+    Swapped,
     Times,
     causes_of,
     share_of,
+    share_of_all,
 )
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.inputs import OF_EACH_RUN
@@ -36,19 +39,17 @@ from inductorscope.answers.explorer.benchmark import case_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.capturing.benchmark.run import BenchmarkFailed
 from inductorscope.capturing.benchmark.text import case_text
+from inductorscope.capturing.launch import Swap
 from inductorscope.capturing.measure.alone import Alone, Group, run_alone
-from inductorscope.capturing.measure.processes import (
-    Arm,
-    Once,
-    Runner,
-    at_revision,
-    main_file,
-)
+from inductorscope.capturing.measure.processes import Arm, Once, Runner, main_file
 from inductorscope.capturing.measure.turns import Budget, beside, times, turns
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.jobs.work.bisecting import ByTime, search_settings
 from inductorscope.jobs.work.diagnosis import captured_spec
+from inductorscope.jobs.work.settings import Setting, Version, settings_between
+from inductorscope.jobs.work.swapping import OTHER_RESULTS, SEVERAL, NoSwap, swaps_of
 from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
@@ -59,28 +60,17 @@ MOST_GROUPS = 40
 MOST_CASES = 8
 """Kernels of one side of a group that are run by themselves."""
 MOST_SETTINGS = 8
-FLIPPED = ("args", "mode", "dynamic", "dtype", "backend", "device", "function")
-"""Options of a capture that are flipped alone; keys of its `config` are too."""
-Flip = tuple[Arm, str, str | None, str | None]
-"""What is run, the setting's name, and its values in A and B."""
+MOST_SWAPPED = 3
+WORTH_SWAPPING = 0.05
+"""A smaller share of the difference is not."""
+WHOLE = 0.8
+"""A setting that alone makes so much of the difference is its cause."""
+OTHERS = "other kernels and operators"
+IDLE = "the GPU waits for the program"
+NO_TIME = "No time was left to swap the kernels."
 NO_SCIPY = "Measuring needs scipy: pip install 'inductorscope[capture]'."
 # extern_kernels.mm, torch.ops.aten.mm.default
 _EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
-
-
-@dataclass(frozen=True)
-class Version:
-    """A program under another torch, or as it was in another revision."""
-
-    kind: Literal["python", "revision"]
-    value: str
-
-    def of(self, arm: Arm) -> Arm:
-        """Raises SpecError."""
-        label = f"{arm.label} with {self.kind} {self.value}"
-        if self.kind == "python":
-            return replace(arm, label=label, python=self.value)
-        return replace(arm, label=label, sources=at_revision(arm.spec, self.value))
 
 
 @dataclass(frozen=True)
@@ -90,7 +80,7 @@ class Asked:
     seconds: float = 600.0
     processes: int = LOOKS[-1]
     settings: bool = False
-    """Whether to flip each setting that differs alone."""
+    """Whether to give A each setting of B alone, and then several together."""
     versions: tuple[Version, ...] = ()
     """Versions of A to run in turns with it, the last one as B. Only a person at the machine may
     choose them."""
@@ -107,6 +97,8 @@ class Pair:
     kernels and of B's."""
     cases: dict[str, Group | str] = field(default_factory=dict)
     """Test cases of groups whose code differs, or why there are none."""
+    swaps: dict[str, tuple[Swap, Swap] | str] = field(default_factory=dict)
+    """What makes A run B's kernel and B run A's, or why they do not fit."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -138,8 +130,8 @@ def load_pair(session: Session, run: str, other: str) -> Pair:
     if run != other:
         pair.groups = dict(_groups(compare_page(session, run, other).groups))
         for name, (found, _, _) in pair.groups.items():
-            if any(row.change != "same code" for row in found):
-                pair.cases[name] = _cases(session, run, other, found, specs[0].device)
+            if any(row.change != SAME_CODE for row in found):
+                _add_cases(session, pair, name, (run, other))
     return pair
 
 
@@ -158,15 +150,16 @@ def measure_pair(
     Raises CaptureFailed, SpecError."""
     runner = Runner(folder, settings, trusted=trusted)
     began = time.monotonic()
-    flips = list(_flips(pair)) if asked.settings else []
+    every = settings_between(pair.a, pair.b) if asked.settings else []
+    flips = _flips(pair.a, every) if len(every) > 1 else []
     if asked.versions:
         arms = [version.of(pair.a) for version in asked.versions]
         pair.b = replace(arms.pop(), label=pair.b.label)
         flips += [
-            (arm, version.kind, None, version.value)
+            (arm, Setting(version.kind, None, version.value, version.of))
             for arm, version in zip(arms, asked.versions, strict=False)
         ]
-    arms = [pair.a, *(flip[0] for flip in flips), pair.b]
+    arms = [pair.a, *(arm for arm, _ in flips), pair.b]
     done = turns(
         arms, runner.once, Budget(asked.seconds, asked.processes), progress,
         lambda so_far: keep(_measured(pair, so_far, began)),
@@ -181,10 +174,28 @@ def measure_pair(
     cases = {name: case for name, case in pair.cases.items() if isinstance(case, Group)}
     if cases:
         try:
-            found = _with_alone(pair, found, run_alone(cases, folder / "alone", settings, progress))
+            alone = run_alone(cases, folder / "alone", settings, progress)
+            found = _with_alone(found, alone)
+            keep(found)
+            left = asked.seconds - (time.monotonic() - began)
+            each = statistics.median(one.seconds for one in done)
+            most = int(left / each / LOOKS[0] - 2) // 2
+            found = _with_swaps(pair, found, alone, runner, min(most, MOST_SWAPPED), progress)
+            keep(found)
         except (BenchmarkFailed, CaptureFailed) as failed:
             found.notes.append(str(failed))
+    if len(every) > 1 and max(_shares(found), default=0.0) < WHOLE:
+
+        def kept(search: Search) -> None:
+            keep(replace(found, search=search))
+
+        judge = ByTime(pair.a, pair.b, runner.once, asked.seconds, progress)
+        found = replace(found, search=search_settings(pair.a, every, judge, kept))
     return replace(found, seconds=time.monotonic() - began)
+
+
+def _shares(found: Measurement) -> list[float]:
+    return [one.share.share for one in found.flipped if one.share is not None]
 
 
 def _measured(pair: Pair, done: Sequence[Once], began: float) -> Measurement:
@@ -212,22 +223,50 @@ def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measur
              for each in done if each.arm == arm.label]
             for arm, kernels in zip((pair.a, pair.b), names, strict=True)
         ]  # fmt: skip
-        case = pair.cases.get(name)
-        changes = Counter(row.change for row in rows if row.change != "same code")
-        change = changes.most_common(1)[0][0] if changes else "same code"
+        case, swap = pair.cases.get(name), pair.swaps.get(name)
+        changes = Counter(row.change for row in rows if row.change != SAME_CODE)
+        change = changes.most_common(1)[0][0] if changes else SAME_CODE
         cause = Cause(
             name, _kernels(one for row in rows for one in row.a),
             _kernels(one for row in rows for one in row.b), change, 0.0, 0.0, None, NOTHING,
             why_not_alone=case if isinstance(case, str) else "",
+            why_not_swapped=swap if isinstance(swap, str) else "",
         )  # fmt: skip
         if any(map(any, pairs)):
             groups[name] = cause, (pairs[0], pairs[1])
     step = times(done, pair.a.label), times(done, pair.b.label)
+    same = [values for cause, values in groups.values() if cause.change == SAME_CODE]
+    groups |= _around(pair, done, [values for _, values in groups.values()])
     causes, rest = causes_of(step, groups)
-    return replace(found, causes=causes, rest=rest)
+    return replace(
+        found, causes=causes, rest=rest, same_code=share_of_all(step, same) if same else None
+    )
 
 
-def _with_alone(pair: Pair, found: Measurement, alone: dict[str, Alone]) -> Measurement:
+def _around(
+    pair: Pair, done: Sequence[Once], known: Sequence[Times]
+) -> Iterator[tuple[str, tuple[Cause, Times]]]:
+    """What a step spends outside of the kernels that are known."""
+    sides = [
+        [_outside(each, sum(one[side][number] for one in known))
+         for number, each in enumerate(each for each in done if each.arm == arm.label)]
+        for side, arm in enumerate((pair.a, pair.b))
+    ]  # fmt: skip
+    for name in dict.fromkeys(name for side in sides for own in side for name in own):
+        a, b = ([own.get(name, 0.0) for own in side] for side in sides)
+        yield name, (Cause(name, [], [], "", 0.0, 0.0, None, NOTHING), (a, b))
+
+
+def _outside(once: Once, known_ms: float) -> dict[str, float]:
+    """Milliseconds by part of a step."""
+    found = {name: us / 1000 for name, us in once.around.items()}
+    work_ms = once.work / 1000
+    if work_ms and not found:
+        found[IDLE] = max(once.ms - work_ms, 0.0)
+    return found | {OTHERS: max(work_ms - known_ms, 0.0)}
+
+
+def _with_alone(found: Measurement, alone: dict[str, Alone]) -> Measurement:
     judged = judge_all({name: (each.a, each.b) for name, each in alone.items() if each.a})
     causes = [
         replace(cause, alone=judged.get(cause.name), why_not_alone=alone[cause.name].error)
@@ -238,43 +277,61 @@ def _with_alone(pair: Pair, found: Measurement, alone: dict[str, Alone]) -> Meas
     return replace(found, causes=causes)
 
 
-def _flipped(flips: Sequence[Flip], done: Sequence[Once], *, differ: bool) -> list[Flipped]:
+def _with_swaps(
+    pair: Pair, found: Measurement, alone: dict[str, Alone], runner: Runner, most: int,
+    progress: Progress,
+) -> Measurement:  # fmt: skip
+    """Runs the kernels that matter most in each other's wrapper, `most` of them."""
+    chosen: dict[str, tuple[Arm, Arm]] = {}
+    causes = {cause.name: cause for cause in found.causes}
+    for name, cause in causes.items():
+        swaps = pair.swaps.get(name)
+        if not isinstance(swaps, tuple):
+            continue
+        if not alone[name].agrees:
+            causes[name] = replace(cause, why_not_swapped=alone[name].error or OTHER_RESULTS)
+        elif abs(cause.share.share) < WORTH_SWAPPING:
+            continue
+        elif len(chosen) >= most:
+            causes[name] = replace(cause, why_not_swapped=NO_TIME)
+        else:
+            chosen[name] = (
+                replace(pair.a, label=f"A with B's {name}", swap=swaps[0]),
+                replace(pair.b, label=f"B with A's {name}", swap=swaps[1]),
+            )
+    if chosen:
+        arms = [pair.a, *(arm for both in chosen.values() for arm in both), pair.b]
+        budget = Budget(math.inf, LOOKS[0])
+        done = turns(arms, runner.once, budget, progress, lambda _: None)
+        a, b = times(done, pair.a.label), times(done, pair.b.label)
+        for name, (in_a, in_b) in chosen.items():
+            swapped = Swapped(
+                share_of((a, b), (a, times(done, in_a.label))),
+                share_of((a, b), (times(done, in_b.label), b)),
+            )
+            causes[name] = replace(causes[name], swapped=swapped)
+    return replace(found, causes=list(causes.values()))
+
+
+def _flips(a: Arm, settings: Sequence[Setting]) -> list[tuple[Arm, Setting]]:
+    """A with each setting of B alone."""
+    return [
+        (replace(one.given(a), label=f"A with {one.name} of B"), one)
+        for one in settings[:MOST_SETTINGS]
+    ]
+
+
+def _flipped(
+    flips: Sequence[tuple[Arm, Setting]], done: Sequence[Once], *, differ: bool
+) -> list[Flipped]:
     a, b = times(done, "A"), times(done, "B")
-    judged = judge_all({name: (a, times(done, arm.label)) for arm, name, _, _ in flips})
+    judged = judge_all({arm.label: (a, times(done, arm.label)) for arm, _ in flips})
     shown = [
-        Flipped(name, ours, theirs, judged[name],
+        Flipped(one.name, one.a, one.b, judged[arm.label],
                 share_of((a, b), (a, times(done, arm.label))) if differ else None)
-        for arm, name, ours, theirs in flips
+        for arm, one in flips
     ]  # fmt: skip
     return sorted(shown, key=lambda one: -abs(one.judged.shift))
-
-
-def _flips(pair: Pair) -> Iterator[Flip]:
-    """A with each setting of B alone, if several differ."""
-    a, b = pair.a.spec, pair.b.spec
-    found: list[tuple[str, object, object, Arm]] = []
-    for name in FLIPPED:
-        ours, theirs = getattr(a, name), getattr(b, name)
-        if ours != theirs:
-            spec = msgspec.structs.replace(a, **{name: theirs})
-            found.append((name, ours, theirs, replace(pair.a, spec=spec)))
-    for key in sorted({*a.config, *b.config}):
-        if a.config.get(key) != b.config.get(key):
-            config = {**a.config, key: b.config.get(key)}
-            plain = {name: value for name, value in config.items() if value is not None}
-            spec = msgspec.structs.replace(a, config=plain)
-            found.append((key, a.config.get(key), b.config.get(key), replace(pair.a, spec=spec)))
-    for name, value in pair.b.environment.items():
-        arm = replace(pair.a, environment={**pair.a.environment, name: value})
-        found.append((name, pair.a.environment[name], value, arm))
-    if pair.a.sources != pair.b.sources:
-        found.append(("source", None, "of B", replace(pair.a, sources=pair.b.sources)))
-    if len(found) < 2:
-        return
-    for name, ours, theirs, arm in found[:MOST_SETTINGS]:
-        label = f"A with {name} of B"
-        words = [None if value is None else str(value) for value in (ours, theirs)]
-        yield replace(arm, label=label), name, words[0], words[1]
 
 
 def _groups(
@@ -307,23 +364,34 @@ def _kernels(calls: Iterable[KernelCalls]) -> list[Kernel]:
     return [Kernel(one.graph, one.kernel, one.handle, one.kind, one.calls) for one in calls]
 
 
-def _cases(
-    session: Session, run: str, other: str, rows: list[GroupRow], device: str
-) -> Group | str:
-    sides: list[list[tuple[str, int]]] = []
-    for of, kernels in ((run, [k for row in rows for k in row.a]),
-                        (other, [k for row in rows for k in row.b])):  # fmt: skip
-        if not kernels or len(kernels) > MOST_CASES:
-            return "Only one run has these kernels." if not kernels else "It has too many kernels."
+def _add_cases(session: Session, pair: Pair, name: str, runs: tuple[str, str]) -> None:
+    """The test cases of a group's kernels, and what swaps them."""
+    rows, _, _ = pair.groups[name]
+    sides = [[one for row in rows for one in row.a], [one for row in rows for one in row.b]]
+    pair.swaps[name] = SEVERAL
+    if not all(sides):
+        pair.cases[name] = "Only one run has these kernels."
+        return
+    if max(map(len, sides)) > MOST_CASES:
+        pair.cases[name] = "It has too many kernels."
+        return
+    try:
+        cases = [
+            [(case_of(session, run, one.graph, one.kernel, one.handle), one.calls) for one in side]
+            for run, side in zip(runs, sides, strict=True)
+        ]
+    except (NoCase, NotHere) as error:
+        pair.cases[name] = pair.swaps[name] = str(error)
+        return
+    texts = [[(case_text(one.case, one.origin), calls) for one, calls in side] for side in cases]
+    pair.cases[name] = Group(pair.a.spec.device, *texts)
+    if len(cases[0]) == len(cases[1]) == 1:
+        (a, _), (b, _) = cases[0][0], cases[1][0]
         try:
-            cases = [
-                (case_of(session, of, one.graph, one.kernel, one.handle), one.calls)
-                for one in kernels
-            ]
-        except (NoCase, NotHere) as error:
-            return str(error)
-        sides.append([(case_text(case.case, case.origin), calls) for case, calls in cases])
-    return Group(device, *sides)
+            configs = pair.a.spec.config, pair.b.spec.config
+            pair.swaps[name] = swaps_of(a.case, b.case, *configs)
+        except NoSwap as error:
+            pair.swaps[name] = str(error)
 
 
 def _sources(session: Session, run: Run, spec: CaptureSpec, notes: list[str]) -> dict[str, bytes]:

@@ -1,0 +1,91 @@
+"""`inductorscope bisect`: which change makes a captured program differ."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, USAGE, AsJson, Data, app, fail, print_json
+
+
+class By(StrEnum):
+    """What tells programs apart."""
+
+    TIME = "time"
+    KERNELS = "kernels"
+    GRAPHS = "graphs"
+    BREAKS = "breaks"
+    RECOMPILES = "recompiles"
+
+
+@app.command()
+def bisect(
+    a: Annotated[str, typer.Argument(help="The first run's id, or its first characters.")],
+    b: Annotated[
+        str, typer.Argument(help="The second run's, to search the settings that differ.")
+    ] = "",
+    revisions: Annotated[
+        str, typer.Option(help="Search these git revisions of A's repository: FIRST..LAST.")
+    ] = "",
+    python: Annotated[
+        list[str] | None,
+        typer.Option(help="Search these Pythons, which may have other torches, in this order."),
+    ] = None,
+    by: Annotated[By, typer.Option(help="What tells programs apart.")] = By.TIME,
+    seconds: Annotated[float, typer.Option(help="Longest time to spend on processes.")] = 1800.0,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the settings, the git revision or the torch with which a captured program changes.
+
+    Each try runs the program in turns with both ends, in fresh processes; with --by, it is only
+    compiled. Files on the disk stay as they are: revisions are laid out elsewhere.
+    """
+    from dataclasses import replace
+
+    from inductorscope.analyze.measure.result import Search
+    from inductorscope.answers.compare.measured import search_in_words, try_in_words
+    from inductorscope.capturing.measure.processes import Runner
+    from inductorscope.cli.pair import two_runs
+    from inductorscope.jobs.work import settings as changes
+    from inductorscope.jobs.work.bisecting import (
+        ByCount,
+        ByTime,
+        Judge,
+        search_settings,
+        search_versions,
+    )
+
+    first, dots, last = revisions.partition("..")
+    if sum((bool(b), bool(revisions), bool(python))) != 1 or bool(revisions) != bool(dots):
+        fail("Name a second run, --revisions FIRST..LAST or several --python.", USAGE)
+    with two_runs(a, b or a, data, quiet=as_json) as opened:
+        one, other, versions = opened.pair.a, opened.pair.b, list[changes.Version]()
+        settings = changes.settings_between(one, other)
+        if b and not settings:
+            fail("The two runs do not differ in a setting.", FAILED)
+        if not b:
+            versions = [changes.Version("Python", each) for each in python or ()]
+            versions = versions or changes.revisions(one.spec, first, last or "HEAD")
+            if len(versions) < 2:
+                fail("There is only one version.", FAILED)
+            one, other = (replace(versions[at].of(one), label="AB"[at]) for at in (0, -1))
+        runner = Runner(opened.folder, opened.settings, trusted=True)
+        judge: Judge = ByTime(one, other, runner.once, seconds, opened.progress)
+        if by is not By.TIME:
+            judge = ByCount(one, other, runner.counts, by.value)
+        judge.check()
+
+        def keep(search: Search) -> None:
+            opened.progress.log(try_in_words(search.tries[-1], search.by))
+
+        if b:
+            found = search_settings(one, settings, judge, keep)
+        else:
+            found = search_versions(opened.pair.a, versions, judge, keep)
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(search_in_words(found))

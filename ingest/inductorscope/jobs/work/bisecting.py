@@ -1,0 +1,163 @@
+"""Searches for the change that makes one program differ from another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal, Protocol
+
+from inductorscope.analyze.measure.result import Search, Share, Try, share_of
+from inductorscope.capturing.measure.processes import Arm, Once
+from inductorscope.capturing.measure.turns import Budget, beside, times, turns
+from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.jobs.work.settings import Setting, Version
+from inductorscope.jobs.work.task import WorkRefused
+from inductorscope.progress import Progress
+
+LOOKS = (3, 6, 9)
+"""Processes of each program after which an answer is looked for. A program is like one end and far
+from the other, so fewer are enough than for a difference of unknown size."""
+Like = Literal["A", "B", ""]
+Keep = Callable[[Search], None]
+
+
+class Judge(Protocol):
+    """Tells which of two ends a program is like."""
+
+    by: str
+
+    def check(self) -> None:
+        """Raises WorkRefused if the ends do not differ."""
+
+    def __call__(self, arm: Arm, name: str) -> Try:
+        """Raises CaptureFailed, SpecError."""
+
+
+class ByTime:
+    """Runs the program in turns with both ends."""
+
+    by = "time"
+
+    def __init__(
+        self, a: Arm, b: Arm, once: Callable[[Arm], Once], seconds: float, progress: Progress
+    ) -> None:
+        self.ends = a, b
+        self.once = once
+        self.until = time.monotonic() + seconds
+        self.progress = progress
+
+    def check(self) -> None:
+        done = self._turns([*self.ends], Budget(self._left))
+        judged = beside(done, *(arm.label for arm in self.ends))
+        if judged is None or judged.answer not in ("slower", "faster"):
+            answer = judged.answer if judged else "cannot tell"
+            raise WorkRefused(f"There is nothing to search for: {answer}.")
+
+    def __call__(self, arm: Arm, name: str) -> Try:
+        a, b = self.ends
+        budget = Budget(self._left, LOOKS[-1], LOOKS)
+        done = self._turns([a, arm, b], budget, lambda so_far: bool(self._like(so_far, arm)[0]))
+        like, share = self._like(done, arm)
+        return Try(name, like, share)
+
+    @property
+    def _left(self) -> float:
+        return max(self.until - time.monotonic(), 0.0)
+
+    def _turns(
+        self, arms: list[Arm], budget: Budget,
+        answered: Callable[[Sequence[Once]], bool] | None = None,
+    ) -> list[Once]:  # fmt: skip
+        return turns(arms, self.once, budget, self.progress, lambda _: None, answered)
+
+    def _like(self, done: Sequence[Once], arm: Arm) -> tuple[Like, Share | None]:
+        a, b, own = (times(done, each.label) for each in (*self.ends, arm))
+        if len(own) < LOOKS[0]:
+            return "", None
+        share = share_of((a, b), (a, own))
+        return "B" if share.low > 0.5 else "A" if share.high < 0.5 else "", share
+
+
+class ByCount:
+    """Compiles the program and counts."""
+
+    def __init__(self, a: Arm, b: Arm, counts: Callable[[Arm], dict[str, int]], by: str) -> None:
+        self.by = by
+        self.counts = counts
+        self.ends = [counts(arm)[by] for arm in (a, b)]
+
+    def check(self) -> None:
+        if self.ends[0] == self.ends[1]:
+            raise WorkRefused(
+                f"There is nothing to search for: both have {self.ends[0]} {self.by}."
+            )
+
+    def __call__(self, arm: Arm, name: str) -> Try:
+        count = self.counts(arm)[self.by]
+        a, b = (abs(count - end) for end in self.ends)
+        return Try(name, "A" if a < b else "B" if b < a else "", count=count)
+
+
+def search_versions(arm: Arm, versions: Sequence[Version], judge: Judge, keep: Keep) -> Search:
+    """The first version that is like the last one. Versions that do not run, or of which nobody can
+    tell, are passed over."""
+    search = Search(versions[0].kind, judge.by, len(versions))
+    low, high, skipped = 0, len(versions) - 1, set[int]()
+    while left := [at for at in range(low + 1, high) if at not in skipped]:
+        middle = min(left, key=lambda at: abs(2 * at - low - high))
+        version = versions[middle]
+        try:
+            tried = judge(version.of(arm), version.value)
+        except CaptureFailed as failed:
+            tried = Try(f"{version.value}: {failed}", "")
+        search.tries.append(tried)
+        keep(search)
+        if tried.like == "A":
+            low = middle
+        elif tried.like == "B":
+            high = middle
+        else:
+            skipped.add(middle)
+    return replace(
+        search, found=[versions[high].value], after=versions[low].value,
+        complete=high - low == 1,
+    )  # fmt: skip
+
+
+def search_settings(a: Arm, settings: Sequence[Setting], judge: Judge, keep: Keep) -> Search:
+    """Few settings of B that together make A like B: first the one at which it becomes so when they
+    are changed one after another, then those before it that this one needs."""
+    search = Search("setting", judge.by, len(settings))
+    needed: list[Setting] = []
+    rest = [*settings]
+    try:
+        while rest:
+            low, high = 0, len(rest)
+            while high - low > 1:
+                middle = (low + high) // 2
+                if _like_b(a, [*needed, *rest[:middle]], judge, search, keep):
+                    high = middle
+                else:
+                    low = middle
+            needed.append(rest[high - 1])
+            rest = rest[: high - 1]
+            if rest and _like_b(a, needed, judge, search, keep):
+                break
+    except CaptureFailed as failed:
+        return replace(search, why_not=str(failed))
+    return replace(search, found=[one.name for one in needed], complete=True)
+
+
+def _like_b(a: Arm, settings: Sequence[Setting], judge: Judge, search: Search, keep: Keep) -> bool:
+    """Raises CaptureFailed also if nobody can tell."""
+    name = ", ".join(one.name for one in settings)
+    arm = a
+    for one in settings:
+        arm = one.given(arm)
+    tried = judge(replace(arm, label=f"Try {len(search.tries) + 1}"), name)
+    search.tries.append(tried)
+    keep(search)
+    if not tried.like:
+        raise CaptureFailed(f"Nobody can tell whether A with {name} is like A or like B.")
+    return tried.like == "B"

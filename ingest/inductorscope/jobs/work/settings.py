@@ -1,0 +1,93 @@
+"""Settings in which two captured programs differ, and versions of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from inductorscope.capturing.measure.processes import Arm, at_revision, git, repository
+from inductorscope.capturing.spec import CaptureSpec
+
+OPTIONS = ("args", "mode", "dynamic", "dtype", "backend", "device", "function")
+"""Options of a capture that are changed alone; keys of its `config` are too."""
+SIMDLEN = "cpp.simdlen"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A difference of two programs."""
+
+    name: str
+    a: str | None
+    b: str | None
+    given: Callable[[Arm], Arm]
+    """The arm with B's value."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A program under another torch, or as it was in another revision."""
+
+    kind: Literal["Python", "revision"]
+    value: str
+
+    def of(self, arm: Arm) -> Arm:
+        """Raises SpecError."""
+        label = f"{arm.label} with {self.kind} {self.value}"
+        if self.kind == "Python":
+            return replace(arm, label=label, python=self.value)
+        sources = at_revision(arm.spec, self.value)
+        return replace(arm, label=label, sources=sources, root=repository(arm.spec))
+
+
+def revisions(spec: CaptureSpec, first: str, last: str) -> list[Version]:
+    """From the first to the last. Raises SpecError."""
+    listed = git(spec, "rev-list", "--reverse", "--end-of-options", f"{first}..{last}").decode()
+    return [Version("revision", each) for each in (first, *listed.split())]
+
+
+def settings_between(one: Arm, other: Arm) -> list[Setting]:
+    a, b = one.spec, other.spec
+    found = [
+        _setting(name, getattr(a, name), getattr(b, name), partial(_with_option, name=name))
+        for name in OPTIONS
+        if getattr(a, name) != getattr(b, name)
+    ]
+    found += _of_each(a.config, b.config, _with_key)
+    found += _of_each(one.environment, other.environment, _with_variable)
+    if one.sources != other.sources:
+        sources = other.sources
+        found.append(Setting("source", None, "of B", lambda arm: replace(arm, sources=sources)))
+    return found
+
+
+def _of_each(
+    a: Mapping[str, str | None], b: Mapping[str, str | None], given: Callable[..., Arm]
+) -> list[Setting]:
+    return [
+        _setting(name, a.get(name), b.get(name), partial(given, name=name))
+        for name in sorted({*a, *b})
+        if a.get(name) != b.get(name)
+    ]
+
+
+def _setting(name: str, a: object, b: object, given: Callable[..., Arm]) -> Setting:
+    words = [None if value is None else str(value) for value in (a, b)]
+    return Setting(name, words[0], words[1], partial(given, value=b))
+
+
+def _with_option(arm: Arm, name: str, value: object) -> Arm:
+    return replace(arm, spec=msgspec.structs.replace(arm.spec, **{name: value}))
+
+
+def _with_key(arm: Arm, name: str, value: str | None) -> Arm:
+    config = {key: was for key, was in arm.spec.config.items() if key != name}
+    return _with_option(arm, "config", config if value is None else config | {name: value})
+
+
+def _with_variable(arm: Arm, name: str, value: str | None) -> Arm:
+    return replace(arm, environment={**arm.environment, name: value})

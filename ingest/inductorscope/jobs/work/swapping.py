@@ -1,0 +1,70 @@
+"""Which kernels of two programs fit into each other's wrapper."""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.analyze.benchmark.case import KernelCase
+from inductorscope.capturing.launch import Swap
+from inductorscope.jobs.work.settings import SIMDLEN
+
+SEVERAL = "Swapping needs one kernel in each program."
+OTHER_RESULTS = "The two kernels give other results on the same inputs."
+
+
+class NoSwap(ValueError):
+    """The kernels do not fit; the message is a sentence that says why."""
+
+
+def swaps_of(
+    a: KernelCase, b: KernelCase, a_config: dict[str, str], b_config: dict[str, str]
+) -> tuple[Swap, Swap]:
+    """What makes A run B's kernel, and B run A's. Raises NoSwap."""
+    _check(a, b)
+    simd = a_config.get(SIMDLEN), b_config.get(SIMDLEN)
+    differs = simd[0] != simd[1]
+    return (
+        Swap(_text(a), _as(a.kernel, b, simd[1] if differs else "")),
+        Swap(_text(b), _as(b.kernel, a, simd[0] if differs else "")),
+    )
+
+
+def _check(a: KernelCase, b: KernelCase) -> None:
+    if not a.definition or not b.definition:
+        raise NoSwap("A library computes it.")
+    if (a.kind == "cpp") != (b.kind == "cpp"):
+        raise NoSwap("One kernel is C++, the other is not.")
+    if _roles(a) != _roles(b):
+        raise NoSwap("The wrappers pass other buffers to the two kernels.")
+    for one, other in zip(a.operands, b.operands, strict=True):
+        if one.layout != other.layout:
+            raise NoSwap(
+                f"`{one.name}` of A and `{other.name}` of B differ in shape, strides or type."
+            )
+    if _call(a) != _call(b):
+        raise NoSwap("The wrappers call the two kernels with other numbers.")
+
+
+def _roles(case: KernelCase) -> list[list[str]]:
+    return [[name.rstrip("0123456789") for name in each.pointers] for each in case.operands]
+
+
+def _call(case: KernelCase) -> str:
+    """The call without names."""
+    places = {each.name: f"#{number}" for number, each in enumerate(case.operands)}
+    places[case.kernel] = "kernel"
+    return re.sub(r"[A-Za-z_]\w*", lambda word: places.get(word[0], word[0]), case.call)
+
+
+def _text(case: KernelCase) -> str:
+    return "\n".join(case.definition)
+
+
+def _as(name: str, case: KernelCase, simdlen: str | None) -> str:
+    """The definition under another name. `simdlen`: as in its program, where the other's differs;
+    generated code counts on the vectors that it is compiled for."""
+    text = _text(case).replace(case.kernel, name)
+    if case.kind != "cpp" or simdlen == "":
+        return text
+    bits = int(simdlen) if simdlen and simdlen.isdecimal() else None
+    return f"with torch._inductor.config.patch({{{SIMDLEN!r}: {bits}}}):\n    {text}"
