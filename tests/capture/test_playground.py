@@ -165,7 +165,8 @@ def test_escapes_fail(confined: Warm) -> None:
 
 def test_it_sees_no_other_process_and_an_empty_home(confined: Warm) -> None:
     code = "print(os.listdir(os.environ['HOME']), [p for p in os.listdir('/proc') if p.isdigit()])"
-    assert confined(code + SMALL).printed.strip() == "[] ['1']"
+    # Where the server is not root, some kernels give it no /proc at all.
+    assert confined(code + SMALL).printed.strip() in ("[] ['1']", "[] []")
 
 
 def test_a_fork_bomb_ends_with_its_try(confined: Warm) -> None:
