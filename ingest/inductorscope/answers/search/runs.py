@@ -23,7 +23,7 @@ class Narrowed:
 
     run: str = ""
     torch: str = ""
-    """A version of torch, or its beginning."""
+    """A version of torch, or its beginning: 2.1 is that of 2.1.2, but not of 2.11."""
     device: str = ""
     """A kind of device, or a part of a device's name."""
     project: str = ""
@@ -38,7 +38,9 @@ class Narrowed:
         if self.run:
             found.append(Run.id == self.run)
         if self.torch:
-            found.append(Run.torch_version.startswith(self.torch, autoescape=True))
+            of = Run.torch_version
+            longer = [of.startswith(self.torch + end, autoescape=True) for end in ".+"]
+            found.append(or_(of == self.torch, *longer))
         if self.device:
             part = func.lower(Run.device_name).contains(self.device.lower(), autoescape=True)
             found.append(or_(Run.device_kind == self.device.lower(), part))
