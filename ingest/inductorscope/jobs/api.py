@@ -95,7 +95,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class BenchmarkAsked:
-    """Which kernel to benchmark, and how."""
+    """Which kernel to benchmark, and how; or what to do instead."""
 
     run: str
     graph: str
@@ -103,6 +103,10 @@ class BenchmarkAsked:
     handle: int
     seconds: float = 2.0
     max_autotune: bool = False
+    without: int | None = None
+    """The line of the output code whose operation is left out; then nothing is timed."""
+    profile: bool = False
+    """Whether to profile one launch with Nsight Compute, and time nothing."""
 
 
 class JobsClient:
@@ -319,7 +323,9 @@ class JobsClient:
         """
         run = self._check_ours(asked.run, UPLOADED)
         job_id = f"benchmark-{secrets.token_hex(8)}"
-        title = f"Benchmark of {asked.kernel}"[:LONGEST_NAME]
+        what = "Profile of" if asked.profile else "Benchmark of"
+        what = what if asked.without is None else f"Without line {asked.without} of"
+        title = f"{what} {asked.kernel}"[:LONGEST_NAME]
         with self._write.begin() as session:
             spec = asdict(asked) | {"needs": _needs(session, run)}
             self._enqueue(session, job_id, "benchmark", title, spec)

@@ -14,6 +14,7 @@ from inductorscope.answers.explorer.kernel import (
     kernel_page,
     permalink_answer,
 )
+from inductorscope.formats.text import whole_number
 from inductorscope.jobs.api import BenchmarkAsked
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -102,7 +103,7 @@ def _start(
             do="Download the test case, review it, and run it yourself.",
         )
     return parts.jobs.enqueue_benchmark(
-        BenchmarkAsked(run, slug, name, handle, body.seconds, body.max_autotune)
+        BenchmarkAsked(run, slug, name, handle, **body.model_dump())
     )
 
 
@@ -112,6 +113,8 @@ async def benchmark_by_form(
 ) -> Response:
     """Starts the job and redirects to it."""
     async with request.form(max_files=0, max_fields=10) as form:
-        body = BenchmarkRequest.model_validate({"max_autotune": bool(form.get("max_autotune"))})
+        line = whole_number(str(form.get("without", "")))
+        ticked = {name: bool(form.get(name)) for name in ("max_autotune", "profile")}
+        body = BenchmarkRequest.model_validate(ticked | {"without": line})
     job = await run_in_threadpool(_start, parts, session, run, slug, kernel, body)
     return RedirectResponse(urls.job(job), 303)

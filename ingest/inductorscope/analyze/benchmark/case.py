@@ -50,6 +50,8 @@ class KernelCase:
     handle: int
     kind: str
     device: str
+    first: int
+    """Line of the output code at which its definition begins."""
     definition: list[str]
     """Lines that define the kernel; empty for a library's."""
     call: str
@@ -118,6 +120,7 @@ def kernel_case(texts: CaseTexts, kernel_name: str, handle: int) -> KernelCase:
         handle=handle,
         kind="extern" if kernel is None else kernel.kind,
         device=device,
+        first=0 if kernel is None else kernel.first_line,
         definition=[] if kernel is None else _definition(read, kernel),
         call=read.lines[call.line - 1].strip(),
         results=[] if kernel is not None else list(call.results),

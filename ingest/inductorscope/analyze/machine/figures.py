@@ -46,14 +46,14 @@ PARTITIONS = 4
 REGISTERS = 64 * KIB
 
 
+def family_of(operation: str) -> str:
+    found = _FAMILY.match(operation.partition(".")[0])
+    return OTHER if found is None else _FAMILIES[int(str(found.lastgroup)[1:])][0]
+
+
 def mix_of(operations: Iterable[str]) -> dict[str, int]:
     """Family → instructions, the most first."""
-    counts: Counter[str] = Counter()
-    for operation in operations:
-        found = _FAMILY.match(operation.partition(".")[0])
-        family = OTHER if found is None else _FAMILIES[int(str(found.lastgroup)[1:])][0]
-        counts[family] += 1
-    return dict(counts.most_common())
+    return dict(Counter(map(family_of, operations)).most_common())
 
 
 def widths_of(operations: Iterable[str]) -> dict[int, int]:

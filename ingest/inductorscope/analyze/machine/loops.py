@@ -10,6 +10,7 @@ from inductorscope.fields import Hidden
 from inductorscope.formats.machine.assembly import Assembly, Loop
 
 SCALAR = 0
+STACK = "to and from the stack"
 _VECTOR = re.compile(r"v?\w{2,24}p[sdh](?:z)?$|vp\w{2,24}$|v\w{2,20}(?:ps|pd|ph)\w{0,4}$")
 _ONE = re.compile(r"v?\w{2,24}s[sdh]$")
 _REGISTER = re.compile(r"%([xyz])mm\d")
@@ -41,10 +42,35 @@ def is_scalar(vectors: dict[int, int]) -> bool:
     return vectors.get(SCALAR, 0) > vectors.get(128, 0) and max(vectors) <= 128
 
 
+def kind_of(operation: str, operands: str) -> str:
+    """What an instruction is, in a word or two."""
+    if operation == "call":
+        return "calls"
+    if "gather" in operation:
+        return "gathers"
+    if on_stack(operation, operands):
+        return STACK
+    width = _width(operation, operands)
+    if width is None:
+        return "control" if operation.startswith(("j", "ret")) else "integers and addresses"
+    return f"vectors of {width} bits" if width else "single numbers"
+
+
 def on_stack(operation: str, operands: str) -> bool:
     """Whether an instruction moves a register to or from the stack: one that is spilled, or an
     element of an array there."""
     return "mov" in operation and "%" in operands and _STACK.search(operands) is not None
+
+
+def _width(operation: str, operands: str) -> int | None:
+    """Bits that an instruction computes or moves at once, `SCALAR` for a single floating-point
+    number; None for others."""
+    registers = _REGISTER.findall(operands)
+    if registers and _ONE.match(operation):
+        return SCALAR
+    if registers and _VECTOR.match(operation):
+        return max(_WIDTHS[each] for each in registers)
+    return None
 
 
 def loops_of(code: Assembly) -> list[tuple[Loop, LoopFigures]]:
@@ -61,11 +87,9 @@ def _figures(code: Assembly, loop: Loop) -> LoopFigures:
         operation, operands = code.operations[at], code.operands[at]
         gathers += "gather" in operation
         stack += on_stack(operation, operands)
-        registers = _REGISTER.findall(operands)
-        if registers and _ONE.match(operation):
-            vectors[SCALAR] += 1
-        elif registers and _VECTOR.match(operation):
-            vectors[max(_WIDTHS[each] for each in registers)] += 1
+        width = _width(operation, operands)
+        if width is not None:
+            vectors[width] += 1
         if operation == "call":
             called = _CALLED.search(operands)
             calls["an address" if called is None else called.group(1)] += 1

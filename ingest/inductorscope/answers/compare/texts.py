@@ -14,6 +14,7 @@ from inductorscope.analyze.fusing.facts import GraphFacts
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakBar, PeakStep
 from inductorscope.answers.compare.sides import Side
+from inductorscope.answers.explorer.benchmark import LEFT_OUT
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
@@ -134,6 +135,7 @@ def _of_kernel(session: Session, run: str, kernel: KernelCalls) -> dict[str, str
         .where(
             KernelBenchmark.graph_id == graph_of(session, run, kernel.graph).id,
             KernelBenchmark.kernel == kernel.kernel,
+            ~LEFT_OUT,
         )
         .order_by(KernelBenchmark.id.desc())
         .limit(1)

@@ -15,9 +15,12 @@ from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.fields import Prose
+from inductorscope.store.database import storable
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
+LEFT_OUT = KernelBenchmark.result["without"].as_integer().is_not(None)
+"""Whether a kernel was compiled without the operation of a line, and not timed."""
 SHOWN = 20
 CHECKED = 4 * 1024 * 1024
 """Bytes of texts up to which a page says what a test case compares: that takes about a second."""
@@ -123,7 +126,7 @@ def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmar
     """The newest benchmarks of a kernel first."""
     query = (
         select(KernelBenchmark)
-        .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel)
+        .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel, ~LEFT_OUT)
         .order_by(KernelBenchmark.created_at.desc(), KernelBenchmark.id.desc())
         .limit(SHOWN)
     )
@@ -137,9 +140,10 @@ def add_benchmark(
     session: Session, graph_id: int, kernel: str, handle: int, job_id: str, now: datetime,
     result: dict[str, Any],
 ) -> None:  # fmt: skip
+    kept: dict[str, Any] = storable.plain(result)  # type: ignore[assignment]  # a dict stays one
     session.add(
         KernelBenchmark(
             graph_id=graph_id, kernel=kernel, handle=handle, job_id=job_id, created_at=now,
-            result=result,
+            result=kept,
         )
     )  # fmt: skip

@@ -30,6 +30,7 @@ from inductorscope.answers.machine.figures import (
     kernel_assembly,
     kernel_machine,
 )
+from inductorscope.answers.machine.left_out import LeftOutRow, left_out_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
     GraphName,
@@ -182,6 +183,8 @@ class KernelPage:
     case: CaseCheck | None
     """None if the graph is too large to tell."""
     benchmarks: list[Benchmark]
+    left_out: list[LeftOutRow]
+    """Lines whose operations were left out; the newest of each."""
     machine: KernelMachine | None
     """What Triton compiled of it; None if nothing of that came with the run."""
     assembly: KernelAssembly | None
@@ -309,6 +312,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         work_missing=missing,
         case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
+        left_out=left_out_of(session, graph.id, kernel.name),
         machine=kernel_machine(session, graph, kernel.name),
         assembly=kernel_assembly(session, graph, kernel.name),
         may_benchmark=is_captured_here(owner),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
 from sqlalchemy.orm import Session
@@ -16,6 +17,7 @@ from inductorscope.analyze.machine.figures import (
 )
 from inductorscope.analyze.machine.loops import LoopFigures, is_scalar, loops_of
 from inductorscope.analyze.machine.samples import Sampled
+from inductorscope.analyze.machine.without import without
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile
@@ -79,6 +81,8 @@ class LineFigures:
     """Why it stood here most often, as Nsight Compute names it."""
     bytes: Bytes = 0
     """Of a profiled launch: what the line asks of the caches for global memory, in sectors."""
+    without: Hidden[str] = ""
+    """The line without its operation, where leaving that out may tell what it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +167,15 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
                 scalar=is_scalar(figures.vectors),
             )
         )
+    by_line = _by_line(reading, code)[:MOST_LINES]
+    slow = [each.lines for each in loops if each.scalar and each.lines]
+    _offer(by_line, lambda each: any(first <= each.line <= last for first, last in slow))
     return KernelAssembly(
         *located.instructions(),
         *code.charged(located, known[0].source),
         loops,
         _estimate(located, found[0][0]) if found else "",
-        _by_line(reading, code)[:MOST_LINES],
+        by_line,
         reading.note,
     )
 
@@ -189,7 +196,7 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
     known = configurations(session, graph).get(kernel)
     if not known or ASSEMBLY in known[0].files:
         return None
-    rows = [_figures(session, each) for each in known]
+    rows = [configuration_figures(session, each) for each in known]
     stage = AMDGCN if AMDGCN in known[0].files else SASS
     if stage not in known[0].files:
         return KernelMachine(rows, missing="Its machine code (.cubin) did not come with the run.")
@@ -199,7 +206,10 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
     except NotAnalysed as error:
         return KernelMachine(rows, missing=str(error))
     sampled = measured.lines if measured is not None else None
-    lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)
+    lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)[:MOST_LINES]
+    most = max(reading.live, default=0)
+    if stage == SASS:
+        _offer(lines, lambda each: each.live == most)
     located = reading.located
     operations = [each for each in located.operations if each] if isinstance(located, Sass) else []
     mix = mix_of(operations)
@@ -210,11 +220,18 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
         mix.get(TENSOR, 0),
         sum(reading.spills),
         widths_of(operations),
-        max(reading.live, default=0),
-        lines[:MOST_LINES],
+        most,
+        lines,
         stage,
         measured.profile if measured is not None else None,
     )
+
+
+def _offer(lines: list[LineFigures], costly: Callable[[LineFigures], bool]) -> None:
+    """Lines that spill, and other costly ones, may be compiled without their operation."""
+    for each in lines:
+        if each.spills or costly(each):
+            each.without = without(each.text)
 
 
 def _by_line(
@@ -248,7 +265,7 @@ def _by_line(
     )
 
 
-def _figures(session: Session, configuration: Configuration) -> ConfigurationFigures:
+def configuration_figures(session: Session, configuration: Configuration) -> ConfigurationFigures:
     facts = CubinFacts()
     for stage, read in ((SASS, read_cubin), (AMDGCN, _gcn_facts)):
         if stage in configuration.files:

@@ -10,17 +10,13 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.machine.loops import on_stack
 from inductorscope.analyze.machine.serving import is_around, serving
 from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.machine.code import read_code, read_library
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import Profiled, profiled
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.disassembling.limited import NotDisassembled
-from inductorscope.disassembling.nvdisasm import LINES, LIVE, printed
-from inductorscope.disassembling.objdump import disassembled
-from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.llvm import read_llvm
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.machine.places import (
@@ -31,8 +27,8 @@ from inductorscope.formats.machine.places import (
     is_own,
     kernel_lines,
 )
-from inductorscope.formats.machine.ptx import arrays_of, gcn_spills, read_gcn, read_ptx
-from inductorscope.formats.machine.sass import Sass, joined_live, read_live, read_sass, spills_of
+from inductorscope.formats.machine.ptx import gcn_spills, read_gcn, read_ptx
+from inductorscope.formats.machine.sass import Sass
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import (
     AMDGCN,
@@ -122,27 +118,19 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
     if file is None:
         raise NotHere(f"No {stage} came with this kernel.")
     note = ""
+    located: Located
     live: list[int] = []
     spills: list[bool] = []
     if stage == SASS:
+        ptx = configuration.files.get(PTX)
+        text = "" if ptx is None else _text(session, ptx)
         begin(f"cubin {file.digest}", file.size)
         cubin = read_blob(session, file.digest) or b""
-        try:
-            located: Located = (sass := read_sass(printed(cubin, file.digest, LINES)))
-            live = joined_live(sass, read_live(printed(cubin, file.digest, LIVE)))
-            ptx = configuration.files.get(PTX)
-            spills = spills_of(sass, 0 if ptx is None else arrays_of(_text(session, ptx)))
-        except NotDisassembled as error:
-            raise NotAnalysed(str(error)) from None
+        located, live, spills = read_code(cubin, file.digest, text)
     elif stage == ASSEMBLY:
         begin(f"library {file.digest}", file.size)
-        library = read_blob(session, file.digest) or b""
-        try:
-            located = code = read_assembly(disassembled(library, file.digest))
-        except NotDisassembled as error:
-            raise NotAnalysed(str(error)) from None
-        spills = list(map(on_stack, code.operations, code.operands))
-        if code.lines and not code.places:
+        located, spills = read_library(read_blob(session, file.digest) or b"", file.digest)
+        if located.lines and not located.places:
             note = NO_LINES
     else:
         located = READERS[stage](_text(session, file))

@@ -1,7 +1,7 @@
 """The process that runs a kernel's test case: `python -m inductorscope.capturing.benchmark.child`.
 
 It dies with its parent, compiles into a separate folder, and on a CPU bounds its memory. The test
-case does the rest.
+case does the rest. Or the kernel is only compiled, or launched once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.instructions import try_instructions
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, required=True, help="folder for compiled kernels")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--max-autotune", action="store_true")
+    parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--launch", help="launch this configuration once, and do nothing else")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
@@ -42,15 +45,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options += ["--max-autotune"] if parsed.max_autotune else []
     sys.argv = [str(parsed.case), *options]
     try:
-        runpy.run_path(str(parsed.case), run_name="__main__")
+        if parsed.compile_only or parsed.launch is not None:
+            made = runpy.run_path(str(parsed.case), run_name="case")
+            if parsed.launch is not None:
+                _launch(made, parsed.launch)
+            parsed.result.write_text(json.dumps({"keys": _keys(made.get("KERNEL"))}))
+        else:
+            runpy.run_path(str(parsed.case), run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
+        if isinstance(end.code, str):
+            print(end.code)
     else:
         status = 0
     if parsed.result.is_file() and parsed.device == "cpu":
         result = json.loads(parsed.result.read_text())
         parsed.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
     return status
+
+
+def _launch(made: dict[str, Any], key: str) -> None:
+    """Launches a Triton kernel once: the configuration that ran, or else the first."""
+    kernel = made["KERNEL"]
+    ran = [each for each in kernel.launchers if getattr(each, "cache_hash", "") == key]
+    kernel.launchers = (ran or kernel.launchers)[:1]
+    made["kernel"](made["inputs"]())
+    made["torch"].cuda.synchronize()
+
+
+def _keys(kernel: object) -> dict[str, str]:
+    """Configuration of a Triton kernel → the name of its folder in Triton's cache."""
+    launchers = getattr(kernel, "launchers", None) or []
+    return {str(each.config): str(getattr(each, "cache_hash", "")) for each in launchers}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from inductorscope.processes.programs import needed_variables
 from inductorscope.settings import Settings
 
 LAST_LINES = 12
+CACHE = "cache"
+REPORT = "report.ncu-rep"
 LONGEST_SECONDS = 60.0
 
 
@@ -34,6 +37,11 @@ class BenchmarkRequest:
     device: str
     seconds: float = 2.0
     max_autotune: bool = False
+    compile_only: bool = False
+    """Whether to compile the kernel into `folder / CACHE` and not run it."""
+    profile: str | None = None
+    """To launch it once under Nsight Compute, which writes `folder / REPORT`: the configuration's
+    folder in Triton's cache."""
 
 
 def run_case(
@@ -42,7 +50,8 @@ def run_case(
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Returns the results of the test case: times, checks, registers.
+    """Returns the results of the test case: times, checks, registers; or the `keys` of the compiled
+    configurations.
 
     Raises BenchmarkFailed, or CaptureFailed if a limit is exceeded.
     """
@@ -50,11 +59,18 @@ def run_case(
     case, result, log = folder / "case.py", folder / "result.json", folder / "benchmark.log"
     case.write_text(request.case, encoding="utf-8")
     command = [sys.executable, "-m", "inductorscope.capturing.benchmark.child"]
-    command += [str(case), str(result), "--cache", str(folder / "cache")]
+    command += [str(case), str(result), "--cache", str(folder / CACHE)]
     command += ["--seconds", str(min(request.seconds, LONGEST_SECONDS)), "--device", request.device]
-    command += ["--memory", str(settings.capture_bytes), "--parent", str(os.getpid())]
+    command += ["--memory", str(settings.capture_bytes)]
     command += ["--max-autotune"] if request.max_autotune else []
-    progress("Compiling the kernel, checking and timing it")
+    command += ["--compile-only"] if request.compile_only else []
+    if request.profile is None:
+        command += ["--parent", str(os.getpid())]
+        done = "" if request.compile_only else ", checking and timing it"
+    else:
+        command = [*_ncu(folder), *command, "--launch", request.profile]
+        done = " and profiling it"
+    progress(f"Compiling the kernel{done}")
     with log.open("wb") as stream:
         process = subprocess.Popen(
             command,
@@ -74,6 +90,15 @@ def run_case(
     return _outcome(result, log, process.returncode)
 
 
+def _ncu(folder: Path) -> list[str]:
+    """Profiles the kernels that Triton compiled. Their process dies with its group."""
+    program = shutil.which("ncu")
+    if program is None:
+        raise BenchmarkFailed("Nsight Compute (ncu) is not installed on this machine.")
+    out = str(folder / REPORT)
+    return [program, "--set", "full", "--kernel-name", "regex:^triton_", "--export", out]
+
+
 def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:
     printed = log.read_bytes()[-20_000:].decode(errors="replace").strip()
     try:
@@ -82,7 +107,7 @@ def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:
         last = "\n".join(printed.splitlines()[-LAST_LINES:])
         quotation = f"\nIt last printed:\n{last}" if last else ""
         raise BenchmarkFailed(
-            f"The test case ended with status {status} before it had measured anything.{quotation}"
+            f"The test case ended with status {status} before it was done.{quotation}"
         ) from None
     if not isinstance(results, dict):
         raise BenchmarkFailed("The results of the test case cannot be read.")

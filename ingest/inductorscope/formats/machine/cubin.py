@@ -59,6 +59,12 @@ def read_functions(data: bytes) -> dict[str, bytes]:
     return found
 
 
+def library_code(library: bytes) -> bytes:
+    """The code of a C++ kernel's library; empty of a cubin, and of a damaged file."""
+    start, end = _sections(library).get(b".text", (0, 0))
+    return library[start:end]
+
+
 def _sections(data: bytes) -> dict[bytes, tuple[int, int]]:
     """Name of each section → where it begins and ends; none of a damaged file."""
     try:

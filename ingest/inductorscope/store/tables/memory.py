@@ -11,7 +11,8 @@ from inductorscope.store.tables.models import Base, JsonObject
 
 
 class KernelBenchmark(Base):
-    """A benchmark of one call of a kernel on this installation's machine."""
+    """A benchmark of one call of a kernel on this installation's machine, or its compile without
+    an operation."""
 
     __tablename__ = "kernel_benchmarks"
     __table_args__ = (Index("ix_kernel_benchmarks_graph_id_kernel", "graph_id", "kernel"),)
@@ -23,4 +24,5 @@ class KernelBenchmark(Base):
     job_id: Mapped[str] = mapped_column(String(40))
     created_at: Mapped[datetime]
     result: Mapped[JsonObject]
-    """Output of the test case: times, checks, registers (see `capture.benchmark.runner`)."""
+    """Output of the test case: times, checks, registers (see `capture.benchmark.runner`); or what
+    leaving out an operation changes (see `answers.machine.left_out`)."""

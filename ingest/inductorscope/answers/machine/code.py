@@ -1,0 +1,43 @@
+"""Compiled files, disassembled: their instructions, and which of them spill."""
+
+from __future__ import annotations
+
+from inductorscope.analyze.machine.figures import family_of
+from inductorscope.analyze.machine.loops import kind_of, on_stack
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.disassembling.limited import NotDisassembled
+from inductorscope.disassembling.nvdisasm import LINES, LIVE, printed
+from inductorscope.disassembling.objdump import disassembled
+from inductorscope.formats.machine.assembly import Assembly, read_assembly
+from inductorscope.formats.machine.places import Located
+from inductorscope.formats.machine.ptx import arrays_of
+from inductorscope.formats.machine.sass import Sass, joined_live, read_live, read_sass, spills_of
+
+
+def read_code(cubin: bytes, digest: str, ptx: str) -> tuple[Sass, list[int], list[bool]]:
+    """Of a cubin; also how many registers are live at each line. `ptx`: its text, empty if unknown.
+    Raises NotAnalysed."""
+    try:
+        sass = read_sass(printed(cubin, digest, LINES))
+        live = joined_live(sass, read_live(printed(cubin, digest, LIVE)))
+    except NotDisassembled as error:
+        raise NotAnalysed(str(error)) from None
+    return sass, live, spills_of(sass, arrays_of(ptx))
+
+
+def read_library(library: bytes, digest: str) -> tuple[Assembly, list[bool]]:
+    """Of a C++ kernel's library. Raises NotAnalysed."""
+    try:
+        code = read_assembly(disassembled(library, digest))
+    except NotDisassembled as error:
+        raise NotAnalysed(str(error)) from None
+    return code, list(map(on_stack, code.operations, code.operands))
+
+
+def kinds_of(located: Located) -> list[str]:
+    """The kind of each instruction; anything for other lines."""
+    if isinstance(located, Sass):
+        return list(map(family_of, located.operations))
+    if isinstance(located, Assembly):
+        return list(map(kind_of, located.operations, located.operands))
+    return ["instructions"] * len(located.lines)

@@ -1,0 +1,117 @@
+"""What a kernel takes of the machine with and without the operation of a line, as compiled here."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.machine.loops import is_scalar, loops_of
+from inductorscope.answers.explorer.benchmark import LEFT_OUT
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.code import read_code, read_library
+from inductorscope.fields import Count, Prose
+from inductorscope.formats.machine.cubin import read_cubin
+from inductorscope.formats.vocabulary import ASSEMBLY, OF_KERNELS, PTX, SASS
+from inductorscope.store.tables.memory import KernelBenchmark
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a compiled kernel takes."""
+
+    instructions: int
+    spills: int
+    """Of a C++ kernel, instructions that move a register to or from the stack."""
+    registers: int | None = None
+    """Of a thread of a GPU."""
+    live: Count[int] = 0
+    """Registers where most are live."""
+    loops: int | None = None
+    """Innermost loops of a C++ kernel."""
+    scalar: int = 0
+    """Those of them that compute floating-point numbers one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A line whose operation was left out."""
+
+    without: int
+    """The line of the output code."""
+    text: str
+    instead: str
+    """What was compiled in its place."""
+    configuration: str = ""
+    """Of a Triton kernel: sizes of blocks and number of warps."""
+    before: Taken | None = None
+    after: Taken | None = None
+    missing: Prose = ""
+    """Why one of them is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRow:
+    """A line whose operation was left out, and the job that did it."""
+
+    found: LeftOut
+    job_id: str
+
+
+def taken(cache: Path, key: str) -> Taken:
+    """Of what was compiled into a folder. `key`: the configuration's folder in Triton's cache, or
+    nothing for a C++ kernel. Raises NotAnalysed."""
+    pattern = f"**/{key}/*{OF_KERNELS[SASS]}" if key else f"*/*{OF_KERNELS[ASSEMBLY]}"
+    file = next(iter(sorted(cache.glob(pattern))), None)
+    if file is None:
+        raise NotAnalysed("The compiler left no machine code that can be read here.")
+    content = file.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if not key:
+        code, spills = read_library(content, digest)
+        loops = [figures for _, figures in loops_of(code)]
+        scalar = sum(is_scalar(each.vectors) for each in loops)
+        count, _ = code.instructions()
+        return Taken(count, sum(spills), loops=len(loops), scalar=scalar)
+    ptx = file.with_suffix(OF_KERNELS[PTX])
+    text = ptx.read_text("utf-8", "replace") if ptx.is_file() else ""
+    sass, live, spills = read_code(content, digest, text)
+    count, _ = sass.instructions()
+    return Taken(count, sum(spills), read_cubin(content).registers, max(live, default=0))
+
+
+def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOutRow]:
+    """The newest of each line."""
+    query = (
+        select(KernelBenchmark)
+        .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel, LEFT_OUT)
+        .order_by(KernelBenchmark.created_at, KernelBenchmark.id)
+    )
+    rows = {
+        row.result["without"]: LeftOutRow(msgspec.convert(row.result, LeftOut), row.job_id)
+        for row in session.scalars(query)
+    }
+    return list(rows.values())
+
+
+def in_words(found: LeftOut) -> str:
+    """What leaving the operation out changes."""
+    before, after = found.before, found.after
+    if before is None or after is None:
+        reason, _, _ = found.missing.partition("\n")
+        return f"Line {found.without}: {reason}"
+    parts = [
+        f"{a} → {b} {name}"
+        for name, a, b in (
+            ("registers", before.registers, after.registers),
+            ("spills", before.spills, after.spills),
+            ("scalar loops", before.scalar, after.scalar),
+            ("instructions", before.instructions, after.instructions),
+        )
+        if a is not None and b is not None and (a or b)
+    ]
+    return f"Without the operation of line {found.without}: {', '.join(parts)}."
