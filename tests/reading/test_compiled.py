@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.analyze.machine.serving import is_around, serving
+from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.page import GroupRow, KernelCalls
 from inductorscope.answers.compare.texts import explained
 from inductorscope.answers.limits import NotAnalysed
@@ -38,9 +39,9 @@ from inductorscope.store.runs.nodes import kernel_facts
 from inductorscope.store.tables.models import Graph
 from sqlalchemy import select
 
+from tests.support import loop
 from tests.support.readings import Database
-
-KERNEL = "triton_poi_fused_add_0"
+from tests.support.triton import KERNEL, other_configuration
 
 
 @pytest.fixture
@@ -74,13 +75,11 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
     assert set(chosen.files) == set(OF_KERNELS) - {ASSEMBLY, AMDGCN}
 
 
-def test_a_comparison_names_another_configuration(
-    db: Database, fixtures: Path, tmp_path: Path
+def test_a_comparison_names_another_configuration_and_its_instructions(
+    db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = shutil.copytree(fixtures / "triton-cache", tmp_path / "other")
-    (chosen,) = other.glob("*.best_config")
-    (key,) = (each.name for each in (other / "triton").iterdir() if each.name.startswith("V"))
-    chosen.write_text(json.dumps(json.loads(chosen.read_text()) | {"triton_cache_hash": key}))
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path / "kept"))
+    other = other_configuration(fixtures / "triton-cache", tmp_path / "other")
     a, b = (db.read(folder).run_id for folder in (fixtures / "triton-cache", other))
     with db.sessions() as session:
         (slug,) = session.scalars(select(Graph.slug).distinct())
@@ -89,7 +88,14 @@ def test_a_comparison_names_another_configuration(
             calls, calls, "same code", "code", "exact", False, 1, 5.0, 9.0, 4.0, {}
         )  # fmt: skip
         found = explained(session, a, b, [row])
+        page = compare_page(session, a, b)
     assert "num_warps 8 → 4" in found[0]
+    (pair,) = page.machine
+    assert pair.b.instructions > 10 < pair.a.instructions
+    assert sum(pair.more.values()) == pair.b.instructions - pair.a.instructions
+    assert sum(each.b - each.a for each in pair.nodes) == sum(pair.more.values())
+    assert ["add"] in [each.nodes for each in pair.nodes]
+    assert f"{pair.a.registers} → {pair.b.registers}" in page.markdown
 
 
 SIGNS = (
@@ -347,23 +353,6 @@ def test_places_defined_by_themselves_end() -> None:
     assert read_mlir(text).places == [(("a.py", 3),)]
 
 
-LOOP = """
-#include <cmath>
-extern "C"  void kernel(const float* in_ptr0,
-                       float* out_ptr0)
-{
-    {
-        for(long x0=0; x0<1024; x0+=1)
-        {
-            auto tmp0 = in_ptr0[x0];
-            auto tmp1 = std::sin(tmp0);
-            out_ptr0[x0] = tmp1;
-        }
-    }
-}
-"""
-
-
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A capture with a C++ kernel, from a cache that has another one too."""
@@ -372,21 +361,14 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cache = folder / "cache" / "aa"
     cache.mkdir(parents=True)
     source = cache / f"{stem}.main.cpp"
-    source.write_text(f"{LOOP}{BINDINGS}kernel():\nint answer() {{ return 42; }}\n")
+    source.write_text(f"{loop.SOURCE}{BINDINGS}kernel():\nint answer() {{ return 42; }}\n")
     library = source.with_suffix(".so")
     command = ["g++", "-O2", "-g1", "-fPIC", "-shared", str(source), "-o", str(library)]
     subprocess.run(command, check=True)
     other = cache / f"c{'b' * 51}.main.cpp"
     other.write_text("int other;")
     shutil.copy(library, other.with_suffix(".so"))
-    code = folder / "out" / DEBUG_FOLDER / "model__0_inference_0.0" / "output_code.py"
-    code.parent.mkdir(parents=True)
-    arguments = "['const float*', 'float*']"
-    code.write_text(
-        "from torch._inductor.async_compile import AsyncCompile\nasync_compile = AsyncCompile()\n"
-        f"cpp_fused_sin_0 = async_compile.cpp_pybinding({arguments}, r'''{LOOP}''')\n\n"
-        "async_compile.wait(globals())\ndef call(args):\n    cpp_fused_sin_0(arg0_1, buf0)\n"
-    )
+    loop.write_code(folder / "out" / DEBUG_FOLDER)
     keep_compiled(folder / "cache", folder / "out")
     assert len(list((folder / "out" / "libraries").iterdir())) == 1
     return folder / "out"
@@ -399,19 +381,20 @@ def test_a_loop_that_calls_a_function_for_each_element_is_named(
     db.read(compiled)
     with db.sessions() as session:
         graph = session.scalars(select(Graph)).one()
-        text = machine_text(session, graph.run_id, graph.slug, "cpp_fused_sin_0", ASSEMBLY)
-        figures = kernel_assembly(session, graph, "cpp_fused_sin_0")
+        text = machine_text(session, graph.run_id, graph.slug, loop.KERNEL, ASSEMBLY)
+        figures = kernel_assembly(session, graph, loop.KERNEL)
     assert "answer" not in text.text
     assert text.placed == text.instructions > 5
     assert (text.with_nodes, text.whole > 0) == (0, True)
     assert figures is not None
-    (loop,) = figures.loops
-    assert (loop.scalar, loop.calls, loop.depth) == (True, {"sinf": 1}, 1)
+    (found,) = figures.loops
+    assert (found.scalar, found.calls, found.depth) == (True, {"sinf": 1}, 1)
     modelled = "cycles" if shutil.which("llvm-mca") else "llvm-mca is not installed"
     assert modelled in figures.estimate
     sines = [line for line in figures.lines if "std::sin" in line.text]
-    assert loop.lines is not None
-    assert loop.lines[0] <= sines[0].line <= loop.lines[1]
+    assert found.lines is not None
+    assert found.lines[0] <= sines[0].line <= found.lines[1]
+    assert sines[0].without == "auto tmp1 = tmp0;"
 
 
 def test_a_damaged_library_is_a_sentence(
@@ -424,6 +407,18 @@ def test_a_damaged_library_is_a_sentence(
     db.read(folder)
     with db.sessions() as session:
         graph = session.scalars(select(Graph)).one()
-        figures = kernel_assembly(session, graph, "cpp_fused_sin_0")
+        figures = kernel_assembly(session, graph, loop.KERNEL)
     assert figures is not None
     assert "objdump cannot read this kernel" in figures.missing
+
+
+def test_an_upload_of_a_cache_joins_its_libraries(compiled: Path, db: Database) -> None:
+    """A `.main.so` is a library of the kernel that lies beside it as source."""
+    upload = compiled.parent / "upload"
+    shutil.copytree(compiled / DEBUG_FOLDER, upload / DEBUG_FOLDER)
+    shutil.copytree(compiled.parent / "cache", upload / "cache")
+    db.read(upload)
+    with db.sessions() as session:
+        graph = session.scalars(select(Graph)).one()
+        ((name, (configuration,)),) = configurations(session, graph).items()
+    assert (name, list(configuration.files), configuration.ran) == (loop.KERNEL, [ASSEMBLY], True)

@@ -33,6 +33,7 @@ from inductorscope.answers.compare.said import said
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.compare.step import steps
 from inductorscope.answers.compare.texts import explained, peak_step, plans_of
+from inductorscope.answers.machine.compared import Called, machine_differences
 from inductorscope.answers.parts import run_of
 from inductorscope.store.tables.models import Graph as GraphRow
 from inductorscope.store.tables.models import Links, Run
@@ -75,6 +76,13 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
     groups = match_calls(left.calls, right.calls)
     step = steps(session, before, after)
     rows = _group_rows(groups)
+    pairs = [(_called(*row.a), _called(*row.b)) for row in rows if len(row.a) == len(row.b) == 1]
+    names = {
+        (graph.slug, node.name): node.partner.name
+        for graph in right.graphs
+        for node in graph.nodes
+        if node.partner is not None
+    }
     shown = [row for row in rows if row.change != "same code" or row.more_us][:MOST]
     notes = explained(session, run, other, shown)
     plans = plans_of(session, left), plans_of(session, right)
@@ -93,6 +101,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),
         changed=sum(row.change != "same code" for row in rows),
+        machine=machine_differences(session, run, other, pairs, names),
         graphs=_graph_pairs(left, right, plans),
         peak=peak_step(plans[0], plans[1], groups),
         nodes=nodes[:MOST],
@@ -150,6 +159,10 @@ def _kernels(calls: Iterable[Call]) -> list[KernelCalls]:
         )
         for (graph, kernel), alike in by_name.items()
     ]  # fmt: skip
+
+
+def _called(one: KernelCalls) -> Called:
+    return one.graph, one.kernel, one.handle
 
 
 def _time(calls: Iterable[Call]) -> float | None:

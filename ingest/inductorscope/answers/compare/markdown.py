@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls
+from inductorscope.answers.machine.compared import MachineDifference
 from inductorscope.markdown.text import code, plain, prose, table
-from inductorscope.units import DASH, microseconds, signed_microseconds
+from inductorscope.units import DASH, dash, microseconds, signed_microseconds
 
 MOST_KERNELS = 20
+MOST_NODES = 5
+"""Of each kernel, those whose instructions differ most."""
+MOST_NAMES = 4
 
 
 def as_markdown(page: ComparePage) -> str:
@@ -44,6 +48,35 @@ def _lines(page: ComparePage) -> Iterator[str]:
         yield from table(
             ("kernels of A", "kernels of B", "change", "known by", "A", "B", "difference"), kernels
         )
+    if page.machine:
+        yield ""
+        yield from table(
+            ("machine code of A", "of B", "instructions", "registers", "spills", "B has"),
+            map(_machine, page.machine),
+        )
+        nodes = (
+            (code(row.b.kernel), ", ".join(map(code, each.nodes[:MOST_NAMES])) or "none",
+             str(each.a), str(each.b), _kinds(each.more))
+            for row in page.machine
+            for each in row.nodes[:MOST_NODES]
+        )  # fmt: skip
+        yield ""
+        yield from table(("instructions of", "FX nodes", "A", "B", "B has"), nodes)
+
+
+def _machine(row: MachineDifference) -> Iterator[str]:
+    yield from (code(row.a.kernel), code(row.b.kernel))
+    if row.missing:
+        yield from (prose(row.missing), DASH, DASH, DASH)
+        return
+    for name in ("instructions", "registers", "spills"):
+        a, b = getattr(row.a, name), getattr(row.b, name)
+        yield DASH if a is b is None else f"{dash(a)} → {dash(b)}"
+    yield _kinds(row.more)
+
+
+def _kinds(more: dict[str, int]) -> str:
+    return ", ".join(f"{number:+} {kind}" for kind, number in more.items()) or DASH
 
 
 def _more(us: float | None) -> str:

@@ -13,6 +13,7 @@ from inductorscope.answers.compare.compiling import CompilingRows
 from inductorscope.answers.compare.inputs import InputRow, SourceRow
 from inductorscope.answers.compare.measured import MeasuredShown
 from inductorscope.answers.compare.step import Step
+from inductorscope.answers.machine.compared import MachineDifference
 from inductorscope.fields import Hidden, Microseconds, Prose
 
 
@@ -157,6 +158,8 @@ class ComparePage:
     """Number of all groups."""
     changed: int
     """Number of those that differ in code."""
+    machine: list[MachineDifference]
+    """Machine code of kernels with one counterpart, where it differs."""
     graphs: list[GraphPair]
     peak: PeakStep | None
     """Memory; None if a run's wrappers are not known."""

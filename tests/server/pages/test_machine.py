@@ -1,0 +1,63 @@
+"""Machine code of captured kernels: compared by node, compiled without an operation, profiled."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from inductorscope import urls
+from inductorscope.answers.explorer.benchmark import add_benchmark
+from inductorscope.answers.machine.left_out import LeftOut, Taken
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Graph, Job, Kernel, KernelCall
+from sqlalchemy import select
+from starlette.testclient import TestClient
+
+from tests.support.triton import KERNEL, other_configuration
+
+
+def test_machine_code_is_compared_and_operations_are_left_out(
+    client: TestClient, own_settings: Settings, fixtures: Path, tmp_path: Path
+) -> None:
+    cache = fixtures / "triton-cache"
+    one, two = (
+        read_paths(
+            own_settings, [folder], name=None, tags=[], origin="capture", progress=lambda *_: None
+        ).run_id
+        for folder in (cache, other_configuration(cache, tmp_path / "other"))
+    )
+    compared = client.get(urls.compare(one, two)).text
+    assert 'data-testid="machine-nodes"' in compared
+    assert '<td class="code">add</td>' in compared
+
+    engine = make_engine(own_settings)
+    with sessions(engine)() as session:
+        query = select(Graph.id, Graph.slug, KernelCall.handle).where(Graph.run_id == one)
+        query = query.join(Kernel, Kernel.graph_id == Graph.id).join(
+            KernelCall, KernelCall.kernel_id == Kernel.id
+        )
+        graph, slug, handle = session.execute(query.where(Kernel.name == KERNEL)).one()
+    where = urls.kernel(one, slug, KERNEL, handle)
+    text = client.get(where).text
+    assert "Profile with Nsight Compute" in text
+    lines = client.get(urls.api(where)).json()["machine"]["lines"]
+    line = next(each for each in lines if each["without"])
+    assert f'name="without" value="{line["line"]}"' in text
+    with sessions(engine).begin() as session:
+        before, after = Taken(40, 12, 168, 160), Taken(30, 0, 96, 90)
+        found = LeftOut(line["line"], line["text"], line["without"], "XBLOCK: 512", before, after)
+        add_benchmark(session, graph, KERNEL, handle, "job", datetime.now(UTC), asdict(found))
+    assert "168 → 96 registers, 12 → 0 spills, 40 → 30 instructions" in client.get(where).text
+    assert "168 → 96 registers" in client.get(urls.markdown(where)).text
+    same = {"Origin": str(client.base_url)}
+    for asked in ({"without": line["line"]}, {"profile": True}):
+        started = client.post(f"{urls.api(where)}/benchmark", json=asked, headers=same)
+        assert started.status_code == 202, started.text
+        with sessions(engine)() as session:
+            assert asked.items() <= session.get_one(Job, started.json()["job"]).spec.items()
+    form = client.post(f"{where}/benchmark", data={"without": "7"}, headers=same)
+    assert form.headers["location"].startswith("/jobs/")
+    engine.dispose()
