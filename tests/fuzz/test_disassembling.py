@@ -1,0 +1,46 @@
+"""Hostile libraries end as text or as a sentence, whatever objdump makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from inductorscope.analyze.machine.loops import loops_of
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.code import kinds_of, read_library
+
+from tests.fuzz.mutations import hostile
+from tests.fuzz.test_any_input import budget
+
+MAGIC = b"\x7fELF"
+KERNEL = 'extern "C" void kernel(float* out) { for (long i = 0; i < 64; i++) out[i] += i; }'
+SMALL = ("-O1", "-g1", "-fPIC", "-shared", "-nostdlib", "-Wl,-z,noseparate-code", "-xc++", "-")
+
+
+@pytest.mark.timeout(6 * 3600)
+def test_any_library_is_text_or_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path))
+    library = tmp_path / "kernel.main.so"
+    command = ["g++", *SMALL, "-o", str(library)]
+    subprocess.run(command, input=KERNEL.encode(), check=True)
+    whole = library.read_bytes()
+    cuts = st.tuples(st.integers(0, len(whole) - 1), st.binary(min_size=1, max_size=40)).map(
+        lambda cut: whole[: cut[0]] + cut[1] + whole[cut[0] + len(cut[1]) :]
+    )
+
+    @budget(2)
+    @given(st.one_of(cuts, cuts, hostile([whole]).map(lambda data: MAGIC + data[4:])))
+    def one_case(data: bytes) -> None:
+        note(f"{data!r}")
+        try:
+            code, spills = read_library(data, hashlib.sha256(data).hexdigest())
+        except NotAnalysed:
+            return
+        assert len(code.lines) == len(code.at) == len(spills) == len(kinds_of(code))
+        loops_of(code)
+
+    one_case()
