@@ -9,7 +9,8 @@
 an output code of its own, and shares further texts with the runs of its week. `ask` times pages of
 a server, or with `--datasette` those that Datasette has too, on the same file. `delete` times the
 trash, the doctor, backup and restore. `year` adds runs day by day with a rule of 30 days and prints
-what is stored.
+what is stored. `--database URL` does it on PostgreSQL, where every run is written as readers do and
+a backup is restored in place.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+from inductorscope.answers.installation import SIZE
 from inductorscope.jobs.backup import back_up, restore
 from inductorscope.jobs.doctor import Doctor
 from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.pruning import prune
-from inductorscope.settings import Settings
+from inductorscope.settings import PREFIX, Settings
 from inductorscope.store import facts
 from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.contents.fulltext import index_texts
@@ -105,18 +108,19 @@ def fill(factory: Sessions, drafts: Iterator[RunDraft]) -> None:
 
 
 def make(settings: Settings, runs: int, kernels: int) -> None:
-    """Writes a quarter of the runs as readers do, and copies these with changes."""
+    """Writes a quarter of the runs as readers do, and copies these with changes (SQLite only)."""
     prepare(settings)
     engine = make_engine(settings)
     chance = random.Random(1)
     year = timedelta(days=365) / runs
+    copies = COPIES if engine.dialect.name == "sqlite" else 1
     began = time.perf_counter()
-    written = runs // COPIES
+    written = runs // copies
     fill(
         sessions(engine),
-        (run_of(n, NEWEST - year * COPIES * n, kernels, chance) for n in range(written)),
+        (run_of(n, NEWEST - year * copies * n, kernels, chance) for n in range(written)),
     )
-    for number in range(1, COPIES):
+    for number in range(1, copies):
         copy(sessions(engine), number, timedelta(hours=number))
     took = time.perf_counter() - began
     print(f"{runs:,} runs with {runs * kernels:,} kernels in {seconds(took)}")
@@ -222,7 +226,8 @@ def ask(settings: Settings) -> None:
         "trends": "/history", "one name": "/history?name=model_7", "server": "/server",
         "SQL, by kernel": sql(BY_KERNEL), "SQL, one kernel": sql(ONE_KERNEL),
     } | {f"search {q}": f"/search?q={q}" for q in SEARCHES}  # fmt: skip
-    with serve(settings.data, "--workers", "0") as served:
+    env = {f"{PREFIX}DATABASE_URL": settings.database_url}
+    with serve(settings.data, "--workers", "0", env=env) as served:
         memory = MemoryWatch(served.process.pid)
         with httpx.Client(base_url=served.url, timeout=60) as client:
             for name, path in pages.items():
@@ -285,8 +290,8 @@ def delete(settings: Settings, runs: int) -> None:
     print(f"backup of {about.runs:,} runs in {seconds(time.perf_counter() - began)}, "
           f"{size_in_bytes(size)}")  # fmt: skip
     began = time.perf_counter()
-    restored = Settings(data=settings.data.parent / "restored", database_url="")
-    restore(restored, settings.data.parent / "backup.tar.zst")
+    restored = replace(settings, data=settings.data.parent / "restored")
+    restore(restored, settings.data.parent / "backup.tar.zst", replace=bool(settings.database_url))
     print(f"restored in {seconds(time.perf_counter() - began)}")
     report(restored)
 
@@ -321,10 +326,10 @@ def year(settings: Settings, runs: int, days: int) -> None:
         with factory() as session:
             lies = session.scalar(select(func.sum(func.length(Blob.data))))
             kept = session.scalar(select(func.count()).select_from(Run))
+            size = session.scalar(text(SIZE[engine.dialect.name]))
         assert shares.stored == lies
-        size = (settings.data / "inductorscope.db").stat().st_size
         print(f"day {day + 1:3}: {kept:,} runs, {shares.contents:,} contents, "
-              f"{size_in_bytes(shares.stored)}; file {size_in_bytes(size)}",
+              f"{size_in_bytes(shares.stored)}; database {size_in_bytes(size)}",
               flush=True)  # fmt: skip
     client.destroy()
     report(settings)
@@ -337,9 +342,10 @@ def main() -> int:
     parser.add_argument("--runs", type=int)
     parser.add_argument("--kernels", type=int, default=300)
     parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--database", default="")
     parser.add_argument("--datasette", default="")
     given = parser.parse_args()
-    settings = Settings(data=given.folder.absolute(), database_url="")
+    settings = Settings(data=given.folder.absolute(), database_url=given.database)
     if given.what == "make":
         make(settings, given.runs or 20_000, given.kernels)
     elif given.what == "ask":

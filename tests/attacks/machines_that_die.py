@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 import inductorscope.cli.client
+import pytest
 from inductorscope.cli.client import Client, Pushed
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.doctor import Doctor
@@ -42,8 +43,10 @@ from tests.support.seaweed import Seaweed
 from tests.support.sending import variant
 from tests.support.serving import free_port
 
+SOURCE = FIXTURES / "cuda-foo1" / "torch_compile_debug"
 KINDS = ("CPU", "NVIDIA H100 80GB HBM3")
 """Devices that workers say they have; captures run on the CPU all the same."""
+KILLED = ("web", "worker", "store", "database")
 DOWN_SECONDS = 2.0
 BETWEEN_SECONDS = 6.0
 PATIENCE_SECONDS = 300.0
@@ -91,7 +94,7 @@ class Installation:
 
 
 @contextmanager
-def installed(folder: Path) -> Iterator[Installation]:
+def installed(folder: Path, web_count: int, worker_count: int) -> Iterator[Installation]:
     programs = binaries()
     assert programs is not None, "needs PostgreSQL's initdb and pg_ctl"
     (folder / "store").mkdir()
@@ -101,19 +104,22 @@ def installed(folder: Path) -> Iterator[Installation]:
         database.run("CREATE DATABASE dying")
         store.start()
         stack.callback(store.kill)
-        os.environ.update(store.env)
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in store.env.items():
+            patch.setenv(name, value)
+        patch.setattr(inductorscope.cli.client, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         shared = os.environ | {
             f"{PREFIX}DATABASE_URL": database.url("dying"),
             f"{PREFIX}CONTENTS_URL": store.url,
         }
         webs, dying = [], {"store": [(store.kill, store.start)]}
         dying["database"] = [(database.stop, database.start)]
-        for number in range(2):
+        for number in range(web_count):
             port = free_port()
             webs.append(f"http://127.0.0.1:{port}")
             command = ["serve", "--workers", "0", "--port", str(port)]
             _add(stack, dying, folder, f"web-{number}", command, shared)
-        for number in range(4):
+        for number in range(worker_count):
             env = shared | {f"{PREFIX}DEVICE": KINDS[number % 2]}
             _add(stack, dying, folder, f"worker-{number}", ["worker"], env)
         settings = Settings(
@@ -136,10 +142,12 @@ def _add(
     dying.setdefault(name.partition("-")[0], []).append((machine.kill, machine.start))
 
 
-def keep_killing(installation: Installation, over: threading.Event, between: float) -> Counter[str]:
+def keep_killing(
+    installation: Installation, kinds: Iterable[str], over: threading.Event, between: float
+) -> Counter[str]:
     killed: Counter[str] = Counter()
     turns = {kind: itertools.cycle(each) for kind, each in installation.dying.items()}
-    for kind in itertools.cycle(("web", "worker", "store", "database")):
+    for kind in kinds:
         if over.wait(between):
             return killed
         kill, start = next(turns[kind])
@@ -151,20 +159,21 @@ def keep_killing(installation: Installation, over: threading.Event, between: flo
 
 
 def send(webs: list[str], folder: Path, number: int) -> Pushed:
-    source = variant(FIXTURES / "cuda-foo1", folder, number, padding=20_000)
+    source = variant(SOURCE, folder, number, padding=2_000)
     client = Client(webs[number % len(webs)])
     return client.push([source], source.name, ["dying"], lambda *_: None)
 
 
-def faults(installation: Installation, sent: list[Pushed]) -> Iterator[str]:
+def faults(installation: Installation, jobs: JobsClient, sent: list[Pushed]) -> Iterator[str]:
     """What is not as it should be."""
     settings = installation.settings
     for pushed in sent:
         if pushed.state != "done" or pushed.duplicate:
-            yield f"{pushed.job}: {pushed.state}, {pushed.message}"
+            log = "".join(f"\n  {line.at} {line.text}" for line in jobs.events(pushed.job))
+            yield f"{pushed.job}: {pushed.state}, {pushed.message}{log}"
     engine = make_engine(settings)
     with sessions(engine)() as session:
-        jobs = session.execute(
+        states = session.execute(
             select(Job.state, func.count()).where(Job.kind == "ingest").group_by(Job.state)
         ).all()
         runs = set(session.scalars(select(Run.id).where(Run.state == COMPLETE)))
@@ -174,8 +183,8 @@ def faults(installation: Installation, sent: list[Pushed]) -> Iterator[str]:
         ]
         figures = set(session.execute(_FIGURES.where(Run.id.in_(ours))).tuples())
     engine.dispose()
-    if [tuple(row) for row in jobs] != [("done", len(sent))]:
-        yield f"jobs: {jobs}"
+    if [tuple(row) for row in states] != [("done", len(sent))]:
+        yield f"jobs: {states}"
     if len(ours) != len(sent) or not ours <= runs:
         yield f"{len(ours)} runs of {len(sent)} uploads, {len(runs)} stored"
     differ = [each ^ same[0] for each in same if each != same[0]]
@@ -203,20 +212,31 @@ def _left(installation: Installation) -> Iterator[str]:
             yield f"doctor: {finding.what}"
 
 
-def run(uploads: int, clients: int, captures: int, between: float, folder: Path) -> list[str]:
-    """Prints the figures; returns what is not as it should be."""
-    inductorscope.cli.client.PATIENCE_SECONDS = PATIENCE_SECONDS
+def run(
+    folder: Path,
+    uploads: int,
+    clients: int,
+    captures: int = 0,
+    between: float = BETWEEN_SECONDS,
+    webs: int = 2,
+    workers: int = 4,
+    kinds: Iterable[str] = (),
+) -> list[str]:
+    """Prints the figures; returns what is not as it should be. `kinds`: what to kill, one after the
+    other; by default everything in turn, until all is sent."""
     begun = time.monotonic()
     over = threading.Event()
     (folder / "sent").mkdir()
     with (
-        installed(folder) as installation,
+        installed(folder, webs, workers) as installation,
         ThreadPoolExecutor(clients + 1) as pool,
         closing(JobsClient(installation.settings)) as jobs,
     ):
         capture = {"model": "neg-maximum-cat", "seconds": 0.2}
         asked = [jobs.enqueue_capture(capture, (), device) for device in KINDS[:captures]]
-        killing = pool.submit(keep_killing, installation, over, between)
+        killing = pool.submit(
+            keep_killing, installation, kinds or itertools.cycle(KILLED), over, between
+        )
         try:
             sent = list(pool.map(partial(send, installation.webs, folder / "sent"), range(uploads)))
         finally:
@@ -225,13 +245,13 @@ def run(uploads: int, clients: int, captures: int, between: float, folder: Path)
         killed = killing.result()
         while any(jobs.job(job).active for job in asked):
             time.sleep(1)
-        found = list(faults(installation, sent))
+        found = list(faults(installation, jobs, sent))
         found += [f"{job}: {jobs.job(job).message}" for job in asked if not jobs.job(job).run_id]
         done = jobs.jobs(limit=uploads + captures)
     tries = Counter(status.attempts for status in done)
-    workers = Counter(status.worker for status in done)
+    took_part = Counter(status.worker for status in done)
     print(f"{uploads} uploads by {clients} clients in {seconds:.0f} s; killed: {dict(killed)}")
-    print(f"attempts: {dict(sorted(tries.items()))}; jobs a worker: {sorted(workers.values())}")
+    print(f"attempts: {dict(sorted(tries.items()))}; jobs a worker: {sorted(took_part.values())}")
     for fault in found:
         print("wrong:", fault)
     return found
@@ -246,7 +266,7 @@ def main() -> int:
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="machines-"))
     print(f"logs are in {folder}", flush=True)
-    return bool(run(given.uploads, given.clients, given.captures, given.between, folder))
+    return bool(run(folder, given.uploads, given.clients, given.captures, given.between))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,8 @@ def test_the_doctor_finds_and_mends(
     assert shares.stored == shares.own + shares.shared + shares.unused
     assert (shares.contents, shares.own, shares.unused) == (1, 0, 0)
     assert shares.saved == shares.stored
+    with factory() as session:
+        assert shares.stored == session.scalar(select(func.sum(func.length(Blob.data))))
 
     half = HalfRead(factory, "half")
     half.read_log()

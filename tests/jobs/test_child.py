@@ -16,16 +16,16 @@ from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue.processes import environment
-from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt, claim
+from inductorscope.jobs.queue.transitions import MOST_REFUSALS, TRY_AGAIN, Attempt, claim
 from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.records import JobStatus
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.people import add_person, who_is
-from inductorscope.store.tables.models import JobEvent
+from inductorscope.store.tables.models import Job, JobEvent
 from inductorscope.store.tables.people import Place
 from inductorscope.store.who import VIEWER, belongs_to
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text, update
 
 GRAPH = "torch_compile_debug"
 
@@ -43,14 +43,16 @@ def parts(tmp_path: Path, fixtures: Path) -> list[Path]:
 
 
 def ingested(
-    settings: Settings, engine: Engine, client: JobsClient, paths: list[Path]
+    settings: Settings, engine: Engine, client: JobsClient, paths: list[Path], before: int = 0
 ) -> JobStatus:
-    """Sends paths as `push` does and does the job."""
+    """Sends paths as `push` does and does the job, after so many attempts."""
     files = files_of(paths)
     upload = client.create_upload("sent", [], [(file.name, file.size) for file in files])
     for index, file in enumerate(files):
         client.append(upload.id, index, 0, file.path.read_bytes())
     job = client.finish_upload(upload.id)
+    with engine.begin() as connection:
+        connection.execute(update(Job).where(Job.id == job).values(attempts=before))
     attempt = claim(sessions(engine), job, "a test")
     assert attempt is not None
     command = child_command(attempt)
@@ -151,3 +153,19 @@ def test_a_database_that_is_away_is_no_end(settings: Settings) -> None:
     command = child_command(Attempt("ingest-0123456789abcdef", "ingest", 1))
     done = subprocess.run(command, env=environment(away), capture_output=True, check=False)
     assert done.returncode == TRY_AGAIN, done.stderr
+
+
+REFUSE = """
+CREATE TRIGGER refuse BEFORE INSERT ON artifacts BEGIN SELECT no_such_function(); END
+"""
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_statement_that_is_always_refused_ends_the_job(
+    settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(REFUSE))
+    sent = ingested(settings, engine, client, parts, before=MOST_REFUSALS - 1)
+    assert sent.state == "failed"
+    assert "no such function: no_such_function" in (sent.message or "")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,12 +19,15 @@ from inductorscope.store.contents.frames import FRAME
 from inductorscope.store.contents.objects import Objects, objects_of, open_objects
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.runs.draft import RunDraft, artifact_of
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.models import Blob, Run
+from inductorscope.store.trash import move_to_trash
 from sqlalchemy import func, select
 
 from tests.support.half_read import HalfRead
 from tests.support.seaweed import seaweed, weed
+from tests.support.whole_runs import insert_run
 
 pytest.importorskip("obstore")
 LINES = b"".join(b"%d a line of a log\n" % number for number in range(3 * FRAME // 16))
@@ -114,6 +120,41 @@ def test_a_crash_leaves_an_object_that_the_doctor_finds_and_a_lost_one_is_told(
         objects.delete(session.scalars(select(Blob.digest)))
     (said,) = found(apart)
     assert f"of {run.id} is damaged" in said
+
+
+def test_accounts_of_shared_bytes_sum_to_what_is_stored(apart: Settings, factory: Sessions) -> None:
+    """Each run has a text of its own, one that every third has, and one that all have."""
+    now = datetime.now(UTC)
+    used: dict[str, list[str]] = {}
+    sizes: dict[str, int] = {}
+    with factory.begin() as session:
+        for number in range(6):
+            run = RunDraft(
+                hashlib.sha256(b"%d" % number).hexdigest(), str(number), [], "upload", now, 1
+            )
+            for text in (b"of run %d" % number, b"of every third %d" % (number % 3), b"of all"):
+                content = content_of_bytes(text)
+                sizes[content.digest] = content.stored_size
+                run.artifacts.append(artifact_of("code", text.decode(), content, 1))
+            used[run.id] = [artifact.digest for artifact in run.artifacts]
+            insert_run(session, run)
+        move_to_trash(session, list(used)[3:], now)
+    with closing(Doctor(apart)) as doctor:
+        for run_id in list(used):
+            runs = Counter(digest for digests in used.values() for digest in digests)
+            own = sum(sizes[digest] for digest, count in runs.items() if count == 1)
+            stored = sum(kept(apart).size(digest) or 0 for digest in kept(apart).digests())
+            shares = doctor.shares()
+            assert (shares.own, shares.own + shares.shared, shares.unused) == (own, stored, 0)
+            assert shares.stored == stored == sum(sizes[digest] for digest in runs)
+            assert shares.saved == sum(
+                sizes[digest] * (count - 1) for digest, count in runs.items()
+            )
+            with factory.begin() as session:
+                delete_run(session, run_id)
+            del used[run_id]
+        assert doctor.shares().stored == 0
+    assert list(kept(apart).digests()) == []
 
 
 def test_a_backup_has_the_objects(apart: Settings, factory: Sessions, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages.table import ACTIONS, PAGES
 from inductorscope_server.serving.agents import Agents
 from inductorscope_server.serving.playground import Playground
+from inductorscope_server.serving.tracing import TELEMETRY, trace_queries
 from inductorscope_server.web import docs, errors, openapi
 from inductorscope_server.web.markdown import MarkdownPages
 from inductorscope_server.web.pages import add_page
@@ -50,6 +51,7 @@ API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reaso
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     """Creates the application; migrates the database first."""
     engine = make_engine(settings)
+    trace_queries(engine)
     parts = Parts(
         settings=settings,
         engine=engine,
@@ -81,6 +83,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         lifespan=lifespan,
         generate_unique_id_function=openapi.operation_id,
         responses=errors.documented(400, 401, 421, 503),
+        telemetry=TELEMETRY,
     )
     app.state.parts = parts
     errors.install(app)

@@ -20,11 +20,15 @@ from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.writer import JOB, discard_unfinished
 from inductorscope.store.tables.models import Job, JobEvent
 
-MOST_ATTEMPTS = 6
+MOST_ATTEMPTS = 50
+"""Many, since an outage or the death of a worker ends an attempt. A job that crashes its own
+process ends sooner (`workflow`)."""
+MOST_REFUSALS = 6
+"""From this attempt on, a statement that the database refuses, though it answers, ends the job."""
 WAITING = "Waiting for a worker"
 LONGEST_EVENT = 20_000
 TRY_AGAIN = 75
-"""A child's exit status when the database was out of reach: EX_TEMPFAIL."""
+"""A child's exit status when the database or the object store was out of reach: EX_TEMPFAIL."""
 NO_ROOM = 74
 """A child's exit status when it found the disk full: EX_IOERR. Its worker ends the job."""
 

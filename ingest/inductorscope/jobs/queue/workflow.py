@@ -28,14 +28,18 @@ from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log
 from inductorscope.jobs.queue.processes import end_processes, environment
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
+from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.jobs.work import folders
 from inductorscope.processes.logs import JOB
 from inductorscope.processes.programs import MARK, SCRATCH, program
 from inductorscope.settings import PREFIX, Settings
+from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import Sessions, folder_of
 from inductorscope.store.database.room import give_back, with_reserve
 
 TRY_AGAIN_SECONDS = 5.0
+LONGEST_PAUSE = 6
+"""The pause grows by TRY_AGAIN_SECONDS with each attempt, up to so many times."""
 TURN_SECONDS = 20.0
 """A small upload that takes longer gives way to others that wait, and goes on among the long jobs.
 So one that unpacks to a gigabyte holds up others for no longer than this."""
@@ -44,7 +48,7 @@ LOOK_SECONDS = 2.0
 GAVE_WAY, KILLED = "gave way", "killed"
 """How an attempt can end, besides with the child's exit status."""
 SHOWN_OUTPUT = 8_192
-ENGINE_ATTEMPTS = 50
+ENGINE_ATTEMPTS = 100
 """The engine's own limit, behind ours in `transitions`, which comes with a sentence."""
 
 Command = Callable[[Attempt], list[str]]
@@ -93,14 +97,16 @@ async def attend(job_id: str) -> str:
     while True:
         try:
             return await _attempts(_work[0], job_id)
-        except (OperationalError, InterfaceError) as error:
-            log.warning("the database is out of reach: %s", without_password(str(error)))
+        except (OperationalError, InterfaceError, OutOfReachError) as error:
+            log.warning("the job waits: %s", without_password(str(error)))
         await asyncio.sleep(TRY_AGAIN_SECONDS)
 
 
 async def _attempts(work: Work, job_id: str) -> str:
     killed = False
     while True:
+        # Fails while the store is away, so that an outage costs one attempt at most.
+        await asyncio.to_thread(open_uploads(work.settings).exists, "any")
         attempt = await _with_room(transitions.claim, work.sessions, job_id, work.executor_id)
         if attempt is None:
             # Perhaps a worker died between the job's end and its tidying up.
@@ -116,8 +122,7 @@ async def _attempts(work: Work, job_id: str) -> str:
         if end not in (TRY_AGAIN, KILLED):
             return "attended"
         killed = killed or end == KILLED
-        # Longer each time: a database or a store that starts again may need a minute.
-        await asyncio.sleep(TRY_AGAIN_SECONDS * attempt.number)
+        await asyncio.sleep(TRY_AGAIN_SECONDS * min(attempt.number, LONGEST_PAUSE))
 
 
 async def _with_room(change: Callable[..., Result], *arguments: object) -> Result:

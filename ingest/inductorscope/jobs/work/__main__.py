@@ -21,7 +21,7 @@ from inductorscope.intake.limits import Refused
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
+from inductorscope.jobs.queue.transitions import MOST_REFUSALS, NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError
 from inductorscope.jobs.work.progress import Report
@@ -33,6 +33,7 @@ from inductorscope.processes.programs import SCRATCH
 from inductorscope.settings import PREFIX, Settings, load
 from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.errors import is_away
 from inductorscope.store.runs.writer import TakenOverError
 from inductorscope.store.tables.models import Job
 
@@ -56,7 +57,10 @@ def attend(settings: Settings, attempt: Attempt) -> int:
     except (OperationalError, InterfaceError) as error:
         if is_full(error):
             return NO_ROOM
-        report.line(f"The database is out of reach: {without_password(str(error))}", "warning")
+        if not is_away(error) and attempt.number >= MOST_REFUSALS:
+            _fail_unforeseen(task, error)
+            return 0
+        report.line(f"The database failed: {without_password(str(error))}", "warning")
         return TRY_AGAIN
     except OutOfReachError as error:
         report.line(str(error), "warning")
@@ -69,10 +73,7 @@ def attend(settings: Settings, attempt: Attempt) -> int:
     except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
         if is_full(error):
             return NO_ROOM
-        text = without_password(str(error)).strip()[:SHOWN]
-        what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        message = f"This failed in a way that was not foreseen: {what}"
-        _fail(task, message, without_password(traceback.format_exc()))
+        _fail_unforeseen(task, error)
     finally:
         report.close()
         engine.dispose()
@@ -89,6 +90,13 @@ def _fail(task: Task, message: str, details: str) -> None:
     with task.sessions.begin() as session:
         transitions.add_events(session, task.attempt.job_id, lines)
     transitions.fail(task.sessions, task.attempt, message, details)
+
+
+def _fail_unforeseen(task: Task, error: Exception) -> None:
+    text = without_password(str(error)).strip()[:SHOWN]
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    message = f"This failed in a way that was not foreseen: {what}"
+    _fail(task, message, without_password(traceback.format_exc()))
 
 
 def _discard(task: Task) -> None:

@@ -1,0 +1,53 @@
+"""Traces, received as a collector would."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.serving import serve
+
+pytest.importorskip("opentelemetry.instrumentation.sqlalchemy")
+traces = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+
+
+@contextmanager
+def collector(spans: list[Any]) -> Iterator[str]:
+    """Receives spans over OTLP until the block ends; yields its address."""
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            assert self.path == "/v1/traces"
+            for resource in traces.ExportTraceServiceRequest.FromString(body).resource_spans:
+                spans.extend(span for scope in resource.scope_spans for span in scope.spans)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_request_and_its_queries_are_one_trace_without_secrets(tmp_path: Path) -> None:
+    spans: list[Any] = []
+    with collector(spans) as address:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+        with serve(tmp_path / "data", "--workers", "0", env=env) as served:
+            assert httpx.get(served.url).status_code == 200
+            assert httpx.get(f"{served.url}/shared/{'k' * 43}").status_code == 404
+    (request,) = (span for span in spans if span.name == "GET /")
+    queries = [span for span in spans if span.name.startswith("SELECT")]
+    assert request.trace_id in {query.trace_id for query in queries}
+    assert b"kkk" not in b"".join(span.SerializeToString() for span in spans)
