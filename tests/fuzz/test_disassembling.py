@@ -1,4 +1,4 @@
-"""Hostile libraries end as text or as a sentence, whatever objdump makes of them."""
+"""What is disassembled ends as text or as a sentence, whatever the programs make of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.code import kinds_of, read_library
+from inductorscope.disassembling.limited import NotDisassembled, printed_by
 
 from tests.fuzz.mutations import hostile
 from tests.fuzz.test_any_input import budget
@@ -44,3 +45,19 @@ def test_any_library_is_text_or_a_sentence(tmp_path: Path, monkeypatch: pytest.M
         loops_of(code)
 
     one_case()
+
+
+def test_the_next_program_reads_what_an_older_one_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path))
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("#!/bin/sh\necho 'a warning' >&2; echo 'an unknown version' >&2; exit 1\n")
+    new.write_text("#!/bin/sh\necho text\n")
+    for program in (old, new):
+        program.chmod(0o755)
+    assert printed_by([str(old), str(new)], "", MAGIC, "a", ()) == "text\n"
+    with pytest.raises(NotDisassembled, match="cannot read this kernel: an unknown version"):
+        printed_by([str(old), "no-such-program"], "", MAGIC, "b", ())
+    with pytest.raises(NotDisassembled, match="not installed"):
+        printed_by(["no-such-program"], "not installed", MAGIC, "c", ())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import zstandard
@@ -27,15 +29,16 @@ class NotDisassembled(ValueError):
 
 
 def printed_by(
-    program: str | None,
+    programs: Sequence[str],
     missing: str,
     content: bytes,
     digest: str,
     options: tuple[str, ...],
     magic: bytes = b"\x7fELF",
 ) -> str:
-    """What the program prints of a file, by default an ELF file; kept by its digest. `missing`: the
-    sentence where there is no program. Raises NotDisassembled."""
+    """What the first program prints that can read a file, by default an ELF file; kept by its
+    digest. `programs`: their names or paths; `missing`: the sentence where there is none. Raises
+    NotDisassembled."""
     folder = load().data / "disassembled"
     kept = folder / f"{digest}{''.join(options)}.zst"
     try:
@@ -43,13 +46,13 @@ def printed_by(
             kept.read_bytes(), max_output_size=MOST_PRINTED
         ).decode("utf-8", "replace")  # fmt: skip
     except (OSError, zstandard.ZstdError):
-        text = _run(program, missing, content, options, magic)
+        text = _printed(programs, missing, content, options, magic)
     _keep(kept, text)
     return text.decode("utf-8", "replace")
 
 
-def _run(
-    program: str | None, missing: str, content: bytes, options: tuple[str, ...], magic: bytes
+def _printed(
+    programs: Sequence[str], missing: str, content: bytes, options: tuple[str, ...], magic: bytes
 ) -> bytes:
     if not content.startswith(magic):
         raise NotDisassembled(
@@ -57,8 +60,16 @@ def _run(
         )
     if len(content) > LARGEST:
         raise NotDisassembled(f"Only files up to {LARGEST // MIB} MiB are disassembled.")
-    if program is None:
-        raise NotDisassembled(missing)
+    failed = NotDisassembled(missing)
+    for program in filter(None, map(shutil.which, programs)):
+        try:
+            return _run(program, content, options)
+        except NotDisassembled as error:
+            failed = error
+    raise failed
+
+
+def _run(program: str, content: bytes, options: tuple[str, ...]) -> bytes:
     name, parent = Path(program).name, os.getpid()
 
     def limited() -> None:
@@ -92,7 +103,8 @@ def _run(
             raise NotDisassembled(f"{name} cannot be run: {error.strerror}.") from None
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").replace(str(given), "it").strip()
-            reason = said.partition("\n")[0][:300] or f"it ended with {done.returncode}"
+            lines = sorted(said.splitlines(), key=lambda line: "warning" in line)
+            reason = lines[0][:300] if lines else f"it ended with {done.returncode}"
             raise NotDisassembled(f"{name} cannot read this kernel: {reason}")
         return out.read_bytes()
 

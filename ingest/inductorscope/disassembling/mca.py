@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 
 from inductorscope.disassembling.limited import NotDisassembled, printed_by
 from inductorscope.formats.machine.assembly import Assembly, Loop
@@ -25,7 +24,7 @@ def throughput(code: Assembly, loop: Loop) -> tuple[Throughput | None, str]:
     digest = hashlib.sha256(content).hexdigest()
     try:
         printed = printed_by(
-            shutil.which("llvm-mca"), MISSING, content, digest, (f"-mcpu={cpu}", *OPTIONS), b""
+            ["llvm-mca"], MISSING, content, digest, (f"-mcpu={cpu}", *OPTIONS), b""
         )
     except NotDisassembled as error:
         return None, str(error)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import shutil
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +18,20 @@ _PACKAGES = (("nvidia", "*/bin/nvdisasm"), ("triton", "backends/nvidia/bin/nvdis
 
 
 @cache
-def nvdisasm() -> str | None:
-    """Where the program is: of the package nvidia-cuda-nvdisasm, of Triton, or on the PATH."""
-    for package, pattern in _PACKAGES:
-        spec = importlib.util.find_spec(package)
-        for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-            for path in sorted(Path(folder).glob(pattern), reverse=True):
-                if os.access(path, os.X_OK):
-                    return str(path)
-    return shutil.which("nvdisasm")
+def programs() -> tuple[str, ...]:
+    """Where nvdisasm may be: in the package nvidia-cuda-nvdisasm, on the PATH, in Triton. An older
+    one cannot read what a newer assembler wrote."""
+    nvidia, triton = (_in_package(*each) for each in _PACKAGES)
+    return *nvidia, "nvdisasm", *triton
+
+
+def _in_package(package: str, pattern: str) -> list[str]:
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or ()) if spec is not None else ()
+    paths = [str(path) for folder in folders for path in Path(folder).glob(pattern)]
+    return sorted(paths, reverse=True)
 
 
 def printed(cubin: bytes, digest: str, options: tuple[str, ...]) -> str:
     """What nvdisasm prints of a cubin; kept by its digest. Raises NotDisassembled."""
-    return printed_by(nvdisasm(), MISSING, cubin, digest, options)
+    return printed_by(programs(), MISSING, cubin, digest, options)

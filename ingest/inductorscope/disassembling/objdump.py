@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 from inductorscope.disassembling.limited import printed_by
 
 OPTIONS = ("-d", "-l", "--inlines", "--no-show-raw-insn")
@@ -16,4 +14,4 @@ MISSING = (
 def disassembled(library: bytes, digest: str) -> str:
     """The instructions of a library with their lines; kept by its digest. Raises
     NotDisassembled."""
-    return printed_by(shutil.which("objdump"), MISSING, library, digest, OPTIONS)
+    return printed_by(["objdump"], MISSING, library, digest, OPTIONS)
