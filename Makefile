@@ -47,6 +47,12 @@ $(VENV)/.dev: $(VENV)/.app pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
+# Triton compiles for GPUs that are not here. It is not among the other packages, since torch takes
+# longer to import beside it.
+$(VENV)/.pretend: $(VENV)/.app pyproject.toml
+	$(BIN)/python -m pip install --quiet --upgrade --no-deps --target $(VENV)/pretend "triton>=3.6"
+	@touch $@
+
 install: $(VENV)/.app
 install-dev: $(VENV)/.dev frontend/node_modules/.dev
 
@@ -57,7 +63,7 @@ run: $(VENV)/.app
 chromium: $(VENV)/.dev
 	@$(BIN)/python tests/support/chromium.py
 
-test: $(VENV)/.dev frontend/node_modules/.dev chromium
+test: $(VENV)/.dev $(VENV)/.pretend frontend/node_modules/.dev chromium
 	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev

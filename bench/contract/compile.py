@@ -1,39 +1,59 @@
-"""Compiles a program's text and returns it as in a lock, with the seconds that it took."""
+"""Compiles the text of a program in this process, and returns it as in a lock."""
 
 from __future__ import annotations
 
-import tempfile
-import time
+import ast
+import importlib.util
+import os
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from inductorscope.capturing.run import run_capture
-from inductorscope.capturing.spec import from_builtins
-from inductorscope.cli.contract import stored_program
-from inductorscope.cli.local import read_paths
+import torch
+from inductorscope.capturing.inside.loading import convert
+from inductorscope.capturing.script import records
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.contract.lock import Program
-from inductorscope.progress import silent
-from inductorscope.settings import Settings
+from inductorscope.testing.compiled import Inductor
+from torch._inductor import config
+
+NO_VECTORS = {"cpp.simdlen": "1"}
+"""Compiles in a tenth of the time."""
 
 
 def compile_text(
-    text: str, options: dict[str, Any], folder: Path, cache: Path | None = None
-) -> tuple[Program, float]:
-    """`folder` receives the program; `cache`: compiled kernels that may be reused."""
-    folder.mkdir(parents=True, exist_ok=True)
+    text: str,
+    options: dict[str, Any],
+    folder: Path,
+    made_in: AbstractContextManager[object] | None = None,
+    graph_cache: bool = False,
+) -> Program:
+    """`options` are those of a capture. `folder` receives the program. `made_in`: the context in
+    which tensors are made. `graph_cache`: whether torch looks for whole graphs in a cache, which is
+    empty."""
+    folder.mkdir(parents=True)
     file = folder / "model.py"
     file.write_text(text)
-    with tempfile.TemporaryDirectory() as data:
-        settings = Settings(data=Path(data) / "data", database_url="")
-        spec = from_builtins(
-            {"model": f"{file}:make", "measure": False, "record": False, **options}
-        )
-        started = time.perf_counter()
-        out = Path(data) / "capture"
-        facts = run_capture(spec, out, settings, trusted=True, cache=cache)
-        assert facts.state == "complete", facts.error
-        run = read_paths(
-            settings, [out], name="model", tags=[], origin="capture", progress=silent
-        ).run_id  # fmt: skip
-        program, _ = stored_program(settings, run, "model.py:make", {})
-        return program, time.perf_counter() - started
+    found = importlib.util.spec_from_file_location("model", file)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    own_cache = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")} if graph_cache else {}
+    keys = NO_VECTORS | options.get("config", {})
+    values = {key: ast.literal_eval(value) for key, value in keys.items()}
+    with (
+        patch.dict(os.environ, own_cache),
+        patch.dict(records.SETTINGS, fx_graph_cache=graph_cache),
+        config.patch({"post_grad_custom_post_pass": None, **values}),  # a program may set the pass
+        made_in or nullcontext(),
+    ):
+        found.loader.exec_module(module)
+        spec = CaptureSpec(model="model.py:make", device=options.get("device", "cpu"))
+        function, args = convert(module.make(), spec)
+        function = torch.compile(function, mode=options.get("mode"))
+        compiled = Inductor("model", folder / "none", folder, False).compile(function, *args)
+        if "shapes" in options:
+            with suppress(AssertionError):
+                compiled.assert_no_recompiles(options["shapes"])
+        return compiled.program

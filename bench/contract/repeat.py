@@ -9,8 +9,6 @@ folders.
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -22,9 +20,9 @@ from inductorscope.contract.compare import compare
 from inductorscope.contract.lock import Program
 from inductorscope.contract.report import as_text
 
-from bench.contract.programs import REGRESSIONS
+from bench.contract.programs import REGRESSIONS, VECTORS
 
-TEXT, SHAPES = REGRESSIONS[2].program(True), REGRESSIONS[2].options["shapes"]
+TEXT = REGRESSIONS[2].program(True)
 TEXT = TEXT.replace("    return x", "    print(end='')\n    return x")
 
 
@@ -54,24 +52,15 @@ def main(processes: int, compiles: int) -> None:
 def one(compiles: int) -> None:
     """Compiles in this process, and prints each program as a line of JSON."""
     import torch
-    from inductorscope.testing.compiled import Inductor
+
+    from bench.contract.compile import compile_text
 
     with tempfile.TemporaryDirectory() as folder:
         for number in range(compiles):
             torch.set_num_threads(1 + number % 2)
             place = Path(folder) / f"{number}" / ("a long path/" * (number % 3))
-            place.mkdir(parents=True)
-            (place / "model.py").write_text(TEXT)
-            found = importlib.util.spec_from_file_location("model", place / "model.py")
-            assert found is not None
-            assert found.loader is not None
-            module = importlib.util.module_from_spec(found)
-            found.loader.exec_module(module)
-            block, args = module.make()
-            compiled = Inductor("model", place / "none", place, False).compile(block, *args)
-            with contextlib.suppress(AssertionError):
-                compiled.assert_no_recompiles(SHAPES)
-            print(msgspec.json.encode(compiled.program).decode(), flush=True)
+            program = compile_text(TEXT, REGRESSIONS[2].options | VECTORS, place)
+            print(msgspec.json.encode(program).decode(), flush=True)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,13 @@ def test_any_json_gives_a_spec_or_a_sentence(values: dict[str, object]) -> None:
         ({"model": "gpt-small", "repeats": 0}, "1 to 10000"),
         ({"model": "train.py", "dtype": "float16"}, "A script controls dtype itself"),
         ({"model": "train.py", "train": True}, "A script controls train itself"),
+        ({"model": "gpt-small", "pretend": "H-100"}, "may be one of B200, H200"),
+        ({"model": "gpt-small", "pretend": "H100"}, "as cuda:0"),
+        (
+            {"model": "gpt-small", "pretend": "A30", "device": "cuda:0", "mode": "max-autotune"},
+            "without max-autotune",
+        ),
+        ({"model": "train.py", "pretend": "H100", "device": "cuda:0"}, "controls device itself"),
         ({"model": "gpt-small", "colour": "red"}, "unknown field `colour`"),
         ({}, "missing required field `model`"),
     ],

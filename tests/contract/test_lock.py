@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.cli.app import app, load_commands
 from inductorscope.contract.compare import compare, within
-from inductorscope.contract.lock import COUNTS, LockError, Program, read_lock, write_lock
+from inductorscope.contract.lock import BY_ID, COUNTS, LockError, Program, read_lock, write_lock
 from inductorscope.contract.report import as_junit, as_markdown, as_text
 from inductorscope.settings import Settings
 from typer.testing import CliRunner, Result
@@ -102,12 +102,23 @@ def test_another_processor_has_other_vectors() -> None:
     assert compare(locked, now).differences == []
 
 
-def test_another_torch_has_other_phases() -> None:
-    locked, now = program(kernels=1, passes=47), program(kernels=2, passes=24)
-    locked.made, now.made = {"torch": "2.13.0"}, {"torch": "2.9.1"}
-    assert [one.text for one in compare(locked, now).differences] == [
-        "launches of generated kernels: 1 → 2"
-    ]
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("torch", {"predicted_ns"}),
+        ("triton", {"passes", "predicted_ns"}),
+        ("gpu", {"passes"}),
+        ("device", {"passes", "predicted_ns", "registers"}),
+    ],
+)
+def test_other_tools_make_other_counts(name: str, same: set[str]) -> None:
+    locked, now = program(kernels=1), program(kernels=2, passes=1, predicted_ns=1, registers=1)
+    locked.made, now.made = {name: "1"}, {name: "2"}
+    texts = [one.text for one in compare(locked, now).differences]
+    assert texts[0] == "launches of generated kernels: 1 → 2"
+    assert {text.partition(":")[0] for text in texts[1:]} == {BY_ID[each].title for each in same}
+    del now.counts["registers"]  # of a run without compiled kernels
+    assert len(compare(locked, now).differences) == len(texts) - ("registers" in same)
 
 
 def test_a_report_shows_what_changed() -> None:

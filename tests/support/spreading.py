@@ -27,7 +27,10 @@ TOGETHER = (
         "attacks/test_event_streams.py", "attacks/test_parallel_writes.py",
         "attacks/test_slow_readers.py", "attacks/test_idle_connections.py",
     ),
-    ("jobs/test_supervisor.py", "jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py"),
+    (
+        "jobs/test_supervisor.py", "jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py",
+        "jobs/test_checked_runs.py",
+    ),
     ("browser/test_play.py", "capture/test_playground.py"),
 )  # fmt: skip
 """Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`,
@@ -52,6 +55,7 @@ LONGEST = (
     "jobs/test_uploads.py",
     "browser/test_export.py",
     "contract/test_plugin.py",
+    "contract/test_regressions.py",
     "jobs/test_topology.py",
     "jobs/test_crash.py",
     "jobs/test_diagnosis.py",

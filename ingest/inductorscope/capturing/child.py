@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -59,6 +60,8 @@ class Capture:
         self.memory = memory
         self.brief = brief
         self.swap = swap
+        self.pretended: AbstractContextManager[object] = nullcontext()
+        """In which the model is made and called."""
         self.certain_sources: list[str] = [loading.file] if loading.file else []
         self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
 
@@ -80,6 +83,14 @@ class Capture:
 
     def _capture(self) -> None:
         self.report.progress("importing torch")
+        if self.spec.pretend:  # before any module of torch looks for GPUs
+            from inductorscope.capturing.inside.pretending import pretend
+
+            self.pretended = pretend(self.spec.pretend)
+            self.facts.missing.append(
+                f"What autotuning would choose: {self.spec.pretend} is not here; its kernels were "
+                "compiled and did not run."
+            )
         with without_collection():
             from inductorscope.capturing.inside.compiling import Compiling
             from inductorscope.capturing.inside.instructions import try_instructions
@@ -98,7 +109,8 @@ class Capture:
         compiling = Compiling(self.spec)
         keep_logs(self.out)
         try:
-            self._measure()
+            with self.pretended:
+                self._measure()
         finally:
             compiling.write(self.facts, self.out)
 
@@ -112,7 +124,7 @@ class Capture:
             self.certain_sources.append(model.file)
         synchronize = profiling.synchronizer(spec.device)
         calls: dict[str, Call] = {}
-        if spec.measure and not self.brief:
+        if spec.measures and not self.brief:
             calls[EAGER] = model.step(model.function)
             report.progress("running eagerly once")
             calls[EAGER]()
@@ -130,7 +142,7 @@ class Capture:
         except Exception as error:
             raise CompileFailed from error
         self.facts.compile_times = explaining.times_so_far()
-        if not spec.measure:
+        if not spec.measures:
             self.facts.missing.append("Times: the model was only compiled, as asked.")
             return
         report.progress("timing eager and compiled", 0, spec.repeats, "samples")

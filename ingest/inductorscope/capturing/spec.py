@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from inductorscope.analyze.roofline.devices import PRETENDED, device_peaks
 from inductorscope.capturing.builtin import BY_NAME, NAMES
 from inductorscope.formats.call_shapes import read_shapes
 
@@ -88,6 +89,8 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     measure: bool = True
     """Run and time the model in eager and compiled, profile and explain it. Without it, it is only
     compiled."""
+    pretend: str | None = None
+    """GPU to compile for, `NVIDIA H100`, which need not be here. Its kernels do not run."""
     shapes: str = ""
     """Further arguments to call the compiled model with, as `formats.call_shapes` reads them."""
 
@@ -122,6 +125,10 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def profiles(self) -> bool:
         return self.profile is not False
+
+    @property
+    def measures(self) -> bool:
+        return self.measure and self.pretend is None
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -238,8 +245,23 @@ def _check_compiling(spec: CaptureSpec) -> None:
     for key in spec.config:
         if not _CONFIG_KEY.fullmatch(key):
             raise SpecError(f"{key!r} is not the name of an Inductor option.")
+    if spec.pretend is not None:
+        _check_pretending(spec)
     if problem := read_shapes(spec.shapes).problem:
         raise SpecError(problem)
+
+
+def _check_pretending(spec: CaptureSpec) -> None:
+    peaks = device_peaks(spec.pretend)
+    if peaks is None or peaks.chip is None:
+        raise SpecError(
+            f"The GPU {spec.pretend!r} is not known; it may be one of {', '.join(PRETENDED)}."
+        )
+    if spec.device != "cuda:0" or spec.train or "max" in (spec.mode or ""):
+        raise SpecError(
+            f"{spec.pretend} is compiled for as cuda:0, without training and without max-autotune, "
+            "which times kernels."
+        )
 
 
 def _check_script(spec: CaptureSpec) -> None:
@@ -247,6 +269,7 @@ def _check_script(spec: CaptureSpec) -> None:
     plain = CaptureSpec(model=NAMES[0])
     for option in (
         "device", "dtype", "train", "dynamic", "mode", "backend", "repeats", "values", "shapes",
+        "pretend",
     ):  # fmt: skip
         if getattr(spec, option) != getattr(plain, option):
             raise SpecError(

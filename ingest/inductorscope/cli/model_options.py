@@ -15,6 +15,13 @@ _Dtype = Enum("_Dtype", {name: name for name in DTYPES}, type=str)  # type: igno
 _Mode = Enum("_Mode", {name: name for name in MODES}, type=str)  # type: ignore[misc]
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
+Pretend = Annotated[
+    str,
+    typer.Option(
+        help="Compile for this GPU, such as 'NVIDIA H100', without having one; needs "
+        "inductorscope[pretend].",
+    ),
+]
 Dtype = Annotated[
     _Dtype | None,
     typer.Option(help="Convert parameters and floating-point inputs to this type."),

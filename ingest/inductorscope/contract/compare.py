@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from inductorscope.analyze.compare.lines import moved_lines
-from inductorscope.contract.lock import BY_ID, COUNTS, Count, LockError, Program
+from inductorscope.contract.lock import BY_ID, COUNTS, MAYBE, OF_TRITON, Count, LockError, Program
 from inductorscope.contract.project import PLACES
-from inductorscope.units import size_in_bytes
+from inductorscope.units import microseconds, size_in_bytes
 
 Verdict = Literal["worse", "better", "changed", "allowed"]
 
 _BUDGET = re.compile(r"(?:(<=|>=|==|=|<|>)\s*)?(\d[\d_]*(?:\.\d+)?)\s*(x|%)?")
 _TIMES = re.compile(r" ×(\d+)$")
+MADE_BY = {"torch": ("passes", *OF_TRITON), "triton": OF_TRITON, "gpu": MAYBE}
+"""What a program was made with → counts that differ with it, for reasons outside of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,14 @@ def compare(locked: Program, now: Program) -> Compared:
         for name, was in locked.made.items()
         if now.made.get(name, was) != was
     ]
-    skipped = _loops_unknown(locked, now)
-    if locked.made.get("torch") != now.made.get("torch"):
-        skipped += ("passes",)  # versions divide their work differently
+    compared = (locked.counts.keys() & now.counts.keys()).difference(_loops_unknown(locked, now))
+    for name, counts in MADE_BY.items():
+        if locked.made.get(name) != now.made.get(name):
+            compared = compared.difference(counts)
     found = [
         one
         for count in COUNTS
-        if count.id in locked.counts and count.id not in skipped
+        if count.id in compared
         for one in _compared(count, locked, now, moved)
     ]
     order = ("worse", "changed", "better", "allowed")
@@ -81,7 +84,7 @@ def _loops_unknown(locked: Program, now: Program) -> tuple[str, ...]:
 def _compared(
     count: Count, locked: Program, now: Program, moved: dict[tuple[str, int], int]
 ) -> Iterator[Difference]:
-    was, value = locked.counts[count.id], now.counts.get(count.id, 0)
+    was, value = locked.counts[count.id], now.counts[count.id]
     before = _counted(_follow(text, moved) for text in locked.details.get(count.id, ()))
     after = _counted(now.details.get(count.id, ()))
     gone, new = (_listed(one - other) for one, other in ((before, after), (after, before)))
@@ -118,6 +121,8 @@ def within(budget: str, was: int, value: int) -> bool:
 
 
 def _figure(count: Count, value: int) -> str:
+    if count.unit == "ns":
+        return microseconds(value / 1000)
     return size_in_bytes(value) if count.unit == "bytes" else f"{value:,}"
 
 

@@ -51,10 +51,21 @@ COUNTS = (
     Count("vector_loops", "vectorised C++ loops", more="changed"),
     Count("cuda_graphs_skipped", "compiles without a CUDA graph", "Remove what the reason names."),
     Count("cache_bypasses", "compiles that a cache bypasses", "Remove what the reason names."),
+    Count("registers", "registers of a thread, over all kernels",
+          "The page of the kernel shows the lines where most are live."),
+    Count("local", "local memory of a thread, over all kernels",
+          "The page of the kernel shows the lines that spill registers.", unit="bytes"),
+    Count("shared", "shared memory of a block, over all kernels", unit="bytes"),
+    Count("predicted_ns", "predicted time of the kernels", "See the page Roofline of the run.",
+          unit="ns"),
     Count("unfinished", "compiles that failed or did not finish"),
     Count("passes", "phases of compiling"),
 )  # fmt: skip
 BY_ID = {count.id: count for count in COUNTS}
+OF_TRITON = ("registers", "local", "shared")
+"""Of what Triton compiled: the most of a kernel's configurations, whichever of them runs."""
+MAYBE = (*OF_TRITON, "predicted_ns")
+"""Counts that are not known of every program."""
 
 
 class Program(msgspec.Struct, forbid_unknown_fields=True):

@@ -17,6 +17,7 @@ from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.words import change_in_words
 from inductorscope.analyze.failures.fold import is_library
+from inductorscope.analyze.roofline.roofline import Peaks, peaks_of, predicted_us, standing
 from inductorscope.analyze.time.eager_compiled import code_group
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.answers.compile.parts import RunStory, read_run_story
@@ -25,8 +26,9 @@ from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.memory.memory import graph_plan
 from inductorscope.answers.runs.diagnosis.step import CASTS, COPIES, VIEWS
 from inductorscope.answers.time.graph_facts import graph_facts
-from inductorscope.contract.lock import BY_ID, Program
+from inductorscope.contract.lock import BY_ID, MAYBE, Program
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
+from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.vocabulary import (
     AOT,
     BACKWARD,
@@ -40,8 +42,8 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.runs.nodes import call_texts, fx_nodes
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall
+from inductorscope.store.runs.nodes import all_kernel_facts, call_texts, fx_nodes
+from inductorscope.store.tables.models import Graph, JsonObject, Kernel, KernelCall
 from inductorscope.units import plural
 
 WORK = (DYNAMO, AOT, PASSES, LOWERING, CODEGEN)
@@ -68,7 +70,7 @@ def project(
     """The run as a program of a lock; by default its model is the run's name. Raises NotHere if
     there is no such run."""
     run_story = read_run_story(session, run)
-    made = _Made(session, run_story)
+    made = _Made(session, run_story, peaks_of(None, run_story.run.device_name))
     graphs = session.scalars(
         select(Graph).where(Graph.run_id == run).order_by(Graph.position)
     ).all()
@@ -83,7 +85,9 @@ def project(
     program = Program(
         model or run_story.run.name, options or {}, _made_with(run_story, made.instructions)
     )
-    program.counts = {name: made.counts[name] for name in BY_ID}
+    program.counts = {
+        name: made.counts[name] for name in BY_ID if name not in MAYBE or name in made.counts
+    }
     program.details = {
         name: sorted(
             (_times(found, one) for one, found in made.details[name].items()), key=_by_number
@@ -97,9 +101,11 @@ def project(
 
 def _made_with(run_story: RunStory, instructions: str) -> dict[str, str]:
     run = run_story.run
+    gpu = run.device_kind not in (None, "cpu")
     known = {
         "torch": run.torch_version, "device": run.device_kind, "instructions": instructions,
-        "gpu": run.device_name if run.device_kind not in (None, "cpu") else None,
+        "triton": run.environment.get("versions", {}).get("Triton") if gpu else None,
+        "gpu": run.device_name if gpu else None,
     }  # fmt: skip
     return {name: value for name, value in known.items() if value}
 
@@ -123,6 +129,8 @@ class _Made:
 
     session: Session
     run_story: RunStory
+    peaks: Peaks | None
+    """Of the GPU's data sheet: measured ones differ from run to run."""
     counts: Counter[str] = field(default_factory=Counter)
     details: dict[str, Counter[str]] = field(
         default_factory=lambda: {name: Counter() for name in BY_ID}
@@ -193,6 +201,28 @@ class _Made:
         self.counts["peak"] = max(self.counts["peak"], plan.peak if plan else 0)
         for work in graph_facts(self.session, graph).works:
             self.counts["bytes"] += work.bytes.total or 0
+            if self.peaks is not None:
+                roof = standing(
+                    self.peaks, moved=work.bytes.total, products=work.products,
+                    operations=work.operations, dtype=work.dtype, time_us=None, step_us=None,
+                ).roof_us  # fmt: skip
+                self.counts["predicted_ns"] += round(1000 * predicted_us(roof, 1))
+        for name, facts in all_kernel_facts(self.session, graph.id).items():
+            self._add_compiled(self.calls.get((graph.slug, name), NOWHERE), facts)
+
+    def _add_compiled(self, lines: str, facts: JsonObject) -> None:
+        """What Triton compiled of a kernel."""
+        found = [each for each in facts.get(COMPILED, ()) if each.get("registers")]
+        for name, unit, values in (
+            ("registers", "", [each["registers"] for each in found]),
+            ("local", " B", [each["local"] for each in found]),
+            ("shared", " B", [each["options"].get("shared", 0) for each in found]),
+        ):
+            most = max(values, default=0)
+            if found:
+                self.counts[name] += most
+            if most:
+                self.details[name][f"{lines}: {most:,}{unit}"] += 1
 
     def _function(self, graph: Graph) -> str:
         """`block`, line 12 of model.py,"""

@@ -85,5 +85,5 @@ def as_benchmark(programs: Sequence[Program]) -> list[dict[str, Any]]:
          "value": program.counts[count.id]}
         for program in programs
         for count in COUNTS
-        if count.more == "worse"
+        if count.more == "worse" and count.id in program.counts
     ]  # fmt: skip

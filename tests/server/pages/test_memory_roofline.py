@@ -112,6 +112,7 @@ def test_roofline_of_a_run(filled: TestClient, run: str) -> None:
     assert row["standing"]["roof_us"] == pytest.approx(134248 / 4.8e12 * 1e6)
     assert row["standing"]["share"] == pytest.approx(row["standing"]["roof_us"] / row["time_us"])
     assert filled.get(f"/runs/{run}/roofline").status_code == 200
+    assert page["predicted_us"] is None  # its times are known
     none = filled.get(f"/api/runs/{run}/roofline", params={"bound": "compute"}).json()
     assert none["kernels"] == []
     small = filled.get(f"/api/runs/{run}/roofline?bound=small&source=triton").json()

@@ -148,6 +148,11 @@ def standing(
     )
 
 
+def predicted_us(roof_us: float | None, calls: float) -> float:
+    """A prediction of what calls take: their roof, and the start of each."""
+    return (roof_us or 0.0) + START_US * calls
+
+
 def _limit(peaks: Peaks, dtype: str, *, is_product: bool) -> float | None:
     if not is_product:
         return peaks.vector or peaks.matmul.get("float32")

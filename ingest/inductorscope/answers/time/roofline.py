@@ -11,7 +11,13 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.bytes.graph import CallWork
-from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
+from inductorscope.analyze.roofline.roofline import (
+    Peaks,
+    Standing,
+    peaks_of,
+    predicted_us,
+    standing,
+)
 from inductorscope.answers.parts import GraphName, RunName, graph_name, kernel_time, run_of
 from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork, kernel_work, works_by_shape
@@ -62,6 +68,8 @@ class RooflinePage:
     small: int
     """Number of rows that are too small to judge."""
     small_us: float
+    predicted_us: float | None
+    """What one call of each graph takes, as predicted; None where times are known."""
     agreed: int
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
@@ -158,6 +166,9 @@ def roofline_page(
         over=sum(bool(row.standing.over) for row in whole),
         small=len(small),
         small_us=sum(row.time_us or 0.0 for row in small),
+        predicted_us=sum(predicted_us(row.standing.roof_us, row.calls) for row in whole)
+        if graphs and peaks and not timed
+        else None,
         agreed=sum(row.bytes == row.inductor_bytes for row in compared),
         estimated=len(compared),
         notes=notes,

@@ -59,6 +59,8 @@ def variables(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> d
         wanted["TORCHDYNAMO_DEBUG_FUNCTION"] = spec.function
     if spec.replay_record:
         wanted["TORCH_COMPILE_REPLAY_RECORD"] = "1"
+    if spec.pretend:  # in place of a GPU that is here
+        wanted["CUDA_VISIBLE_DEVICES"] = ""
     if spec.kind == "built-in":
         wanted["HF_HUB_OFFLINE"] = "1"
     return wanted

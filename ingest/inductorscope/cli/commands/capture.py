@@ -20,7 +20,16 @@ from inductorscope.cli.app import (
     fail,
     load_settings,
 )
-from inductorscope.cli.model_options import Config, Device, Dtype, Dynamic, Mode, Train, pairs
+from inductorscope.cli.model_options import (
+    Config,
+    Device,
+    Dtype,
+    Dynamic,
+    Mode,
+    Pretend,
+    Train,
+    pairs,
+)
 
 
 @app.command(context_settings={"allow_interspersed_args": True})
@@ -45,6 +54,7 @@ def capture(
     name: Name = None,
     tag: Tags = None,
     device: Device = "cpu",
+    pretend: Pretend = "",
     dtype: Dtype = None,
     train: Train = False,
     dynamic: Dynamic = None,
@@ -94,7 +104,8 @@ def capture(
             model=model,
             args=tuple(args or ()),
             name=name,
-            device=device,
+            device="cuda:0" if pretend else device,
+            pretend=pretend or None,
             dtype=dtype.value if dtype else None,
             train=train,
             dynamic=dynamic,

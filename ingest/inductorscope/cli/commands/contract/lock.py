@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from inductorscope.cli.app import FAILED, USAGE, Data, app, fail, load_settings
-from inductorscope.cli.model_options import Config, Device, Dtype, Dynamic, Mode, Train, pairs
+from inductorscope.cli.model_options import (
+    Config,
+    Device,
+    Dtype,
+    Dynamic,
+    Mode,
+    Pretend,
+    Train,
+    pairs,
+)
 
 Shapes = Annotated[
     str,
@@ -30,6 +39,7 @@ def lock(
     ),
     shapes: Shapes = "",
     device: Device = "cpu",
+    pretend: Pretend = "",
     dtype: Dtype = None,
     train: Train = False,
     dynamic: Dynamic = None,
@@ -60,7 +70,8 @@ def lock(
 
     known = {one.model: one for one in lock_in(output).program} if output.exists() else {}
     options = {
-        "device": device, "dtype": dtype and dtype.value, "train": train, "dynamic": dynamic,
+        "device": "cuda:0" if pretend else device, "pretend": pretend or None,
+        "dtype": dtype and dtype.value, "train": train, "dynamic": dynamic,
         "mode": mode and mode.value, "shapes": shapes, "config": pairs(config),
     }  # fmt: skip
     try:

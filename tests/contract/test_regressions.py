@@ -1,0 +1,50 @@
+"""Regressions that people reported: a lock is written before, and checked after."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from inductorscope.cli.app import app, load_commands
+from inductorscope.contract.lock import read_lock
+from typer.testing import CliRunner
+
+from bench.contract.programs import REGRESSIONS
+
+
+@pytest.fixture
+def triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton's compiler. `make test` installs it in a folder of its own, since torch takes longer
+    to import beside it."""
+    if find_spec("triton") is None:
+        folder = Path(sys.prefix) / "pretend"
+        if not (folder / "triton").is_dir():
+            (pytest.fail if os.environ.get("CI") else pytest.skip)("needs make .venv/.pretend")
+        monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("triton")
+def test_a_gpu_that_is_not_here_skips_a_graph(tmp_path: Path) -> None:
+    load_commands()
+    [regression] = [one for one in REGRESSIONS if one.gpu]
+    model, lock = tmp_path / "model.py", tmp_path / "inductor.lock"
+    model.write_text(regression.program(worse=False))
+    data = ("--data", str(tmp_path / "data"))
+    options = [f"--config={key}={value}" for key, value in regression.options["config"].items()]
+    options += ["--mode", regression.options["mode"], "--pretend", "NVIDIA H100"]
+    run = CliRunner().invoke
+    locking = run(app, ["lock", f"{model}:make", *options, "-o", str(lock), *data])
+    assert locking.exit_code == 0, locking.output
+    [locked] = read_lock(lock.read_text()).program
+    assert locked.made["gpu"] == "NVIDIA H100"
+    assert locked.counts["kernels"] == len(locked.details["kernels"]) == 2
+    assert locked.counts["registers"] >= 16
+    assert locked.counts["predicted_ns"] > 2000 * locked.counts["kernels"]
+    model.write_text(regression.program(worse=True))
+    checked = run(app, ["check", str(lock), *data])
+    assert checked.exit_code == 1, checked.output
+    assert "worse: compiles without a CUDA graph: 0 → 1" in checked.output
