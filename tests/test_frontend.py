@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from inductorscope import urls
 
 FRONT = Path(__file__).resolve().parent.parent / "frontend"
 MARKUP = "text taken as markup"
@@ -44,6 +45,12 @@ def test_templates_keep_the_content_policy(template: Path) -> None:
         if pattern.search(text if what == MARKUP else markup)
     ]
     assert not found, f"{template.name} holds {', '.join(found)}"
+
+
+def test_templates_name_addresses_that_exist() -> None:
+    texts = [template.read_text() for template in (FRONT / "templates").rglob("*.html")]
+    named = {name for text in texts for name in re.findall(r"\burls\.(\w+)", text)}
+    assert named - vars(urls).keys() == set()
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -317,6 +317,7 @@ def test_a_run_that_two_people_sent_stays_with_the_other(team: Team) -> None:
     for who, deleted, status in (("contributor", [], 404), ("ada", [run], 303)):
         trash = team.send(who, "GET", "/api/account").json()["trash"]["runs"]
         assert [each["id"] for each in trash] == deleted
+        assert (restore in team.send(who, "GET", "/account").text) == bool(deleted)
         assert team.send(who, "POST", restore).status_code == status
     assert team.send("ada", "GET", f"/api/runs/{run}/state").status_code == 200
 
