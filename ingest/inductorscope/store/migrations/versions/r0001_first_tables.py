@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -340,25 +338,3 @@ def _create_trigrams() -> None:
     except sa.exc.DBAPIError:
         return
     op.execute("CREATE INDEX run_search_text_trigrams ON run_search USING gin (text gin_trgm_ops)")
-
-
-def downgrade() -> None:
-    for table in (
-        "profiler_rows",
-        "profiles",
-        "kernel_calls",
-        "links",
-        "kernels",
-        "ir_nodes",
-        "fx_nodes",
-        "artifacts",
-        "run_search",
-        "job_events",
-        "graphs",
-        "worker_processes",
-        "uploads",
-        "runs",
-        "jobs",
-        "blobs",
-    ):
-        op.drop_table(table)

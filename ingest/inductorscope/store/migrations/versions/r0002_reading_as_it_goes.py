@@ -12,8 +12,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 FX = ("name", "target", "line", "annotation", "stack_file", "stack_line")
@@ -198,7 +196,3 @@ def _create_index() -> None:
             "CREATE VIRTUAL TABLE text_index USING fts5("
             "body, content='', detail=none, tokenize='unicode61 remove_diacritics 0')"
         )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

@@ -9,8 +9,6 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -133,7 +131,3 @@ def _create_benchmarks() -> None:
     op.create_index(
         "ix_kernel_benchmarks_graph_id_kernel", "kernel_benchmarks", ["graph_id", "kernel"]
     )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -31,7 +29,3 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_id", name=op.f("uq_diagnoses_job_id")),
     )
     op.create_index("ix_diagnoses_run_id_kind", "diagnoses", ["run_id", "kind"])
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

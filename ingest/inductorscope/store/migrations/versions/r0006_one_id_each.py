@@ -9,8 +9,6 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 # The ids at the time of this revision: the vocabulary may change later.
 ROLES = {
@@ -60,7 +58,3 @@ def _rename_in_reports(connection: sa.Connection) -> None:
             file["role"] = ROLES.get(file["role"], file["role"])
         if json.dumps(report) != before:
             connection.execute(sa.update(runs).where(runs.c.id == run).values(report=report))
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

@@ -9,8 +9,6 @@ from inductorscope.store.contents.scrub_stored import scrub_stored
 
 revision = "0007"
 down_revision = "0006"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -30,7 +28,3 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_found_secrets_run_id"), "found_secrets", ["run_id"])
     scrub_stored(op.get_bind())
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

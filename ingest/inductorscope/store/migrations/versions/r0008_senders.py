@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -18,7 +16,3 @@ def upgrade() -> None:
     op.add_column("uploads", sa.Column("size", WIDE, nullable=True))
     op.add_column("jobs", sa.Column("sender", sa.Text(), nullable=True))
     op.add_column("jobs", sa.Column("queue", sa.Text(), nullable=True))
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

@@ -10,8 +10,6 @@ from inductorscope.store.contents.fulltext import index_texts
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 SEARCHED = (
     "source", "dynamo", "joint", "aot", "readable", "post_grad", "ir_pre", "ir_post", "code",
@@ -43,7 +41,3 @@ def _index_texts() -> None:
     connection = op.get_bind()
     digests = connection.execute(missing).scalars().all()
     index_texts(Session(bind=connection), digests)
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

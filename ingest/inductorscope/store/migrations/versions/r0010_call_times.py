@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -29,7 +27,3 @@ def upgrade() -> None:
         sa.Column("p10_us", sa.Double(), nullable=True),
         sa.Column("p90_us", sa.Double(), nullable=True),
     )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

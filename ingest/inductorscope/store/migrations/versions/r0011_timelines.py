@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0011"
 down_revision = "0010"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -36,7 +34,3 @@ def upgrade() -> None:
         sa.Column("sums", sa.JSON(), nullable=False),
         sa.Column("payload", sa.LargeBinary(), nullable=False),
     )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

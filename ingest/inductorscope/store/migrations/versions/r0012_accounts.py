@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0012"
 down_revision = "0011"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TIME = sa.DateTime(timezone=True)
@@ -97,7 +95,3 @@ def upgrade() -> None:
         ("logins", "person_id"), ("jobs", "person_id"), ("jobs", "project_id"),
     ):  # fmt: skip
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

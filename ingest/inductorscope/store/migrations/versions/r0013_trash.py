@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0013"
 down_revision = "0012"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -30,7 +28,3 @@ def upgrade() -> None:
         sa.Column("most_bytes", WIDE, nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_rules")),
     )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0014"
 down_revision = "0013"
-branch_labels = None
-depends_on = None
 
 WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 FAILURES = (
@@ -53,7 +51,3 @@ def upgrade() -> None:
         "ix_kernels_digest", "kernels", ["digest"], sqlite_where=known, postgresql_where=known
     )
     op.add_column("rules", sa.Column("project", sa.Text(), nullable=True))
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

@@ -7,14 +7,8 @@ from alembic import op
 
 revision = "0015"
 down_revision = "0014"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     for name in ("device", "torch"):
         op.add_column("worker_processes", sa.Column(name, sa.Text(), nullable=True))
-
-
-def downgrade() -> None:
-    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")
