@@ -27,7 +27,7 @@ CHEAP = 250e-9
 NOT_FROM_TEXTS = (
     "inductorscope.analyze.time.", "inductorscope.analyze.timeline.",
     "inductorscope.analyze.measure.", "inductorscope.analyze.roofline.",
-    "inductorscope.analyze.compile.lateness",
+    "inductorscope.analyze.ranks.lateness",
     "inductorscope.analyze.verdicts", "inductorscope.analyze.values.printing",
     "inductorscope.analyze.failures.report", "inductorscope.analyze.failures.export",
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",

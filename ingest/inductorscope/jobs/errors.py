@@ -76,5 +76,9 @@ class CaptureRefusedError(JobsError):
     """The capture as described cannot be run."""
 
 
+class NotOursError(CaptureRefusedError):
+    """The run was not captured on this installation, so its program is never run here."""
+
+
 class StorageError(JobsError):
     """The data folder cannot take the bytes: it is full or cannot be written."""

@@ -1,1 +1,1 @@
-"""The web application: routing, security, templates and static files."""
+"""The web application: routing, errors, security and static files."""

@@ -31,16 +31,16 @@ from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.export import route as exports
 from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages.table import ACTIONS, PAGES
+from inductorscope_server.rendering.markdown import MarkdownPages
+from inductorscope_server.rendering.templating import Pages
 from inductorscope_server.serving.agents import Agents
 from inductorscope_server.serving.playground import Playground
 from inductorscope_server.serving.tracing import TELEMETRY, trace_queries
 from inductorscope_server.web import docs, errors, openapi
-from inductorscope_server.web.markdown import MarkdownPages
 from inductorscope_server.web.pages import add_page
 from inductorscope_server.web.parts import Parts, in_turn
 from inductorscope_server.web.security import Guard
 from inductorscope_server.web.static import Bundle
-from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import OPEN
+from inductorscope_server.rendering.markdown import INDEX, markdown
+from inductorscope_server.rendering.templating import CHECKOUT, PACKAGED
 from inductorscope_server.web.errors import Refusal
-from inductorscope_server.web.markdown import INDEX, markdown
-from inductorscope_server.web.templating import CHECKOUT, PACKAGED
 
 ABOUT = """\
 # Inductorscope

@@ -20,6 +20,7 @@ from inductorscope.jobs.errors import (
     CaptureRefusedError,
     JobsError,
     NotFoundError,
+    NotOursError,
     OffsetError,
     StorageError,
     TooManyRunsError,
@@ -37,11 +38,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Match, Mount
 
+from inductorscope_server.rendering.markdown import markdown, wants_markdown
+from inductorscope_server.rendering.templating import Pages
 from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
-from inductorscope_server.web.markdown import markdown, wants_markdown
 from inductorscope_server.web.metrics import METHODS
-from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +182,7 @@ def _refusal(error: Exception) -> Refusal:
 
 STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
     (NotFoundError, 404),
+    (NotOursError, 403),
     (CaptureRefusedError, 422),
     (UploadRefusedError, 422),
     (StorageError, 507),

@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS
+from inductorscope_server.rendering.markdown import as_markdown, wants_markdown
+from inductorscope_server.rendering.templating import Pages
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
-from inductorscope_server.web.markdown import as_markdown, wants_markdown
 from inductorscope_server.web.parts import Shared, prepare_analysis
-from inductorscope_server.web.templating import Pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ from starlette.requests import Request
 
 from inductorscope_server.access.attempts import Attempts
 from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.rendering.templating import Pages
 from inductorscope_server.serving.downloads import Downloads
 from inductorscope_server.serving.playground import Playground
 from inductorscope_server.serving.recent import Recent
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
 from inductorscope_server.web.metrics import Requests
-from inductorscope_server.web.templating import Pages
 
 HEALTH_SECONDS = 0.5
 """How long the result of a health check is kept, so that many requests cost one check."""

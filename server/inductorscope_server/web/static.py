@@ -14,8 +14,8 @@ from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from inductorscope_server.rendering.templating import Assets
 from inductorscope_server.web.answers import takes_zstd
-from inductorscope_server.web.templating import Assets
 
 HASHED_NAME = re.compile(r"-[A-Z0-9]{8}\.(?:js|css|woff2|map)$")
 """Matches the bundler's names of chunks: chunk-5QZ3ABCD.js."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.compile.difference import MOST_TOGETHER, difference
 from inductorscope.analyze.compile.metrics import group_metrics
-from inductorscope.analyze.compile.ranks import (
+from inductorscope.analyze.ranks.differences import (
     Item,
     collectives_apart,
     compare_items,

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from inductorscope.analyze.compile.lateness import Call, RankCalls, lateness
+from inductorscope.analyze.ranks.lateness import Call, RankCalls, lateness
 from inductorscope.analyze.time.breakdown import break_down
 from inductorscope.analyze.time.collectives import collective_calls, name_of
 from inductorscope.formats.trace.kineto import read_chrome_stream

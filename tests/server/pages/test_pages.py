@@ -18,9 +18,9 @@ from inductorscope.answers.compile.diff import DiffPage
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope_server.pages.table import PAGES
+from inductorscope_server.rendering.templating import Pages, web_folder
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.pages import Page, add_page
-from inductorscope_server.web.templating import Pages, web_folder
 from starlette.testclient import TestClient
 
 from tests.support.pages import OPENED
@@ -321,7 +321,7 @@ def test_pages_on_either_database(settings: Settings, opened: Opened, fixtures: 
             assert client.get(f"/api{address}").status_code == 200
         assert client.get(urls.permalink(call["permalink"])).status_code == 302
         assert client.get(urls.api_graph(run, GRAPH, "links")).json()["entities"]
-        assert client.delete(urls.api_run(run)).status_code == 204
+        assert client.delete(urls.api(urls.run(run))).status_code == 204
 
 
 def test_what_a_trace_says_stays_text(
@@ -360,7 +360,7 @@ def test_what_a_trace_says_stays_text(
             assert "<script>" not in page.text, address
             assert "<blink>" not in page.text, address
         assert "&lt;script&gt;" in client.get(urls.run(run)).text
-        client.delete(urls.api_run(run))
+        client.delete(urls.api(urls.run(run)))
 
 
 def test_static_files_are_kept_by_their_version(own_settings: Settings, tmp_path: Path) -> None:

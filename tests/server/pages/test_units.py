@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from inductorscope import units
-from inductorscope_server.web import filters
+from inductorscope_server.rendering import filters
 
 
 def plain(text: str) -> str:

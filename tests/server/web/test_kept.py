@@ -9,9 +9,9 @@ from inductorscope import urls
 from inductorscope.correlate.links.model import CALLS
 from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Graph, Links
+from inductorscope_server.rendering.templating import Pages, web_folder
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
-from inductorscope_server.web.templating import Pages, web_folder
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 

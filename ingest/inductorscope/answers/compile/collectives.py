@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from inductorscope.analyze.compile.lateness import Call, LateCall, Lateness, RankCalls, lateness
 from inductorscope.analyze.compile.model import Compile, Story
+from inductorscope.analyze.ranks.lateness import Call, LateCall, Lateness, RankCalls, lateness
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import EAGER

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference, difference
-from inductorscope.analyze.compile.ranks import plain
+from inductorscope.analyze.ranks.differences import plain
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of

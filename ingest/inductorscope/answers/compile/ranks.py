@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference
 from inductorscope.analyze.compile.model import Compile, LogFacts, Story
-from inductorscope.analyze.compile.ranks import (
+from inductorscope.analyze.ranks.differences import (
     Apart,
     Compared,
     Item,

@@ -25,10 +25,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from inductorscope_server.rendering.choices import Choices
+from inductorscope_server.rendering.filters import FILTERS
 from inductorscope_server.web import headers
 from inductorscope_server.web.answers import json_bytes
-from inductorscope_server.web.choices import Choices
-from inductorscope_server.web.filters import FILTERS
 
 PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"

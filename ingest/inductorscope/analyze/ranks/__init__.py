@@ -1,0 +1,1 @@
+"""What the ranks of one job did differently, and which of them comes late."""

@@ -1,0 +1,1 @@
+"""Answers as HTML, by templates, and as Markdown."""
