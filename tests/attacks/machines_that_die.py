@@ -31,7 +31,7 @@ import pytest
 from inductorscope.cli.client import Client, Pushed
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.doctor import Doctor
-from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.jobs.uploads import open_uploads
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import COMPLETE, Artifact, Job, Run

@@ -10,7 +10,7 @@ from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.backup import back_up, restore
 from inductorscope.jobs.doctor import Doctor, Finding
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.jobs.uploads import open_uploads
 from inductorscope.settings import Settings
 from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions

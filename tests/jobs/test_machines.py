@@ -13,8 +13,8 @@ from inductorscope.jobs.queue.machines import (
     GPU,
     TORCH,
     Machine,
-    nobody_meets,
     this_machine,
+    why_nobody,
 )
 from inductorscope.settings import Settings
 from sqlalchemy import text
@@ -41,12 +41,12 @@ def test_who_meets_a_need(need: str, who: list[Machine]) -> None:
     assert [machine for machine in (READER, SMALL, LARGE) if machine.meets(need)] == who
 
 
-def test_what_nobody_meets_is_said() -> None:
-    assert nobody_meets(GPU, [SMALL, LARGE]) is None
-    assert nobody_meets(H100, [SMALL, SMALL, READER]) == (
+def test_what_why_nobody_is_said() -> None:
+    assert why_nobody(GPU, [SMALL, LARGE]) is None
+    assert why_nobody(H100, [SMALL, SMALL, READER]) == (
         f"No worker with {H100} is connected; there is: CPU, no torch; 2 x CPU, torch 2.13.0."
     )
-    assert nobody_meets(GPU, []) == "No worker with a GPU and torch is connected; there is none."
+    assert why_nobody(GPU, []) == "No worker with a GPU and torch is connected; there is none."
 
 
 def test_a_gpu_is_found_as_the_driver_lists_it(

@@ -6,9 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from inductorscope.answers.missing import NotHere
 from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.errors import CaptureRefusedError, NotFoundError
+from inductorscope.jobs.errors import CaptureRefusedError
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
@@ -33,7 +34,7 @@ def test_a_job_measures_captures_alone(tmp_path: Path, fixtures: Path) -> None:
     try:
         with pytest.raises(CaptureRefusedError):
             client.enqueue_measurement(ours, uploaded)
-        with pytest.raises(NotFoundError):
+        with pytest.raises(NotHere):
             client.enqueue_measurement(ours, "0" * 16)
         job = client.enqueue_measurement(ours, ours, settings=True)
         attempt = claim(sessions(make_engine(settings)), job, "a test")

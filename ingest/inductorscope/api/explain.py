@@ -122,20 +122,16 @@ def _read(name: str, run: str, url: str) -> Explanation:
     from inductorscope.answers.compile.rows import break_rows
     from inductorscope.answers.explorer.source_lines import kernel_lines
     from inductorscope.answers.parts import graph_rows, kernel_rows
-    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.engine import engine_of, sessions
 
-    engine = make_engine(load())
-    try:
-        with sessions(engine)() as session:
-            story = read_run_story(session, run)
-            return Explanation(
-                name=name,
-                run=run,
-                url=url,
-                graphs=graph_rows(session, run),
-                kernels=kernel_rows(session, run, sys.maxsize),
-                breaks=break_rows(story, break_places(story.story or Story())),
-                all_lines=kernel_lines(session, run),
-            )
-    finally:
-        engine.dispose()
+    with engine_of(load()) as engine, sessions(engine)() as session:
+        story = read_run_story(session, run)
+        return Explanation(
+            name=name,
+            run=run,
+            url=url,
+            graphs=graph_rows(session, run),
+            kernels=kernel_rows(session, run, sys.maxsize),
+            breaks=break_rows(story, break_places(story.story or Story())),
+            all_lines=kernel_lines(session, run),
+        )

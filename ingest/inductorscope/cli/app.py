@@ -34,10 +34,10 @@ class Commands(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
-            sentence = _sentence(error)
+            sentence, code = _end(error)
             if sentence is None:
                 raise
-            fail(sentence, FAILED)
+            fail(sentence, code)
 
 
 app = typer.Typer(
@@ -67,6 +67,9 @@ Name = Annotated[
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")]
 Server = Annotated[
     str, typer.Option("--server", help="Address of the server.", envvar="INDUCTORSCOPE_SERVER")
+]
+Token = Annotated[
+    str, typer.Option("--token", help="The server's token.", envvar="INDUCTORSCOPE_TOKEN")
 ]
 
 
@@ -124,22 +127,25 @@ def main() -> None:
     app()
 
 
-def _sentence(error: Exception) -> str | None:
-    """What to say about an error that is not a bug; None if it is one."""
+def _end(error: Exception) -> tuple[str | None, int]:
+    """What to say about an error that is not a bug, and the exit code; None if it is one."""
     from sqlalchemy.exc import DBAPIError
 
     from inductorscope.answers.missing import NotHere
+    from inductorscope.cli.client import ServerError
     from inductorscope.jobs.errors import JobsError, cause_of
     from inductorscope.settings import SettingError
     from inductorscope.store.database.errors import UnusableError
     from inductorscope.store.people import AccountError
 
+    if isinstance(error, ServerError):
+        return str(error), SERVER
     if isinstance(error, JobsError | NotHere):
-        return " ".join(filter(None, (error.what, error.do)))
+        return " ".join(filter(None, (error.what, error.do))), FAILED
     if isinstance(error, SettingError | UnusableError | AccountError):
-        return str(error)
+        return str(error), FAILED
     if isinstance(error, DBAPIError):
-        return f"The database failed: {cause_of(error)}"
+        return f"The database failed: {cause_of(error)}", FAILED
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-        return f"{cause_of(error)}."
-    return None
+        return f"{cause_of(error)}.", FAILED
+    return None, FAILED

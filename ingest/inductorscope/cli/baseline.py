@@ -1,10 +1,8 @@
-"""Runs that a lock's programs are compared with, and servers that keep them."""
+"""Runs that a lock's programs are compared with."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -12,7 +10,6 @@ from inductorscope.capturing.spec import SpecError, from_builtins
 from inductorscope.cli.app import SERVER, USAGE, fail
 from inductorscope.cli.client import Client, ServerError
 from inductorscope.cli.contract import stored_program
-from inductorscope.cli.progress import Progress
 from inductorscope.contract.lock import LockError, Program, read_lock
 from inductorscope.settings import Settings
 
@@ -47,17 +44,3 @@ def _title(program: Program) -> str:
         return from_builtins({"model": program.model, **program.options}).title
     except SpecError:  # it was locked from a run, by its name
         return program.model
-
-
-def sender(server: str, token: str, progress: Progress) -> Callable[[Path, str, list[str]], None]:
-    """Sends the folder of a run, with its name and tags, to a server."""
-    client = Client(server, token)
-
-    def send(folder: Path, name: str, tags: list[str]) -> None:
-        try:
-            client.push([folder], name, tags, progress.bytes)
-        except ServerError as error:
-            progress.stop()
-            fail(str(error), SERVER)
-
-    return send

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.cli.app import FAILED, USAGE, fail
+from inductorscope.cli.client import Client
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.one_run import one_run
 from inductorscope.cli.progress import Progress
@@ -20,7 +21,7 @@ from inductorscope.contract.lock import Lock, LockError, Program, read_lock
 from inductorscope.contract.project import NOWHERE, project
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.database.private import make_private_folder
 
@@ -42,10 +43,10 @@ def compile_program(
     progress: Progress,
     python: str = sys.executable,
     tags: Sequence[str] = (),
-    send: Callable[[Path, str, list[str]], None] | None = None,
+    client: Client | None = None,
 ) -> tuple[Program, str]:
     """Compiles a model without measuring it, with a Python that may have another torch. Returns it
-    and the run, which `send` may keep elsewhere too; exits if it fails."""
+    and the run, which is sent to the client's server too; exits if it fails."""
     try:
         spec = from_builtins({"model": model, **options})
         if spec.kind == "script":  # it runs until its steps are found
@@ -64,8 +65,8 @@ def compile_program(
                 settings, [Path(out)], name=named[0], tags=named[1], origin="capture",
                 progress=progress,
             ).run_id  # fmt: skip
-            if send:
-                send(Path(out), *named)
+            if client:
+                client.push([Path(out)], *named, progress.bytes)
     except (CaptureFailed, SpecError) as error:
         progress.stop()
         fail(f"{model}: {error}", FAILED)
@@ -81,8 +82,7 @@ def stored_program(
 ) -> tuple[Program, str]:
     """A stored run as a program; by default its model is the run's name."""
     migrate(settings)
-    engine = make_engine(settings)
-    try:
+    with engine_of(settings) as engine:
         with sessions(engine, read_only=True)() as session:
             run = one_run(session, run)
             program = project(session, run, model, options)
@@ -92,8 +92,6 @@ def stored_program(
         ):
             with sessions(engine, read_only=True)() as session:
                 program = project(session, run, model, options)
-    finally:
-        engine.dispose()
     return program, run
 
 

@@ -14,7 +14,7 @@ from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.database.private import make_private_folder
 
@@ -50,8 +50,7 @@ def read_paths(
             root = Path(work)
             progress(f"Unpacking {paths[0].name}", 0, None, None)
             unpack(paths[0], root, Limits.of(settings))
-        engine = make_engine(settings)
-        try:
+        with engine_of(settings) as engine:
             return read_run(
                 root,
                 settings=settings,
@@ -62,8 +61,6 @@ def read_paths(
                 progress=progress,
                 workers=workers,
             )
-        finally:
-            engine.dispose()
 
 
 def align_lines(settings: Settings, run: str, progress: Progress, *, workers: int = 0) -> bool:
@@ -72,10 +69,7 @@ def align_lines(settings: Settings, run: str, progress: Progress, *, workers: in
 
     Interrupting is safe: a worker, or `inductorscope relink`, does the rest.
     """
-    engine = make_engine(settings)
-    try:
+    with engine_of(settings) as engine:
         done = relink(engine, workers, run, progress)
         done.stories = renew_stories(engine, run, progress)
-    finally:
-        engine.dispose()
     return bool(done.done or done.failed or done.stories)

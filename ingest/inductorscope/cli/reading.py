@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.cli.app import load_settings
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
 
 Opened = AbstractContextManager[tuple[Session, Settings]]
@@ -30,9 +30,5 @@ def writing(data: Path | None) -> Opened:
 def _opened(data: Path | None, *, read_only: bool) -> Iterator[tuple[Session, Settings]]:
     settings = load_settings(data=data)
     migrate(settings)
-    engine = make_engine(settings)
-    try:
-        with sessions(engine, read_only=read_only).begin() as session:
-            yield session, settings
-    finally:
-        engine.dispose()
+    with engine_of(settings) as engine, sessions(engine, read_only=read_only).begin() as session:
+        yield session, settings

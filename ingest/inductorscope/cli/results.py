@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from inductorscope import urls
-from inductorscope.cli.app import REFUSED, SERVER, fail, load_settings, print_json
-from inductorscope.cli.client import Client, ServerError
+from inductorscope.cli.app import REFUSED, fail, load_settings, print_json
+from inductorscope.cli.client import Client
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
 from inductorscope.intake.unpack import Refused
@@ -111,11 +111,7 @@ def push_and_print(
     """Sends paths to a server, waits until it has read them, and prints the run. Returns the run's
     address."""
     with Progress(quiet=as_json) as progress:
-        try:
-            done = Client(server, token, project).push(paths, name, tags, progress.bytes)
-        except ServerError as error:
-            progress.stop()
-            fail(str(error), SERVER)
+        done = Client(server, token, project).push(paths, name, tags, progress.bytes)
     url = f"{server.rstrip('/')}{urls.run(done.run)}" if done.run else ""
     if as_json:
         print_json(

@@ -9,14 +9,17 @@ import secrets
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any
 
-from cachetools import LRUCache
+from cachetools import LRUCache, cachedmethod
 from dbos import DBOSClient, EnqueueOptions
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
+from inductorscope.answers.missing import no_run
+from inductorscope.answers.parts import run_of
 from inductorscope.capturing.diagnosis.run import KINDS
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.disk import Disk
@@ -26,6 +29,7 @@ from inductorscope.jobs.errors import (
     CaptureRefusedError,
     IncompleteError,
     NotFoundError,
+    NotOursError,
     UploadOverError,
 )
 from inductorscope.jobs.queue import transitions
@@ -43,9 +47,9 @@ from inductorscope.jobs.queue.machines import (
     ANY,
     GPU,
     TORCH,
-    Machine,
+    living_machines,
     machine_of,
-    nobody_meets,
+    why_nobody,
 )
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import (
@@ -60,11 +64,11 @@ from inductorscope.jobs.records import (
 )
 from inductorscope.jobs.rules import check_rules
 from inductorscope.jobs.sender import SENDER
-from inductorscope.jobs.uploads import again
+from inductorscope.jobs.uploads import again, open_uploads
 from inductorscope.jobs.uploads.again import Again, NotAgainError
-from inductorscope.jobs.uploads.files import Announced, Receiving, checked
+from inductorscope.jobs.uploads.announced import Announced, checked
+from inductorscope.jobs.uploads.files import Receiving
 from inductorscope.jobs.uploads.kept import kept_uploads, make_way
-from inductorscope.jobs.uploads.places import open_uploads
 from inductorscope.jobs.work import diagnosis
 from inductorscope.jobs.work.benchmark import UPLOADED
 from inductorscope.settings import Settings
@@ -286,15 +290,12 @@ class JobsClient:
             rest = f" and {more:,} more" if more > 0 else ""
             raise IncompleteError(f"Not everything has arrived yet: {named}{rest}.", missing)
 
+    @cachedmethod(
+        attrgetter("_announced"), key=lambda _, upload_id: upload_id, lock=attrgetter("_guard")
+    )
     def _announced_files(self, upload_id: str) -> list[Announced]:
-        with self._guard:
-            known = self._announced.get(upload_id)
-        if known is None:
-            with self._read() as session:
-                known = _files_of(_upload(session, upload_id))
-            with self._guard:
-                self._announced[upload_id] = known
-        return known
+        with self._read() as session:
+            return _files_of(_upload(session, upload_id))
 
     # --- captures ---
 
@@ -319,18 +320,12 @@ class JobsClient:
     def enqueue_benchmark(self, asked: BenchmarkAsked) -> str:
         """Asks a worker to benchmark a kernel; the job's id.
 
-        Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
+        Raises NotOursError for a run that this installation did not capture, NotHere.
         """
-        run = self._check_ours(asked.run, UPLOADED)
-        job_id = f"benchmark-{secrets.token_hex(8)}"
+        (run,) = self._captured_here([asked.run], UPLOADED)
         what = "Profile of" if asked.profile else "Benchmark of"
         what = what if asked.without is None else f"Without line {asked.without} of"
-        title = f"{what} {asked.kernel}"[:LONGEST_NAME]
-        with self._write.begin() as session:
-            spec = asdict(asked) | {"needs": _needs(session, run)}
-            self._enqueue(session, job_id, "benchmark", title, spec)
-        ring(self.settings)
-        return job_id
+        return self._enqueue_again("benchmark", f"{what} {asked.kernel}", [run], asdict(asked))
 
     # --- measurements ---
 
@@ -338,17 +333,12 @@ class JobsClient:
         """Asks a worker to measure two captured runs beside each other; the job's id. `settings`:
         also each setting that differs, alone.
 
-        Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
+        Raises NotOursError for a run that this installation did not capture, NotHere.
         """
-        runs = [self._check_ours(run, diagnosis.UPLOADED) for run in (run_id, other)]
-        job_id = f"measure-{secrets.token_hex(8)}"
-        title = f"Measuring {' beside '.join(run.name for run in runs)}"[:LONGEST_NAME]
-        with self._write.begin() as session:
-            spec = {"run": run_id, "other": other, "settings": settings}
-            spec["needs"] = _needs(session, *runs)
-            self._enqueue(session, job_id, "measure", title, spec)
-        ring(self.settings)
-        return job_id
+        runs = self._captured_here([run_id, other], diagnosis.UPLOADED)
+        title = f"Measuring {' beside '.join(run.name for run in runs)}"
+        spec = {"run": run_id, "other": other, "settings": settings}
+        return self._enqueue_again("measure", title, runs, spec)
 
     # --- diagnoses ---
 
@@ -356,26 +346,30 @@ class JobsClient:
         """Asks a worker to diagnose a captured run; the job's id.
 
         `kind` is one of `capture.diagnosis.KINDS`; `options` may say `resume` with a job's id.
-        Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
+        Raises NotOursError for a run that this installation did not capture, NotHere.
         """
-        run = self._check_ours(run_id, diagnosis.UPLOADED)
+        (run,) = self._captured_here([run_id], diagnosis.UPLOADED)
+        spec = {"run": run_id, "options": options}
+        return self._enqueue_again(kind, f"{KINDS[kind]}: {run.name}", [run], spec)
+
+    def _enqueue_again(
+        self, kind: str, title: str, runs: Sequence[Run], spec: dict[str, Any]
+    ) -> str:
+        """Asks a worker to run captured programs again; the job's id."""
         job_id = f"{kind}-{secrets.token_hex(8)}"
-        title = f"{KINDS[kind]}: {run.name}"[:LONGEST_NAME]
         with self._write.begin() as session:
-            spec = {"run": run_id, "options": options, "needs": _needs(session, run)}
-            self._enqueue(session, job_id, kind, title, spec)
+            spec = spec | {"needs": _needs(session, *runs)}
+            self._enqueue(session, job_id, kind, title[:LONGEST_NAME], spec)
         ring(self.settings)
         return job_id
 
-    def _check_ours(self, run_id: str, refusal: tuple[str, str]) -> Run:
-        """The run; code of uploads is never run."""
+    def _captured_here(self, ids: Sequence[str], refusal: tuple[str, str]) -> list[Run]:
+        """The runs; code of uploads is never run."""
         with self._read() as session:
-            run = session.get(Run, run_id)
-            if run is None:
-                raise NotFoundError(f"There is no run {run_id}.")
-            if not is_captured_here(run):
-                raise CaptureRefusedError(f"{refusal[0]}; {refusal[1]}.")
-            return run
+            runs = [run_of(session, each) for each in ids]
+        if not all(map(is_captured_here, runs)):
+            raise NotOursError(*(f"{part[0].upper()}{part[1:]}." for part in refusal))
+        return runs
 
     def _enqueue(
         self,
@@ -430,11 +424,9 @@ class JobsClient:
 
     def trash_run(self, run_id: str) -> bool:
         """Moves a run to the trash. Deletes it for good while it is being read, and when the disk
-        is full; False then. Raises NotFoundError."""
+        is full; False then. Raises NotHere."""
         with self._read() as session:
-            state = session.scalar(select(Run.state).where(Run.id == run_id))
-        if state is None:
-            raise NotFoundError(f"There is no run {run_id}.")
+            state = run_of(session, run_id).state
         if state != COMPLETE or Disk.of(self.settings.data).lacks():
             self.delete_run(run_id)
             return False
@@ -462,11 +454,11 @@ class JobsClient:
     def delete_run(self, run_id: str) -> int:
         """Deletes a run for good, also from the trash, and the contents that only it uses; the
         bytes freed. Works when the disk is full. A job that still reads the run is cancelled.
-        Raises NotFoundError."""
+        Raises NotHere."""
         with self._read() as session:
             run = session.get(Run, run_id, execution_options=WITH_TRASH)
             if run is None:
-                raise NotFoundError(f"There is no run {run_id}.")
+                raise no_run(run_id)
             reader = (run.reader or "") if run.state == READING else ""
         if reader.startswith(JOB):
             why = "Cancelled: its run was deleted while it was being read."
@@ -512,7 +504,7 @@ class JobsClient:
         if old.kind == "capture":
             _checked_capture(old.spec["capture"])
         elif "run" in old.spec:
-            self._check_ours(str(old.spec["run"]), diagnosis.UPLOADED)
+            self._captured_here([str(old.spec["run"])], diagnosis.UPLOADED)
         with self._write.begin() as session:
             locked = session.get_one(Job, job_id, with_for_update=True)  # of two, one makes it
             if session.get(Job, new) is None:
@@ -571,18 +563,13 @@ class JobsClient:
         return Reaper(self.settings, self._write, self._client).reap()
 
 
-def _machines(session: Session) -> list[Machine]:
-    """Those of living workers."""
-    return [machine_of(worker) for worker in session.scalars(select(Worker)) if is_alive(worker)]
-
-
 def _needs(session: Session, *runs: Run) -> str:
     """What it takes to run captured programs again: a GPU of the same name, if there is one."""
     devices = {(run.environment.get("options") or {}).get("device", "cpu") for run in runs}
     if devices == {"cpu"}:
         return TORCH
     names = {str(run.environment.get("gpu_name")) for run in runs}
-    there = names & {machine.device for machine in _machines(session)}
+    there = names & {machine.device for machine in living_machines(session)}
     return there.pop() if len(names) == len(there) == 1 else GPU
 
 
@@ -590,10 +577,10 @@ def _waiting(session: Session, jobs: list[JobStatus]) -> list[JobStatus]:
     """Says of jobs that nobody can take why they wait."""
     if all(job.state != QUEUED for job in jobs):
         return jobs
-    machines = _machines(session)
+    machines = living_machines(session)
 
     def step(job: JobStatus) -> str:
-        why = nobody_meets(job.spec.get("needs", ANY), machines)
+        why = why_nobody(job.spec.get("needs", ANY), machines)
         return why if why is not None and job.state == QUEUED else job.step
 
     return [replace(job, step=step(job)) for job in jobs]

@@ -16,11 +16,11 @@ from sqlalchemy.orm import Session
 from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.reaper import Reaper
-from inductorscope.jobs.uploads.places import Uploads, open_uploads
+from inductorscope.jobs.uploads import Uploads, open_uploads
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.contents.objects import objects_of
 from inductorscope.store.database.copies import Copy, copy_database, put_database_back
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.tables.models import Blob, Run
 
@@ -32,36 +32,34 @@ LEVEL = 3
 def back_up(settings: Settings, target: Path) -> Copy:
     """Writes a backup; the file appears when it is whole. Servers and workers go on meanwhile."""
     prepare(settings)
-    engine = make_engine(settings)
-    try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as name:
-            folder = Path(name) / "backup"
-            folder.mkdir()
-            about = copy_database(engine, folder)
-            (folder / ABOUT).write_bytes(msgspec.json.encode(about))
-            with sessions(engine, read_only=True)() as session:
-                _copy_objects(session, folder / CONTENTS)
-            # After the rows: files that go meanwhile have been read.
-            _copy_uploads(open_uploads(settings), folder / "uploads")
-            packed = Path(name) / "packed"
-            with (
-                zstandard.open(packed, "wb", zstandard.ZstdCompressor(LEVEL)) as stream,
-                tarfile.open(fileobj=stream, mode="w|") as archive,
-            ):
-                archive.add(folder, "")
-            packed.chmod(0o600)
-            packed.rename(target)
-        return about
-    finally:
-        engine.dispose()
+    with (
+        engine_of(settings) as engine,
+        tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as name,
+    ):
+        folder = Path(name) / "backup"
+        folder.mkdir()
+        about = copy_database(engine, folder)
+        (folder / ABOUT).write_bytes(msgspec.json.encode(about))
+        with sessions(engine, read_only=True)() as session:
+            _copy_objects(session, folder / CONTENTS)
+        # After the rows: files that go meanwhile have been read.
+        _copy_uploads(open_uploads(settings), folder / "uploads")
+        packed = Path(name) / "packed"
+        with (
+            zstandard.open(packed, "wb", zstandard.ZstdCompressor(LEVEL)) as stream,
+            tarfile.open(fileobj=stream, mode="w|") as archive,
+        ):
+            archive.add(folder, "")
+        packed.chmod(0o600)
+        packed.rename(target)
+    return about
 
 
 def restore(settings: Settings, source: Path, *, replace: bool = False) -> Copy:
     """Puts a backup in place of everything; servers and workers go on. Raises UnusableError."""
     prepare(settings)
-    engine = make_engine(settings)
-    factory = sessions(engine)
-    try:
+    with engine_of(settings) as engine:
+        factory = sessions(engine)
         with factory() as session:
             if not replace and session.scalar(select(Run.id).limit(1)) is not None:
                 raise UnusableError(
@@ -80,9 +78,7 @@ def restore(settings: Settings, source: Path, *, replace: bool = False) -> Copy:
             Reaper(settings, factory, client).take_back_all()
         finally:
             client.destroy()
-        return about
-    finally:
-        engine.dispose()
+    return about
 
 
 def _unpack(source: Path, folder: Path) -> Copy:

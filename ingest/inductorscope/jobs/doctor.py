@@ -15,8 +15,7 @@ from sqlalchemy.orm import Session
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import QUEUES, make_client, prepare
-from inductorscope.jobs.queue.health import is_alive
-from inductorscope.jobs.queue.machines import ANY, machine_of, nobody_meets
+from inductorscope.jobs.queue.machines import ANY, living_machines, why_nobody
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import QUEUED
 from inductorscope.jobs.work.folders import leftovers, sweep
@@ -42,7 +41,6 @@ from inductorscope.store.tables.models import (
     Job,
     Run,
     TextFrame,
-    Worker,
 )
 from inductorscope.store.trash import WITH_TRASH
 from inductorscope.units import plural, size_in_bytes
@@ -206,10 +204,9 @@ class Doctor:
             yield Finding(what, partial(self._client.cancel_workflows, over))
         with self._read() as session:
             needs = [spec.get("needs", ANY) for spec in session.scalars(_WAITING)]
-            workers = session.scalars(select(Worker)).all()
-        machines = [machine_of(worker) for worker in workers if is_alive(worker)]
+            machines = living_machines(session)
         for need, count in Counter(needs).items():
-            nobody = nobody_meets(need, machines)
+            nobody = why_nobody(need, machines)
             if nobody is not None:
                 yield Finding(f"{plural(count, 'job')} cannot start. {nobody}")
 

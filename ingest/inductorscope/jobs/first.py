@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from sqlalchemy import select
 
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.queue.engine import prepare
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.tables.models import Job, Run
 
 
 def capture_if_empty(settings: Settings, model: str) -> str | None:
     """Asks for a capture when there is no run and no job yet; the job's id."""
     prepare(settings)
-    engine = make_engine(settings)
-    try:
+    with engine_of(settings) as engine:
         with sessions(engine, read_only=True)() as session:
             used = session.scalar(select(Run.id).limit(1)) or session.scalar(
                 select(Job.id).limit(1)
             )
         if used:
             return None
-        client = JobsClient(settings, engine)
-        try:
+        with closing(JobsClient(settings, engine)) as client:
             return client.enqueue_capture({"model": model})
-        finally:
-            client.close()
-    finally:
-        engine.dispose()

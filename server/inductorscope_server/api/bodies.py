@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
+from inductorscope import urls
 from inductorscope.formats.sizes import KIB
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
+from starlette.responses import Response
 
 from inductorscope_server.web.ids import Line, SafeInt, Whole
 
@@ -26,6 +28,12 @@ class JobStarted:
     """A started job."""
 
     job: str
+
+
+def started(response: Response, job: str) -> JobStarted:
+    """The answer to a request that started a job; the header `Location` has the job's address."""
+    response.headers["Location"] = urls.api_job(job)
+    return JobStarted(job)
 
 
 OptionText = Annotated[

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import msgspec
 from fastapi import APIRouter
-from inductorscope import urls
 from inductorscope.capturing.builtin import describe
 from inductorscope.capturing.spec import kind_of
 from inductorscope.fields import Prose
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import CaptureRequest, JobStarted
+from inductorscope_server.api.bodies import CaptureRequest, JobStarted, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.parts import Parts, Shared
@@ -55,9 +54,7 @@ def models() -> ModelsAnswer:
 )  # fmt: skip
 def start_capture(parts: Shared, body: CaptureRequest, response: Response) -> JobStarted:
     """A worker compiles, times and profiles the model; the job's stream reports the progress."""
-    job = capture(parts, body)
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job=job)
+    return started(response, capture(parts, body))
 
 
 def builtin_models() -> list[BuiltinModel]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fastapi import APIRouter
-from inductorscope import urls
 from inductorscope.jobs.records import JobLine
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from inductorscope_server.access.rules import CHANGES, OPEN
-from inductorscope_server.api.bodies import JobStarted
+from inductorscope_server.api.bodies import JobStarted, started
 from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import json_bytes
@@ -86,9 +85,7 @@ def cancel_job(parts: Shared, job: JobId) -> CancelAnswer:
 )
 def try_again(parts: Shared, job: JobId, response: Response) -> JobStarted:
     """Queues a failed or cancelled job again. Repeated requests return the same new job."""
-    new = parts.jobs.try_again(job)
-    response.headers["Location"] = urls.api_job(new)
-    return JobStarted(job=new)
+    return started(response, parts.jobs.try_again(job))
 
 
 def as_json(progress: Progress) -> str:

@@ -31,7 +31,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import UPLOADS
-from inductorscope_server.api.bodies import JobStarted, UploadRequest, check_announcement
+from inductorscope_server.api.bodies import JobStarted, UploadRequest, check_announcement, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, FileIndex, UploadId
@@ -164,13 +164,14 @@ async def send_file(
     _check_length(parts, content_length)
     async with _alone(parts, upload, index) as until:
         file = await _open_when_free(parts, upload, index, upload_offset, until)
-        try:
-            await _write_body(request, file)
-            return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
-        except UploadRefusedError as error:
-            raise Refusal(413, error.what, do="Announce the file with its true size.") from error
-        finally:
-            file.close()
+        with file:
+            try:
+                await _write_body(request, file)
+            except UploadRefusedError as error:
+                raise Refusal(
+                    413, error.what, do="Announce the file with its true size."
+                ) from error
+        return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
 
 
 def _check_length(parts: Parts, length: int | None) -> None:
@@ -254,6 +255,4 @@ async def _write_body(request: Request, file: Receiving) -> None:
 )
 def finish_upload(parts: Shared, upload: UploadId, response: Response) -> JobStarted:
     """Starts the job that reads the upload. Finishing again returns the same job."""
-    job = parts.jobs.finish_upload(upload)
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job=job)
+    return started(response, parts.jobs.finish_upload(upload))

@@ -10,18 +10,16 @@ from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.history import History, history
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.compare.table import RunsCompared, runs_compared
-from inductorscope.answers.parts import run_of
-from inductorscope.jobs.errors import CaptureRefusedError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import RUNS_CODE
-from inductorscope_server.api.bodies import JobStarted, MeasureRequest
+from inductorscope_server.api.bodies import JobStarted, MeasureRequest, started
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import Line, RunId
-from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Reading, Shared
 
 html = APIRouter(dependencies=[RUNS_CODE])
 api = APIRouter(tags=[openapi.RUNS], dependencies=[RUNS_CODE])
@@ -75,15 +73,6 @@ def show_several(
     return parts.pages.render(request, "compare_several.html", page)
 
 
-def _start(parts: Parts, run: str, other: str, body: MeasureRequest) -> str:
-    with parts.read() as session:
-        run_of(session, run), run_of(session, other)
-    try:
-        return parts.jobs.enqueue_measurement(run, other, settings=body.settings)
-    except CaptureRefusedError as error:
-        raise Refusal(403, str(error)) from None
-
-
 @api.post(
     PATH, status_code=202, summary="Measure two runs", responses=documented(403, 404, 422)
 )  # fmt: skip
@@ -91,15 +80,14 @@ def post_measure(
     parts: Shared, run: RunId, other: RunId, body: MeasureRequest, response: Response
 ) -> JobStarted:
     """A worker runs both in fresh processes, in turns; only for runs captured here."""
-    job = _start(parts, run, other, body)
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job)
+    job = parts.jobs.enqueue_measurement(run, other, settings=body.settings)
+    return started(response, job)
 
 
 @html.post(PATH)
 async def measure_by_form(request: Request, parts: Shared, run: RunId, other: RunId) -> Response:
     """Starts the job and returns to the page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
-        body = MeasureRequest(settings=bool(form.get("settings")))
-    await run_in_threadpool(_start, parts, run, other, body)
+        settings = bool(form.get("settings"))
+    await run_in_threadpool(parts.jobs.enqueue_measurement, run, other, settings=settings)
     return RedirectResponse(f"{urls.compare(run, other)}#measured", 303)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
 from inductorscope import urls
@@ -13,14 +13,12 @@ from inductorscope.answers.failures.numbers import NumbersPage, Order, numbers_p
 from inductorscope.answers.failures.report import reported
 from inductorscope.answers.failures.values import ValuesPage, values_page
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import run_of
-from inductorscope.jobs.errors import CaptureRefusedError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import JobStarted, MinifyRequest
+from inductorscope_server.api.bodies import JobStarted, MinifyRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
@@ -105,21 +103,6 @@ def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
     return python_file(text, FILE)
 
 
-def _start(parts: Parts, run: str, kind: str, options: dict[str, Any]) -> str:
-    """Queues a diagnosis and returns the job's id."""
-    with parts.read() as session:
-        run_of(session, run)
-    try:
-        return parts.jobs.enqueue_diagnosis(kind, run, options)
-    except CaptureRefusedError as error:
-        raise Refusal(403, str(error)) from None
-
-
-def _started(response: Response, job: str) -> JobStarted:
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job)
-
-
 @api.post(
     f"{PATH}/components",
     status_code=202,
@@ -129,7 +112,7 @@ def _started(response: Response, job: str) -> JobStarted:
 )
 def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted:
     """A worker runs the program again with each backend; only for runs captured here."""
-    return _started(response, _start(parts, run, "components", {}))
+    return started(response, parts.jobs.enqueue_diagnosis("components", run, {}))
 
 
 @api.post(
@@ -141,7 +124,7 @@ def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted
 )
 def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
     """A worker runs the program again and compares node by node; only for runs captured here."""
-    return _started(response, _start(parts, run, "numbers", {}))
+    return started(response, parts.jobs.enqueue_diagnosis("numbers", run, {}))
 
 
 @api.post(
@@ -155,7 +138,7 @@ async def post_minify(
     parts: Shared, run: RunId, body: MinifyRequest, response: Response
 ) -> JobStarted:
     """A worker reduces the program's graph; only for runs captured here."""
-    return _started(response, await _start_minify(parts, run, body))
+    return started(response, await _start_minify(parts, run, body))
 
 
 async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
@@ -167,19 +150,19 @@ async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
     if body.resume is not None and not (page.job == body.resume and page.can_resume):
         raise Refusal(409, "That search cannot be resumed.", do="Start a new one.")
     options = body.model_dump(exclude_none=True)
-    return await run_in_threadpool(_start, parts, run, "minify", options)
+    return await run_in_threadpool(parts.jobs.enqueue_diagnosis, "minify", run, options)
 
 
 @html.post(f"{PATH}/components")
 def components_by_form(parts: Shared, run: RunId) -> Response:
     """Starts the job and redirects to it."""
-    return RedirectResponse(urls.job(_start(parts, run, "components", {})), 303)
+    return RedirectResponse(urls.job(parts.jobs.enqueue_diagnosis("components", run, {})), 303)
 
 
 @html.post(f"{PATH}/numbers")
 def numbers_by_form(parts: Shared, run: RunId) -> Response:
     """Starts the job and redirects to it."""
-    return RedirectResponse(urls.job(_start(parts, run, "numbers", {})), 303)
+    return RedirectResponse(urls.job(parts.jobs.enqueue_diagnosis("numbers", run, {})), 303)
 
 
 @html.post(f"{PATH}/minify")

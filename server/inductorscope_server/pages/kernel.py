@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
-from inductorscope.answers.explorer.benchmark import call_of, is_captured_here
+from inductorscope.answers.explorer.benchmark import call_of
 from inductorscope.answers.explorer.kernel import (
     KernelPage,
     PermalinkAnswer,
@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.analysis.case import case_file
-from inductorscope_server.api.bodies import BenchmarkRequest, JobStarted
+from inductorscope_server.api.bodies import BenchmarkRequest, JobStarted, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
@@ -86,22 +86,14 @@ def post_benchmark(
     body: BenchmarkRequest, response: Response,
 ) -> JobStarted:  # fmt: skip
     """A worker runs its test case on this machine; only for runs captured here."""
-    job = _start(parts, session, run, slug, kernel, body)
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job)
+    return started(response, _start(parts, session, run, slug, kernel, body))
 
 
 def _start(
     parts: Parts, session: Reading, run: str, slug: str, kernel: str, body: BenchmarkRequest
 ) -> str:
     name, handle = _named(kernel)
-    captured, _ = call_of(session, run, slug, name, handle)
-    if not is_captured_here(captured):
-        raise Refusal(
-            403,
-            "This run was uploaded or ingested, and uploaded code is never run here.",
-            do="Download the test case, review it, and run it yourself.",
-        )
+    call_of(session, run, slug, name, handle)  # raises NotHere
     return parts.jobs.enqueue_benchmark(
         BenchmarkAsked(run, slug, name, handle, **body.model_dump())
     )

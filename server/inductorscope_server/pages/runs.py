@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 from inductorscope import urls
-from inductorscope.answers.missing import no_run
 from inductorscope.answers.parts import run_of
 from inductorscope.answers.runs.file import FilePage, file_page
 from inductorscope.answers.runs.read import ReadPage, read_page
@@ -14,7 +13,6 @@ from inductorscope.answers.runs.run import RunPage, run_page
 from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.runs.watch import TAG, Watched, watched
-from inductorscope.jobs.errors import NotFoundError
 from inductorscope.store.projects import leave_to_others
 from inductorscope.store.runs.runs import rename_run
 from inductorscope.store.tables.models import READING
@@ -136,10 +134,7 @@ def remove(parts: Parts, run: str, who: Who) -> None:
         with parts.write.begin() as session:
             if leave_to_others(session, run, who):
                 return
-    try:
-        parts.jobs.trash_run(run)
-    except NotFoundError:
-        raise no_run(run) from None
+    parts.jobs.trash_run(run)
 
 
 @api.delete(

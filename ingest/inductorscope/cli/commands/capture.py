@@ -16,6 +16,7 @@ from inductorscope.cli.app import (
     Data,
     Name,
     Tags,
+    Token,
     app,
     fail,
     load_settings,
@@ -48,9 +49,7 @@ def capture(
     server: Annotated[
         str, typer.Option(help="Send the run to this server instead of the local database.")
     ] = "",
-    token: Annotated[
-        str, typer.Option(help="The server's token.", envvar="INDUCTORSCOPE_TOKEN")
-    ] = "",
+    token: Token = "",
     name: Name = None,
     tag: Tags = None,
     device: Device = "cpu",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, AsJson, Name, Server, Tags, app, fail
+from inductorscope.cli.app import USAGE, AsJson, Name, Server, Tags, Token, app, fail
 
 
 @app.command()
@@ -18,9 +18,7 @@ def push(
     server: Server,
     name: Name = None,
     tag: Tags = None,
-    token: Annotated[
-        str, typer.Option(help="A token, if the server asks for one.", envvar="INDUCTORSCOPE_TOKEN")
-    ] = "",
+    token: Token = "",
     project: Annotated[
         str, typer.Option(help="Project whose members see the run. Default: you alone.")
     ] = "",

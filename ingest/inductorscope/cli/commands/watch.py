@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, REFUSED, SERVER, USAGE, Data, app, fail, load_settings
+from inductorscope.cli.app import FAILED, REFUSED, USAGE, Data, Token, app, fail, load_settings
 
 
 @app.command()
@@ -29,9 +29,7 @@ def watch(
             envvar="INDUCTORSCOPE_SERVER",
         ),
     ] = None,
-    token: Annotated[
-        str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
-    ] = "",
+    token: Token = "",
     data: Data = None,
     every: Annotated[float, typer.Option(min=0.2, help="Seconds between checks.")] = 2.0,
     until_quiet: Annotated[
@@ -47,7 +45,6 @@ def watch(
     Prints the page's address. Each check reads the logs, up to their last complete record, and the
     debug folders, and replaces the previous run. Stop with Ctrl-C.
     """
-    from inductorscope.cli.client import ServerError
     from inductorscope.cli.watch.files import NothingToWatch, folder_of_process
     from inductorscope.cli.watch.loop import Watch
     from inductorscope.cli.watch.readers import local_reader, server_reader
@@ -72,7 +69,5 @@ def watch(
         watched.follow()
     except KeyboardInterrupt:
         typer.echo("Stopped watching.")
-    except ServerError as error:
-        fail(str(error), SERVER)
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}.", FAILED)

@@ -13,12 +13,10 @@ def local_reader(settings: Settings) -> tuple[Read, Forget]:
     from inductorscope.cli.local import align_lines, read_paths
     from inductorscope.cli.watch.loop import UnreadableYetError
     from inductorscope.intake.unpack import Refused
+    from inductorscope.progress import silent
     from inductorscope.reading import NothingToRead
-    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.engine import engine_of, sessions
     from inductorscope.store.runs.runs import delete_run
-
-    def silent(step: str, done: int, total: int | None, unit: str | None) -> None:
-        pass
 
     def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
         try:
@@ -31,12 +29,8 @@ def local_reader(settings: Settings) -> tuple[Read, Forget]:
         return result.run_id, not result.duplicate
 
     def forget(run: str) -> None:
-        engine = make_engine(settings)
-        try:
-            with sessions(engine).begin() as session:
-                delete_run(session, run)
-        finally:
-            engine.dispose()
+        with engine_of(settings) as engine, sessions(engine).begin() as session:
+            delete_run(session, run)
 
     return read, forget
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from inductorscope.jobs.queue.slots import this_host
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.tables.models import Worker
 
 BEAT_SECONDS = 3.0
@@ -23,10 +23,6 @@ def is_alive(worker: Worker) -> bool:
 
 def living_workers(settings: Settings) -> list[str]:
     """Workers of this machine that gave a sign of life lately."""
-    engine = make_engine(settings)
-    try:
-        with sessions(engine, read_only=True)() as session:
-            rows = session.scalars(select(Worker).where(Worker.host == this_host()))
-            return [row.id for row in rows if is_alive(row)]
-    finally:
-        engine.dispose()
+    with engine_of(settings) as engine, sessions(engine, read_only=True)() as session:
+        rows = session.scalars(select(Worker).where(Worker.host == this_host()))
+        return [row.id for row in rows if is_alive(row)]

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.jobs.queue.health import is_alive
 from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Worker
 
@@ -34,9 +38,10 @@ class Machine:
         return f"{self.device}, {f'torch {self.torch}' if self.torch else 'no torch'}"
 
     def meets(self, need: str) -> bool:
-        if need in (ANY, self.kind) or self.torch is None:
-            return need in (ANY, self.kind)
-        return need in (TORCH, self.device) or (need == GPU and self.device != CPU)
+        if need in (ANY, self.kind):
+            return True
+        on_gpu = need == GPU and self.device != CPU
+        return self.torch is not None and (need in (TORCH, self.device) or on_gpu)
 
 
 def this_machine(settings: Settings) -> Machine:
@@ -52,8 +57,13 @@ def machine_of(worker: Worker) -> Machine:
     return Machine(worker.device or CPU, worker.torch)
 
 
-def nobody_meets(need: str, machines: Sequence[Machine]) -> str | None:
-    """Says that no machine has what a job needs; None if one does."""
+def living_machines(session: Session) -> list[Machine]:
+    """Those of living workers."""
+    return [machine_of(worker) for worker in session.scalars(select(Worker)) if is_alive(worker)]
+
+
+def why_nobody(need: str, machines: Sequence[Machine]) -> str | None:
+    """Why nobody can take a job with this need; None if a machine meets it."""
     if any(machine.meets(need) for machine in machines):
         return None
     kinds = Counter(machine.kind for machine in machines)

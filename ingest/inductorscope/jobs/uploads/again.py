@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.jobs.errors import JobsError
 from inductorscope.jobs.records import CANCELLED, FAILED, JobStatus
-from inductorscope.jobs.uploads.places import Uploads
+from inductorscope.jobs.uploads import Uploads
 from inductorscope.store.tables.models import Job, Run, Upload
 
 ENDED_BADLY = (FAILED, CANCELLED)

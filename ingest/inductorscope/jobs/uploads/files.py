@@ -1,4 +1,4 @@
-"""Files of uploads: what may be announced, and the files on a disk."""
+"""Files of uploads, on a disk."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import errno
 import fcntl
 import os
 import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from inductorscope.disk import TO_DO, Disk, DiskFullError, check_room, is_full
-from inductorscope.intake.limits import Limits, Refused, size_text
-from inductorscope.intake.names import member_path, shown
+from inductorscope.intake.limits import size_text
+from inductorscope.intake.names import shown
 from inductorscope.jobs.errors import (
     FileBusyError,
     JobsError,
@@ -24,64 +22,8 @@ from inductorscope.jobs.errors import (
     StorageError,
     UploadRefusedError,
 )
-from inductorscope.settings import PREFIX
 
-Announced = tuple[str, int]
-"""A file's path and size, as the client announced them."""
 GONE = "The upload is gone: it was finished long ago, dropped, or abandoned."
-
-
-def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
-    """The files with their paths made plain. Refuses what could not be laid out or is too much."""
-    plain: list[Announced] = []
-    paths: set[tuple[str, ...]] = set()
-    folders: set[tuple[str, ...]] = set()
-    total = 0
-    for path, size in files:
-        parts = _parts(path)
-        if size < 0:
-            raise UploadRefusedError(f"{shown(path)} is announced with {size} bytes.")
-        if parts in paths:
-            raise UploadRefusedError(
-                f"The upload has two files of the name {shown(path)}.", "Send each file once."
-            )
-        paths.add(parts)
-        folders.update(parts[:depth] for depth in range(1, len(parts)))
-        plain.append(("/".join(parts), size))
-        total += size
-        _within(len(plain), total, limits)
-    if not plain:
-        raise UploadRefusedError("The upload names no file.", "Choose a file or a folder.")
-    both = paths & folders
-    if both:
-        name = "/".join(min(both))
-        raise UploadRefusedError(f"{shown(name)} is both a file and a folder of the upload.")
-    return plain
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    try:
-        parts = member_path(path, "The upload")
-    except Refused as refusal:
-        raise UploadRefusedError(f"{refusal.what}.", None, refusal.limit) from None
-    if not parts:
-        raise UploadRefusedError("The upload has a file without a name.")
-    return parts
-
-
-def _within(count: int, total: int, limits: Limits) -> None:
-    if count > limits.max_members:
-        raise UploadRefusedError(
-            f"The upload has more than {limits.max_members:,} files.",
-            f"Send fewer files, or raise {PREFIX}MAX_MEMBERS.",
-            "max_members",
-        )
-    if total > limits.max_upload_bytes:
-        raise UploadRefusedError(
-            f"The upload is larger than {size_text(limits.max_upload_bytes)}.",
-            f"Send less at a time, or raise {PREFIX}MAX_UPLOAD_BYTES.",
-            "max_upload_bytes",
-        )
 
 
 def check_id(upload_id: str) -> None:
@@ -90,65 +32,53 @@ def check_id(upload_id: str) -> None:
         raise NotFoundError(f"There is no upload {shown(upload_id)}.")
 
 
-def check_size(size: int, announced: int) -> None:
-    if size > announced:
-        raise UploadRefusedError(
-            f"More bytes were sent than the {announced:,} that were announced for this file."
-        )
+class Receiving(AbstractContextManager["Receiving"]):
+    """A file of an upload, open for appending by one request. Its methods block, so an async server
+    calls them in a thread."""
 
+    def __init__(self, offset: int, end: int, size: int) -> None:
+        if offset != end:
+            raise OffsetError(
+                f"The file has {end} bytes so far, and the bytes sent start at {offset}.", end
+            )
+        self.offset = end
+        """Where the file ends."""
+        self._size = size
 
-def check_offset(offset: int, end: int) -> None:
-    if offset != end:
-        raise OffsetError(
-            f"The file has {end} bytes so far, and the bytes sent start at {offset}.", end
-        )
-
-
-class Receiving(ABC):
-    """One file of an upload, open for appending by one request. A context manager. Blocking, like
-    all file work: an async server calls it in a thread."""
-
-    offset: int
-    """Where the file ends."""
-
-    @abstractmethod
     def write(self, data: bytes) -> None:
         """Appends; refuses what goes beyond the announced size."""
+        if self.offset + len(data) > self._size:
+            raise UploadRefusedError(
+                f"More bytes were sent than the {self._size:,} that were announced for this file."
+            )
+        with storage():
+            self._append(data)
+
+    @abstractmethod
+    def _append(self, data: bytes) -> None: ...
 
     @abstractmethod
     def flush(self) -> None:
         """Stores what was written. Without it, what came last may be lost."""
 
-    @abstractmethod
-    def close(self) -> None: ...
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class UploadFolders:
-    """The files of all uploads on a disk: `uploads/<id>/files/<index>`. Their size is how much has
-    arrived."""
+class Uploads:
+    """The files of all uploads, each named by its number, so that no path a client sends is ever
+    one of ours: `uploads/<id>/files/<index>`. Their size is how much has arrived."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def check_room(self, size: int) -> None:
-        disk = Disk.of(self._folder)
+        """Raises StorageError if so many more bytes have no room."""
+        disk = Disk.of(self.folder)
         if disk.lacks(size):
             what = f"An upload of {size_text(size)} has no room. {disk.sentence()}"
             raise StorageError(what, TO_DO)
 
     def ids(self) -> set[str]:
-        return {each.name for each in self._folder.iterdir()} if self._folder.is_dir() else set()
+        """Returns the uploads that have a place."""
+        return {each.name for each in self.folder.iterdir()} if self.folder.is_dir() else set()
 
     def create(self, upload_id: str) -> None:
         with storage():
@@ -158,6 +88,8 @@ class UploadFolders:
         return self._files(upload_id).is_dir()
 
     def touched(self, upload_id: str) -> float:
+        """Returns when bytes last arrived, or else the place was made, in seconds since 1970; 0
+        without a place."""
         folder = self._files(upload_id)
         try:
             with os.scandir(folder) as entries:
@@ -167,6 +99,7 @@ class UploadFolders:
             return 0.0
 
     def received(self, upload_id: str, count: int) -> list[int]:
+        """Returns how many bytes of each file have arrived, by its number."""
         sizes = [0] * count
         if self.exists(upload_id):
             with os.scandir(self._files(upload_id)) as entries:
@@ -174,10 +107,13 @@ class UploadFolders:
                     sizes[int(entry.name)] = entry.stat(follow_symlinks=False).st_size
         return sizes
 
-    def open(self, upload_id: str, index: int, offset: int, size: int) -> Appending:
+    def open(self, upload_id: str, index: int, offset: int, size: int) -> Receiving:
+        """Opens a file of the announced size for appending at `offset`; see `JobsClient`."""
         return Appending(self._files(upload_id) / str(index), offset, size)
 
     def fetch(self, upload_id: str, folder: Path) -> Path:
+        """Returns a folder of the files under their numbers: `folder`, if they must be fetched.
+        Files of which nothing arrived are not in it."""
         return self._files(upload_id)
 
     def remove(self, upload_id: str) -> None:
@@ -185,7 +121,7 @@ class UploadFolders:
 
     def _files(self, upload_id: str) -> Path:
         check_id(upload_id)
-        return self._folder / upload_id / "files"
+        return self.folder / upload_id / "files"
 
 
 class Appending(Receiving):
@@ -193,37 +129,31 @@ class Appending(Receiving):
 
     def __init__(self, path: Path, offset: int, size: int) -> None:
         self._path = path
-        self._size = size
         with storage():
             flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             self._file = os.open(path, flags, 0o600)
         try:
             self._lock()
-            self.offset = os.fstat(self._file).st_size
-            check_offset(offset, self.offset)
+            super().__init__(offset, os.fstat(self._file).st_size, size)
         except BaseException:
-            self.close()
+            os.close(self._file)
             raise
 
-    def write(self, data: bytes) -> None:
-        check_size(self.offset + len(data), self._size)
+    def _append(self, data: bytes) -> None:
+        if not os.fstat(self._file).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "The upload was dropped.")
+        check_room(self._path.parents[2], len(data))
         view = memoryview(data)
-        with storage():
-            if not os.fstat(self._file).st_nlink:
-                raise FileNotFoundError(errno.ENOENT, "The upload was dropped.")
-            check_room(self._path.parents[2], len(data))
-            while view:
-                written = os.pwrite(self._file, view, self.offset)
-                self.offset += written
-                view = view[written:]
+        while view:
+            written = os.pwrite(self._file, view, self.offset)
+            self.offset += written
+            view = view[written:]
 
     def flush(self) -> None:
         """Every write is stored already."""
 
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
 
     def _lock(self) -> None:
         try:

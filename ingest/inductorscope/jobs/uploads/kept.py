@@ -21,7 +21,7 @@ from inductorscope.intake.limits import size_text
 from inductorscope.jobs.errors import TooManyUploadsError
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.jobs.records import ACTIVE, FAILED, KeptUpload
-from inductorscope.jobs.uploads.places import Uploads
+from inductorscope.jobs.uploads import Uploads
 from inductorscope.jobs.work.folders import ABANDONED_AFTER, FAILED_KEPT
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.tables.models import Job, Upload

@@ -20,14 +20,7 @@ from obstore.exceptions import AlreadyExistsError
 from inductorscope.disk import check_room
 from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.errors import FileBusyError, NotFoundError
-from inductorscope.jobs.uploads.files import (
-    GONE,
-    Receiving,
-    check_id,
-    check_offset,
-    check_size,
-    storage,
-)
+from inductorscope.jobs.uploads.files import GONE, Receiving, Uploads, check_id, storage
 from inductorscope.store.contents.objects import reaching
 
 ROOT = "uploads"
@@ -40,12 +33,12 @@ _SENDING = threading.BoundedSemaphore(4)
 """Pieces that a process sends at the same time, which limits its memory."""
 
 
-class UploadObjects:
-    """The files of all uploads of one installation."""
+class UploadObjects(Uploads):
+    """The files of all uploads in an object store."""
 
     def __init__(self, store: Any, folder: Path) -> None:  # noqa: ANN401  # any of obstore's
         """`folder`: where bytes are gathered until they make a piece."""
-        self.folder = folder
+        super().__init__(folder)
         self._store = store
 
     def check_room(self, size: int) -> None:
@@ -78,8 +71,8 @@ class UploadObjects:
     def open(self, upload_id: str, index: int, offset: int, size: int) -> Gathering:
         if not self.exists(upload_id):
             raise NotFoundError(GONE)
-        check_offset(offset, self.end(upload_id, index))
-        return Gathering(self, upload_id, index, offset, size)
+        end = self.end(upload_id, index)
+        return Gathering(self, (upload_id, index), offset, end, size)
 
     def fetch(self, upload_id: str, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,21 +135,18 @@ class Gathering(Receiving):
     """Gathers bytes of a file in a temporary one and sends them piece by piece."""
 
     def __init__(
-        self, uploads: UploadObjects, upload_id: str, index: int, offset: int, size: int
+        self, uploads: UploadObjects, place: tuple[str, int], offset: int, end: int, size: int
     ) -> None:
-        self.offset = offset
+        super().__init__(offset, end, size)
         self._uploads = uploads
-        self._place = upload_id, index
-        self._size = size
+        self._place = place
         self._sent = offset
         with storage():
-            self._file = tempfile.TemporaryFile(dir=uploads.folder)  # noqa: SIM115  # see close
+            self._file = tempfile.TemporaryFile(dir=uploads.folder)  # noqa: SIM115  # see __exit__
 
-    def write(self, data: bytes) -> None:
-        check_size(self.offset + len(data), self._size)
-        with storage():
-            check_room(self._uploads.folder, len(data))
-            self._file.write(data)
+    def _append(self, data: bytes) -> None:
+        check_room(self._uploads.folder, len(data))
+        self._file.write(data)
         self.offset += len(data)
         if self.offset - self._sent >= PIECE:
             self.flush()
@@ -171,7 +161,7 @@ class Gathering(Receiving):
             self._file.truncate()
         self._sent = self.offset
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 

@@ -22,7 +22,7 @@ from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import MOST_REFUSALS, NO_ROOM, TRY_AGAIN, Attempt
-from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError
 from inductorscope.jobs.work.progress import Report
 from inductorscope.jobs.work.task import Task, WorkRefused

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.jobs.records import ACTIVE, FAILED
-from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.jobs.uploads import open_uploads
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.tables.models import Job, Upload

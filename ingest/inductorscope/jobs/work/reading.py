@@ -10,7 +10,7 @@ from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, place
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
 from inductorscope.reading import NothingToRead, ReadResult, read_run

@@ -29,7 +29,7 @@ from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relin
 from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.settings import Settings, load
 from inductorscope.store import facts
-from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.database.engine import Sessions, engine_of, sessions
 from inductorscope.store.database.private import make_private_folder
 from inductorscope.store.runs.compile_story import outdated_stories
 
@@ -67,16 +67,12 @@ def _alone(settings: Settings, engine: Engine, *, patient: bool = False) -> Iter
 
 def relink_all(settings: Settings, *, workers: int = 0, patient: bool = False) -> Relinked | None:
     """None when another process is at it already and this one does not wait for it."""
-    engine = make_engine(settings)
-    try:
-        with _alone(settings, engine, patient=patient) as alone:
-            if not alone:
-                return None
-            done = relink(engine, workers)
-            done.stories = renew_stories(engine)
-            return done
-    finally:
-        engine.dispose()
+    with engine_of(settings) as engine, _alone(settings, engine, patient=patient) as alone:
+        if not alone:
+            return None
+        done = relink(engine, workers)
+        done.stories = renew_stories(engine)
+        return done
 
 
 def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | None:
@@ -91,8 +87,7 @@ def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | No
 
 
 def _write_facts(settings: Settings) -> None:
-    engine = make_engine(settings)
-    try:
+    with engine_of(settings) as engine:
         left, before = 1, 0
         while left and left != before:  # unchanged while another process writes them
             with sessions(engine, read_only=True)() as session:
@@ -100,8 +95,6 @@ def _write_facts(settings: Settings) -> None:
                     facts.update(session, settings.facts, facts.AT_ONCE, merge=True),
                     left,
                 )
-    finally:
-        engine.dispose()
 
 
 class Relinking:

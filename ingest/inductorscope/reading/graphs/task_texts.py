@@ -15,7 +15,7 @@ from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import LARGEST_TEXT, check_length
 from inductorscope.settings import Settings
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 
 
 def read_task(task: Task) -> Outcome:
@@ -49,13 +49,10 @@ def _load(task: Task, notes: Notes) -> None:
             given.data = _in_log(given)  # quicker to get at than from the database
     stored = [given for given in task.texts.values() if given.data is None and given.file is None]
     if stored:
-        engine = make_engine(Settings(data=Path(), database_url=task.database))
-        try:
-            with sessions(engine, read_only=True)() as session:
-                for given in stored:
-                    _take(given, partial(read_blob, session, given.digest), notes)
-        finally:
-            engine.dispose()
+        settings = Settings(data=Path(), database_url=task.database)
+        with engine_of(settings) as engine, sessions(engine, read_only=True)() as session:
+            for given in stored:
+                _take(given, partial(read_blob, session, given.digest), notes)
     task.texts = {role: given for role, given in task.texts.items() if given.data is not None}
 
 

@@ -81,6 +81,16 @@ def make_engine(settings: Settings) -> Engine:
     return with_objects(engine, settings)
 
 
+@contextmanager
+def engine_of(settings: Settings) -> Iterator[Engine]:
+    """Returns an engine that is disposed of at the end of the block."""
+    engine = make_engine(settings)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def address_of(engine: Engine) -> str:
     """Returns the URL by which another process opens the same database."""
     return engine.url.render_as_string(hide_password=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import inspect
 
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import READ_ONLY, database_url, make_engine
+from inductorscope.store.database.engine import READ_ONLY, database_url, engine_of
 from inductorscope.store.database.private import close_to_others
 from inductorscope.store.database.usable import check_data
 
@@ -38,8 +38,7 @@ def migrate(settings: Settings) -> None:
 
 
 def _is_current(settings: Settings) -> bool:
-    engine = make_engine(settings)
-    try:
+    with engine_of(settings) as engine:
         if engine.dialect.name == "sqlite" and not Path(engine.url.database or "").exists():
             return False
         with engine.execution_options(**{READ_ONLY: True}).connect() as connection:
@@ -47,5 +46,3 @@ def _is_current(settings: Settings) -> bool:
                 return False
             versions = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
             return versions.scalars().all() == [NEWEST_REVISION]
-    finally:
-        engine.dispose()

@@ -14,6 +14,7 @@ from inductorscope.cli.app import (
     AsJson,
     Data,
     Tags,
+    Token,
     app,
     fail,
     load_settings,
@@ -50,9 +51,7 @@ def check(
     ] = sys.executable,
     server: Annotated[str, typer.Option(help="Send the runs to this server.")] = "",
     tag: Tags = None,
-    token: Annotated[
-        str, typer.Option(help="The server's token.", envvar="INDUCTORSCOPE_TOKEN")
-    ] = "",
+    token: Token = "",
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Append Markdown to this file: $GITHUB_STEP_SUMMARY.")
@@ -67,37 +66,35 @@ def check(
     """
     settings = load_settings(data=data)
     from inductorscope import urls
+    from inductorscope.cli.baseline import baseline_of
+    from inductorscope.cli.client import Client
     from inductorscope.cli.contract import compile_program, lock_in, stored_program
     from inductorscope.cli.progress import Progress
+    from inductorscope.cli.reading import writing
     from inductorscope.contract.compare import compare
     from inductorscope.contract.lock import LockError, write_lock
     from inductorscope.contract.report import as_benchmark, as_junit, as_markdown, as_text
-    from inductorscope.store.database.engine import make_engine, sessions
     from inductorscope.store.runs.runs import delete_run
 
-    known = lock_in(lock).program
-    programs = {one.model: one for one in known}
+    programs = {one.model: one for one in lock_in(lock).program}
+    wanted = list(programs.values())
     made = [stored_program(settings, run)] if run else []
     for program, _ in made:
-        if len(known) == 1:
-            program.model = known[0].model
+        if len(wanted) == 1:
+            program.model = wanted[0].model
         if program.model not in programs:
             fail(f"{lock} has no program {program.model}.", USAGE)
-    wanted = [programs[program.model] for program, _ in made] or known
-    bases = [(one, "") for one in wanted]
-    if baseline:
-        from inductorscope.cli.baseline import baseline_of
-
-        bases = [baseline_of(settings, one, baseline, token) for one in wanted]
-    if not made:
+        wanted = [programs[program.model]]
+    bases = [
+        baseline_of(settings, one, baseline, token) if baseline else (one, "") for one in wanted
+    ]
+    if not run:
+        client = Client(server, token) if server else None
         with Progress(quiet=as_json) as progress:
-            send = None
-            if server:
-                from inductorscope.cli.baseline import sender
-
-                send = sender(server, token, progress)
             made = [
-                compile_program(settings, one.model, one.options, progress, python, tag or (), send)
+                compile_program(
+                    settings, one.model, one.options, progress, python, tag or (), client
+                )
                 for one in wanted
             ]
     try:
@@ -111,13 +108,10 @@ def check(
     ]
     if not run:
         kept = [] if server else [of for _, of in failed]
-        engine = make_engine(settings)
-        with sessions(engine)() as session:
+        with writing(data) as (session, _):
             for _, of in made:
                 if of not in kept:
                     delete_run(session, of)
-            session.commit()
-        engine.dispose()
     if update:
         for program, _ in made:
             program.options = programs[program.model].options
