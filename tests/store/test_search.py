@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inductorscope import urls
 from inductorscope.answers.search.lines import SHOWN, Patterns, cut
 from inductorscope.answers.search.names import named
 from inductorscope.answers.search.reading import LINES_A_TEXT
@@ -80,7 +81,7 @@ def session(engine: Engine) -> Iterator[Session]:
 
 
 def lines(page: CodePage) -> list[tuple[str, int]]:
-    return [(text.places.place.path, hit.line) for text in page.texts for hit in text.hits]
+    return [(text.place.path, hit.line) for text in page.texts for hit in text.hits]
 
 
 def test_lines_are_found_as_they_stand_whatever_their_case(session: Session) -> None:
@@ -113,22 +114,30 @@ def test_signs_are_part_of_what_is_looked_for(session: Session) -> None:
 def test_a_text_of_several_runs_is_shown_once_in_the_newest(session: Session) -> None:
     page = search_code(session, "float32")
     (text,) = (item for item in page.texts if "bfloat" not in item.hits[0].text)
-    assert text.places.place.run.name == "run 3"
-    assert (text.places.other_runs, text.places.other_graphs) == (2, 0)
-    assert [place.run.name for place in text.places.elsewhere] == ["run 2", "run 1"]
+    assert text.place.run.name == "run 3"
+    assert (text.other_runs, text.other_graphs) == (2, 0)
+    assert [place.run.name for place in text.elsewhere] == ["run 2", "run 1"]
     page = search_code(session, "float32", Scope(Narrowed(run=f"{1:016x}")))
-    assert [item.places.place.run.name for item in page.texts] == ["run 1"]
+    assert [item.place.run.name for item in page.texts] == ["run 1"]
 
 
 def test_a_hit_says_where_the_explorer_shows_it(session: Session) -> None:
-    def place(q: str) -> tuple[str | None, str | None, str | None, int | None]:
-        found = search_code(session, q, Scope(Narrowed(run=f"{4:016x}"))).texts[0].hits[0].place
-        return found.graph, found.stage, found.kernel, found.handle
+    run = f"{4:016x}"
 
-    assert place("tl.store") == ("forward", "kernel", "triton_poi_fused_add_0", 4)
-    assert place("empty_strided_cuda") == ("forward", "wrapper", None, None)
-    assert place("import torch") == ("forward", "code", None, None)
-    assert place("class Model") == ("forward", "source", None, None)
+    def place(q: str) -> tuple[str | None, str]:
+        hit = search_code(session, q, Scope(Narrowed(run=run))).texts[0].hits[0]
+        return hit.kernel, hit.url
+
+    name = "triton_poi_fused_add_0"
+    in_kernel = urls.line_in_explorer(run, "forward", "kernel", 5, kernel=name, handle=4)
+    in_model = urls.line_in_explorer(run, "forward", "source", 1, path="/home/me/model.py")
+    assert place("tl.store") == (name, in_kernel)
+    assert place("empty_strided_cuda") == (
+        None,
+        urls.line_in_explorer(run, "forward", "wrapper", 8),
+    )
+    assert place("import torch") == (None, urls.line_in_explorer(run, "forward", "code", 1))
+    assert place("class Model") == (None, in_model)
 
 
 def test_kinds_of_text_and_one_file_can_be_chosen(session: Session) -> None:
@@ -138,7 +147,7 @@ def test_kinds_of_text_and_one_file_can_be_chosen(session: Session) -> None:
     }
     page = search_code(session, "buf0", Scope(role="source"))
     assert lines(page) == [("/home/me/model.py", 3)]
-    artifact = search_code(session, "bfloat16").texts[0].places.place.artifact
+    artifact = search_code(session, "bfloat16").texts[0].place.artifact
     page = search_code(session, "buf0", Scope(file=artifact))
     assert lines(page) == [("output_code.py", number) for number in (8, 9, 10)]
 
@@ -151,9 +160,7 @@ def everything(
     cursor = None
     for _ in range(300):
         page = search_code(session, q, scope, cursor, **bounds)
-        found += [
-            (text.places.place.artifact, hit.line) for text in page.texts for hit in text.hits
-        ]
+        found += [(text.place.artifact, hit.line) for text in page.texts for hit in text.hits]
         cursor = page.next_cursor
         if cursor is None:
             return found
@@ -220,7 +227,7 @@ def test_the_same_kernel_of_several_runs_is_found_once(session: Session) -> None
 def test_a_search_is_narrowed_to_runs(session: Session) -> None:
     def found(**narrowed: Any) -> list[str]:
         page = search_code(session, "buf0", Scope(Narrowed(**narrowed)))
-        return [text.places.place.run.name for text in page.texts]
+        return [text.place.run.name for text in page.texts]
 
     assert found() == ["run 4", "run 4", "run 3"]
     assert found(tag="ci") == found(torch="2.11") == found(device="cuda") == ["run 2", "run 2"]

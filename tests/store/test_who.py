@@ -40,7 +40,7 @@ def seen(engine: Engine, who: Who | None) -> set[str]:
             newest = session.scalar(select(func.max(Run.created_at)))
             of_file = select(Artifact.id).where(Artifact.digest == Blob.digest).exists()
             known = {run for run in "abc" if session.get(Run, run * 16) is not None}
-            texts = [text.places for text in search_code(session, "shared").texts]
+            texts = search_code(session, "shared").texts
             found = {place.run.name for each in texts for place in (each.place, *each.elsewhere)}
             assert set(session.scalars(select(other.name))) == names == known
             assert set(session.scalars(select(Run.name).union(select(Run.name)))) == names

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from inductorscope.fields import Hidden
+
 SHOWN_BEFORE, SHOWN = 48, 220
 """Characters shown of a long line: before the first match, and in all."""
 MOST_MARKS = 20
@@ -20,7 +22,7 @@ class LineHit:
     line: int
     text: str
     """The line, or the part of a long one around the first match."""
-    marks: list[Span]
+    marks: Hidden[list[Span]]
     """Where in `text` the matches begin and end, in characters."""
 
 

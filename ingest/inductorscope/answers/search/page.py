@@ -10,14 +10,8 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.runs import OF_ROWS, RunRow, run_rows
 from inductorscope.answers.search.names import KernelHit, Named, named
-from inductorscope.answers.search.places import TextPlace
 from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
-from inductorscope.answers.search.search import (
-    Scope,
-    TextHits,
-    search_code,
-    too_short,
-)
+from inductorscope.answers.search.search import MatchingText, Scope, search_code, too_short
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
 from inductorscope.store.tables.models import Artifact, Run
@@ -32,38 +26,6 @@ class RoleChoice:
 
     role: str
     title: str
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingLine:
-    """A line that matches."""
-
-    line: int
-    text: str
-    """The line, or the part of a long one around the first match."""
-    marks: Hidden[list[tuple[int, int]]]
-    """Where in `text` the matches begin and end, in characters."""
-    kernel: str | None
-    """The kernel that the line belongs to."""
-    url: Hidden[str]
-    """URL of the line in the explorer, or in the file if the explorer does not show it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingText:
-    """The matches in one text, which several runs and graphs may contain."""
-
-    place: TextPlace
-    title: str
-    """The kind of text."""
-    hits: list[MatchingLine]
-    more: bool
-    """Whether the text has further matches; pass its `artifact` as `file` to see them all."""
-    elsewhere: list[TextPlace]
-    """A few other graphs and runs with the same text."""
-    other_graphs: int
-    """Number of further graphs of the same run."""
-    other_runs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +72,6 @@ def search_page(
     """The search page; `role` and `file` narrow the search too, empty and 0 do not."""
     q = q.strip()
     matches = search_code(session, q, Scope(narrowed, role, file or None), cursor or None)
-    texts = [_text(text) for text in matches.texts]
     found = Named([], [], False)
     if q and not cursor and not file:
         found = named(session, q, narrowed, SHOWN_KERNELS)
@@ -127,9 +88,9 @@ def search_page(
         more_runs=len(runs) > SHOWN_RUNS,
         kernels=found.kernels,
         more_kernels=found.more_kernels,
-        texts=texts,
+        texts=matches.texts,
         exact=matches.exact,
-        line_count=sum(len(text.hits) for text in texts),
+        line_count=sum(len(text.hits) for text in matches.texts),
         looked_at=matches.looked_at,
         next_cursor=matches.next_cursor,
         any_runs=session.scalar(select(Run.id).limit(1)) is not None,
@@ -150,21 +111,3 @@ def _file(session: Session, artifact: int) -> FileName | None:
     query = select(Artifact.path, Run.id, Run.name).join(Run, Run.id == Artifact.run_id)
     row = session.execute(query.where(Artifact.id == artifact)).one_or_none()
     return None if row is None else FileName(artifact, row.path, RunName(row.id, row.name))
-
-
-def _text(text: TextHits) -> MatchingText:
-    place = text.places.place
-    return MatchingText(
-        place=place,
-        title=ROLE_TITLES.get(place.role, place.role),
-        hits=[
-            MatchingLine(
-                hit.line, hit.text, hit.marks, hit.place.kernel, hit.place.url(place, hit.line)
-            )
-            for hit in text.hits
-        ],
-        more=text.more,
-        elsewhere=text.places.elsewhere,
-        other_graphs=text.places.other_graphs,
-        other_runs=text.places.other_runs,
-    )

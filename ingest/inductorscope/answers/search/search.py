@@ -8,16 +8,24 @@ or pieces, the rest is left to the next page.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.search.lines import LineHit, Patterns
-from inductorscope.answers.search.places import LinePlace, TextPlaces, place_lines, places_of
+from inductorscope.answers.search.places import (
+    LinePlace,
+    TextPlace,
+    TextPlaces,
+    place_lines,
+    places_of,
+)
 from inductorscope.answers.search.reading import Matches, PieceReader
 from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
-from inductorscope.formats.vocabulary import SEARCHED
+from inductorscope.fields import Hidden
+from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
 from inductorscope.store.contents.fulltext import having_words, words_of
 from inductorscope.store.tables.models import Artifact, Run, TextFrame
 
@@ -45,30 +53,37 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A line, and where the explorer shows it."""
+class MatchingLine(LineHit):
+    """A line that matches, and where it is shown."""
 
-    line: int
-    text: str
-    marks: list[tuple[int, int]]
-    place: LinePlace
+    kernel: str | None
+    """The kernel that the line belongs to."""
+    url: Hidden[str]
+    """URL of the line in the explorer, or in the file if the explorer does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextHits:
-    """The matches in one text."""
+class MatchingText:
+    """The matches in one text, which several runs and graphs may contain."""
 
-    places: TextPlaces
-    hits: list[Hit]
+    place: TextPlace
+    title: str
+    """The kind of text."""
+    hits: list[MatchingLine]
     more: bool
-    """Whether the text has further matches."""
+    """Whether the text has further matches; pass its `artifact` as `file` to see them all."""
+    elsewhere: list[TextPlace]
+    """A few other graphs and runs with the same text."""
+    other_graphs: int
+    """Number of further graphs of the same run."""
+    other_runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class CodePage:
     """A page of matches in texts."""
 
-    texts: list[TextHits] = field(default_factory=list)
+    texts: list[MatchingText] = field(default_factory=list)
     exact: bool = True
     """False if no line contains the query literally: then the lines contain all its words."""
     next_cursor: str | None = None
@@ -124,7 +139,7 @@ def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
     return artifact.where(Artifact.digest == TextFrame.digest).exists()
 
 
-def _texts(session: Session, matches: Matches, scope: Scope) -> list[TextHits]:
+def _texts(session: Session, matches: Matches, scope: Scope) -> list[MatchingText]:
     """The texts with the runs and graphs that contain them, run by run, in order of creation."""
     digests = [digest for digest, _, _ in matches.texts]
     places = places_of(session, digests, scope.narrowed, scope.file)
@@ -140,13 +155,24 @@ def _texts(session: Session, matches: Matches, scope: Scope) -> list[TextHits]:
         return runs[place.run.id], place.graph or "", ORDER.get(place.role, len(ORDER)), place.path
 
     return [
-        TextHits(
-            places[digest],
-            [
-                Hit(hit.line, hit.text, hit.marks, place)
-                for hit, place in zip(hits, placed[digest], strict=True)
-            ],
-            more,
-        )
+        _matching(places[digest], hits, placed[digest], more)
         for digest, hits, more in sorted(texts, key=order)
     ]
+
+
+def _matching(
+    places: TextPlaces, hits: Sequence[LineHit], placed: Sequence[LinePlace], more: bool
+) -> MatchingText:
+    place = places.place
+    return MatchingText(
+        place,
+        ROLE_TITLES.get(place.role, place.role),
+        [
+            MatchingLine(hit.line, hit.text, hit.marks, at.kernel, at.url(place, hit.line))
+            for hit, at in zip(hits, placed, strict=True)
+        ],
+        more,
+        places.elsewhere,
+        places.other_graphs,
+        places.other_runs,
+    )

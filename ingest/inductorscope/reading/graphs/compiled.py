@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.definitions import definition_of
@@ -40,13 +42,17 @@ from inductorscope.store.contents.blobs import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, KernelDraft, artifact_of
 from inductorscope.store.tables.models import JsonObject
 
+T = TypeVar("T")
+
 NAMING: tuple[str, ...] = (TTIR, LLIR)
 """Stages that name their source."""
+TEXTS = {role: ending for role, ending in OF_KERNELS.items() if role not in (SASS, ASSEMBLY)}
 HEAD = 256 * KIB
 """Where a text names its source: MLIR at its beginning, LLVM's IR at its end."""
 MOST_CONFIGURATIONS = 100
 MOST_SOURCES = 10_000
 LARGEST_LIBRARY = 16 * MIB
+UNKNOWN = CubinFacts()
 EMPTY: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False, "files": {}}
 """A configuration of which nothing is known."""
 
@@ -61,6 +67,8 @@ class CompiledKernels:
     known."""
     texts: dict[str, ArtifactDraft] = field(default_factory=dict)
     """Path → a compiled text that lies in a log."""
+    chosen: dict[str, JsonObject] = field(default_factory=dict)
+    """Key of a configuration that autotuning chose → its sizes of blocks."""
     known: set[str] = field(default_factory=set)
     """Keys of the configurations."""
 
@@ -88,23 +96,37 @@ class CompiledKernels:
 
     def add(
         self,
+        metadata: str,
+        files: dict[str, str],
         texts: Mapping[str, str],
-        configuration: JsonObject,
+        cubin: CubinFacts = UNKNOWN,
         python: PythonSource | None = None,
     ) -> bool:
-        """Whether the configuration is new. `texts`: beginnings or ends of TTIR and LLVM's IR."""
-        source = next(filter(None, map(source_named, texts.values())), "")
+        """Adds a configuration; whether it is new. `texts`: TTIR and LLVM's IR, or the part of each
+        that names its source."""
+        source = next(filter(None, (source_named(texts.get(role, "")) for role in NAMING)), "")
         if not source:
             return False
-        key = _key(source, configuration["name"])
+        facts = read_metadata(metadata) or CompiledFacts("")
+        key = _key(source, facts.name)
         if not self.definitions.get(key, ("", False))[1] and len(self.definitions) < MOST_SOURCES:
             definition = definition_of(texts.get(TTIR, ""), source, python)
             if definition[0]:
                 self.definitions[key] = definition
-        if configuration["key"] in self.known:
+        if facts.key in self.known:
             return False  # a log repeats what a cache holds
-        self.known |= {configuration["key"]} - {""}
-        self.by_source.setdefault(key, []).append(configuration | {"source": source})
+        self.known |= {facts.key} - {""}
+        self.by_source.setdefault(key, []).append({
+            "key": facts.key,
+            "name": facts.name,
+            "arch": facts.arch,
+            "options": self.chosen.get(facts.key, {}) | facts.options,
+            "ran": facts.key in self.chosen,
+            "registers": cubin.registers,
+            "local": cubin.local,
+            "files": files,
+            "source": source,
+        })  # fmt: skip
         return True
 
 
@@ -116,7 +138,6 @@ def _key(source: str, name: str) -> str:
 def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
     """Files of one configuration lie in one folder and share a stem."""
     groups: dict[tuple[str, str], dict[str, File]] = {}
-    chosen: dict[str, JsonObject] = {}
     result = CompiledKernels()
     for file in files:
         if file.role == ASSEMBLY:
@@ -128,20 +149,29 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
             folder, _, name = file.path.rpartition("/")
             groups.setdefault((folder, name.rpartition(".")[0]), {})[file.role] = file
         elif file.role == BEST_CONFIG:
-            text = notes.attempt(file.path, "Reading it", partial(read_text, file.absolute), "")
-            key, sizes = read_best(text)
-            chosen[key] = sizes
+            key, sizes = read_best(_read(file, read_text, "", notes))
+            result.chosen[key] = sizes
     for group in groups.values():
-        named = {role: _end(group[role]) for role in NAMING if role in group}
-        result.add(named, _of_files(group, chosen, notes))
+        result.add(
+            _read(group.get(TRITON_METADATA), read_text, "", notes),
+            {role: file.path for role, file in group.items() if role in OF_KERNELS},
+            {role: _end(group[role]) for role in NAMING if role in group},
+            _read(group.get(SASS), lambda path: read_cubin(path.read_bytes()), UNKNOWN, notes),
+        )
     for file in files:
         if file.role == TRITONPARSE_LOG:
-            _read_log(file, result, chosen, notes)
+            _read_log(file, result, notes)
     for configurations in result.by_source.values():
         if len(configurations) == 1:
             configurations[0]["ran"] = True
         configurations.sort(key=lambda each: (not each["ran"], str(each["key"])))
     return result
+
+
+def _read(file: File | None, read: Callable[[Path], T], otherwise: T, notes: Notes) -> T:
+    if file is None:
+        return otherwise
+    return notes.attempt(file.path, "Reading it", partial(read, file.absolute), otherwise)
 
 
 def _library(file: File) -> tuple[str, JsonObject]:
@@ -162,38 +192,7 @@ def _end(file: File) -> str:
         return stream.read(HEAD).decode("utf-8", "replace")
 
 
-def _of_files(group: dict[str, File], chosen: dict[str, JsonObject], notes: Notes) -> JsonObject:
-    file, cubin = group.get(TRITON_METADATA), group.get(SASS)
-    text, taken = "", CubinFacts()
-    if file is not None:
-        text = notes.attempt(file.path, "Reading it", partial(read_text, file.absolute), "")
-    if cubin is not None:
-        taken = notes.attempt(
-            cubin.path, "Reading it", lambda: read_cubin(cubin.absolute.read_bytes()), taken
-        )
-    files = {role: each.path for role, each in group.items() if role in OF_KERNELS}
-    return _configuration(text, taken, files, chosen)
-
-
-def _configuration(
-    metadata: str, taken: CubinFacts, files: dict[str, str], chosen: dict[str, JsonObject]
-) -> JsonObject:
-    facts = read_metadata(metadata) or CompiledFacts("")
-    return {
-        "key": facts.key,
-        "name": facts.name,
-        "arch": facts.arch,
-        "options": chosen.get(facts.key, {}) | facts.options,
-        "ran": facts.key in chosen,
-        "registers": taken.registers,
-        "local": taken.local,
-        "files": files,
-    }
-
-
-def _read_log(
-    file: File, result: CompiledKernels, chosen: dict[str, JsonObject], notes: Notes
-) -> None:
+def _read_log(file: File, result: CompiledKernels, notes: Notes) -> None:
     """A log of tritonparse: what it holds of a kernel is kept as Triton's cache has it."""
     with file.absolute.open("rb") as stream:
         try:
@@ -201,27 +200,22 @@ def _read_log(
                 if each is None:
                     notes.add(file.path, "a compilation that could not be read")
                 else:
-                    _add_logged(f"{file.path}/{number}", each, result, chosen)
+                    _add_logged(f"{file.path}/{number}", each, result)
         except DamagedError as error:
             notes.add(file.path, f"its end is damaged: {error}")
 
 
-def _add_logged(
-    folder: str, found: Compilation, result: CompiledKernels, chosen: dict[str, JsonObject]
-) -> None:
+def _add_logged(folder: str, found: Compilation, result: CompiledKernels) -> None:
     texts = {
         role: text
         for name, text in found.texts.items()
-        for role, ending in OF_KERNELS.items()
-        if name.endswith(ending) and role not in (SASS, ASSEMBLY)
+        for role, ending in TEXTS.items()
+        if name.endswith(ending)
     }
-    files = {role: f"{folder}{OF_KERNELS[role]}" for role in texts}
-    configuration = _configuration(found.metadata, CubinFacts(), files, chosen)
-    named = {role: texts[role] for role in NAMING if role in texts}
-    if not result.add(named, configuration, found.source):
-        return
-    for role, text in texts.items():
-        plain = text.encode("utf-8", "replace")
-        result.texts[files[role]] = artifact_of(
-            role, files[role], content_of_bytes(plain), count_lines(plain), derived=True
-        )
+    files = {role: f"{folder}{TEXTS[role]}" for role in texts}
+    if result.add(found.metadata, files, texts, python=found.source):
+        for role, text in texts.items():
+            plain = text.encode("utf-8", "replace")
+            result.texts[files[role]] = artifact_of(
+                role, files[role], content_of_bytes(plain), count_lines(plain), derived=True
+            )
