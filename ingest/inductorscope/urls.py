@@ -62,15 +62,6 @@ def run_page(run_id: str, page: str, **query: str | int | None) -> str:
     return with_query(f"{run(run_id)}/{_part(page)}", **query)
 
 
-def run_delete(run_id: str) -> str:
-    return f"{run(run_id)}/delete"
-
-
-def run_name(run_id: str) -> str:
-    """The form that renames and tags a run."""
-    return f"{run(run_id)}/name"
-
-
 def time(run_id: str, **query: str | int | None) -> str:
     """Where the time goes; `profile` is the label of the profile to show."""
     return run_page(run_id, "time", **query)
@@ -245,16 +236,9 @@ def jobs(**query: str | int | None) -> str:
     return with_query("/jobs", **query)
 
 
-def job(job_id: str) -> str:
-    return f"/jobs/{_part(job_id)}"
-
-
-def job_cancel(job_id: str) -> str:
-    return f"{job(job_id)}/cancel"
-
-
-def job_again(job_id: str) -> str:
-    return f"{job(job_id)}/again"
+def job(job_id: str, *form: str | int) -> str:
+    """The page of a job; one of its forms: `cancel` or `again`."""
+    return _form("/jobs", (job_id, *form))
 
 
 def upload_drop(upload_id: str) -> str:
@@ -302,11 +286,6 @@ def projects(*form: str | int) -> str:
     return _form("/projects", form)
 
 
-def run_access(run_id: str) -> str:
-    """Who sees a run."""
-    return run_page(run_id, "access")
-
-
 def shared(key: str) -> str:
     """The link that shows a run to anyone."""
     return f"/shared/{_part(key)}"
@@ -323,10 +302,6 @@ def api_graph(run_id: str, slug: str, part: str) -> str:
 
 def api_annotated(run_id: str, slug: str, style: str = "") -> str:
     return with_query(f"{API}{graph(run_id, slug)}/annotated.py", style=style)
-
-
-def api_run(run_id: str) -> str:
-    return f"{API}{run(run_id)}"
 
 
 def artifact_text(artifact: int, first: int | None = None, last: int | None = None) -> str:

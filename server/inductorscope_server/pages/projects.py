@@ -157,7 +157,7 @@ def move(
     who = who_of(request)
     with parts.write.begin() as session:
         projects.move_run(session, run, who, projects.project_for(session, who, project))
-    return RedirectResponse(urls.run_access(run), 303)
+    return RedirectResponse(urls.run_page(run, "access"), 303)
 
 
 @html.post("/runs/{run}/link", dependencies=[SHARES])
@@ -165,7 +165,7 @@ def share(parts: Shared, run: RunId) -> Response:
     """Makes the link that shows the run to anyone."""
     with parts.write.begin() as session:
         projects.share_run(session, run, datetime.now(UTC))
-    return RedirectResponse(urls.run_access(run), 303)
+    return RedirectResponse(urls.run_page(run, "access"), 303)
 
 
 @html.post("/runs/{run}/link/withdraw", dependencies=[SHARES])
@@ -173,7 +173,7 @@ def unshare(parts: Shared, run: RunId) -> Response:
     """The link shows nothing from then on."""
     with parts.write.begin() as session:
         projects.unshare_run(session, run)
-    return RedirectResponse(urls.run_access(run), 303)
+    return RedirectResponse(urls.run_page(run, "access"), 303)
 
 
 @html.get("/shared/{key}", dependencies=[OPEN])
