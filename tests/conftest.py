@@ -17,10 +17,10 @@ from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.jobs.queue.engine import prepare
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine
-from inductorscope.store.database.migrate import migrate
 from sqlalchemy import Engine
 from xdist.remote import Producer
 
+from tests.support.new_database import NAME, new_database
 from tests.support.places import FIXTURES, SHARED
 from tests.support.postgres import PostgresServer, binaries, postgres
 from tests.support.spreading import Spreading, place
@@ -170,10 +170,9 @@ def database(
 ) -> Iterator[str]:
     """The database that a fixture's parameter names."""
     if request.param == "sqlite":
-        url = f"sqlite:///{folder / 'inductorscope.db'}"
         if template:
-            migrate(Settings(data=folder / "data", database_url=url))
-        yield url
+            new_database(folder)
+        yield f"sqlite:///{folder / NAME}"
         return
     server: PostgresServer = request.getfixturevalue("pg_server")
     if template:

@@ -14,6 +14,8 @@ from inductorscope.store.who import OWNER, VIEWER
 from inductorscope_server.web.app import create_app
 from starlette.testclient import TestClient
 
+from tests.support.new_database import new_database
+
 BASE = "http://127.0.0.1:8765"
 
 
@@ -42,10 +44,15 @@ def opened() -> Opened:
     return _opened
 
 
+def _new_settings(data: Path) -> Settings:
+    new_database(data)
+    return Settings(data=data, database_url="")
+
+
 @pytest.fixture(scope="module")
 def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """An installation on SQLite that the tests of a module share."""
-    return Settings(data=tmp_path_factory.mktemp("server") / "data", database_url="")
+    return _new_settings(tmp_path_factory.mktemp("server") / "data")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +66,7 @@ def filled_settings(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) ->
     """An installation that holds the run of a real capture."""
     from inductorscope.cli.local import read_paths
 
-    settings = Settings(data=tmp_path_factory.mktemp("filled") / "data", database_url="")
+    settings = _new_settings(tmp_path_factory.mktemp("filled") / "data")
     read_paths(
         settings,
         [fixtures / "cuda-foo1"],

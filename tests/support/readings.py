@@ -14,7 +14,6 @@ from inductorscope.reading import ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
-from inductorscope.store.database.migrate import migrate
 from inductorscope.store.tables.models import (
     Artifact,
     Blob,
@@ -26,6 +25,8 @@ from inductorscope.store.tables.models import (
     Run,
 )
 from sqlalchemy import func, select, union
+
+from tests.support.new_database import new_database
 
 
 @dataclass
@@ -104,7 +105,7 @@ class Database:
 def database(folder: Path) -> Database:
     """A new one, in a folder."""
     settings = Settings(data=folder, database_url="")
-    migrate(settings)
+    new_database(folder)
     return Database(settings, sessions(make_engine(settings)))
 
 
