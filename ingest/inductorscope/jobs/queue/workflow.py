@@ -28,7 +28,7 @@ from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log
 from inductorscope.jobs.queue.processes import end_processes, environment
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
-from inductorscope.jobs.uploads.places import open_uploads
+from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work import folders
 from inductorscope.processes.logs import JOB
 from inductorscope.processes.programs import MARK, SCRATCH, program
