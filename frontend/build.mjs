@@ -11,11 +11,21 @@ const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 const watching = process.argv.includes("--watch");
 
-// Plotly's map code brings a style sheet of its own along; nothing here draws maps.
-const withoutForeignStyles = {
-  name: "without-foreign-styles",
-  setup: (build) =>
-    build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" })),
+// Plotly's map code brings a style sheet of its own along; nothing here draws maps. A ninth of the
+// rest describes its options, for its documentation.
+const TEXT = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`]*`/.source;
+const DESCRIPTION = new RegExp(
+  `\\bdescription: (?:${TEXT}|\\[\\s*(?:(?:${TEXT}),?\\s*)*\\]\\.join\\(' '\\))(?=,?\\n)`,
+  "g",
+);
+const slimPlotly = {
+  name: "slim-plotly",
+  setup: (build) => {
+    build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" }));
+    build.onLoad({ filter: /plotly\.js\/src\/.*\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replaceAll(DESCRIPTION, 'description: ""'),
+    }));
+  },
 };
 
 const bundle = {
@@ -29,7 +39,7 @@ const bundle = {
   sourcemap: watching,
   legalComments: "eof",
   define: { global: "globalThis" },
-  plugins: [withoutForeignStyles, narrowMargin],
+  plugins: [slimPlotly, narrowMargin],
   logLevel: "warning",
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
@@ -92,22 +102,12 @@ async function copyPlotlyStyles() {
   await copyFile(join(here, "node_modules/plotly.js/dist/plotly.css"), join(dist, "plotly.css"));
 }
 
-async function copyLayoutWorker() {
-  // ELK is its own worker's whole script; only neighbourhoods in a picture ask for it.
-  await copyFile(
-    join(here, "node_modules/elkjs/lib/elk-worker.min.js"),
-    join(dist, "elk-worker.js"),
-  );
-}
-
 // An exported file holds its script inline, which can import nothing.
 const buildFile = () =>
   esbuild.build({ ...bundle, splitting: false, entryPoints: { file: "src/file/main.ts" } });
 
-const copyForeign = () => Promise.all([copyPlotlyStyles(), copyLayoutWorker()]);
-
 async function finish({ outputs }) {
-  await Promise.all([copyForeign(), buildFile()]);
+  await Promise.all([copyPlotlyStyles(), buildFile()]);
   await writeImports(outputs);
   await writeManifest();
 }

@@ -11,9 +11,11 @@ import {
   pathBetween,
 } from "../src/explorer/picture/graph";
 import { irGraph } from "../src/explorer/picture/ir-graph";
+import { neighbourhood } from "../src/explorer/picture/layout";
 import { litNodes, targetOf, targetOfGroup } from "../src/explorer/picture/lit";
 import { giversOf, takersOf, whyApart } from "../src/explorer/picture/neighbours";
 import { overview } from "../src/explorer/picture/overview";
+import { type Box, holds } from "../src/explorer/picture/scene";
 import type { Kernel } from "../src/explorer/shapes";
 import { LinkIndex } from "../src/explorer/state/links";
 
@@ -28,6 +30,19 @@ function kernel(name: string, calls: [number, string[]][]): Kernel {
   }));
   const rest = { kind: "triton", category: "pointwise", share: null, time_source: null };
   return { name, first: 1, last: 9, time_us: 8, calls: own, ...rest };
+}
+
+function assertApart(boxes: readonly Box[]): void {
+  for (const [at, one] of boxes.entries()) {
+    for (const other of boxes.slice(at + 1)) {
+      const apart =
+        one.x + one.width <= other.x ||
+        other.x + other.width <= one.x ||
+        one.y + one.height <= other.y ||
+        other.y + other.height <= one.y;
+      assert.ok(apart, JSON.stringify([one, other]));
+    }
+  }
 }
 
 /** x → neg → view → add, cos; `neg` is computed by both calls. */
@@ -88,18 +103,30 @@ test("the overview draws every node once in each group, with nothing on top of a
     assert.ok(box.x >= 0 && box.x + box.width <= scene.width);
     assert.ok(box.y >= 0 && box.y + box.height <= scene.height);
   }
-  for (const boxes of [scene.nodes, scene.groups]) {
-    for (const [at, one] of boxes.entries()) {
-      for (const other of boxes.slice(at + 1)) {
-        const apart =
-          one.x + one.width <= other.x ||
-          other.x + other.width <= one.x ||
-          one.y + one.height <= other.y ||
-          other.y + other.height <= one.y;
-        assert.ok(apart, JSON.stringify([one, other]));
-      }
-    }
+  for (const boxes of [scene.nodes, scene.groups]) assertApart(boxes);
+});
+
+test("a neighbourhood draws each node once, below what it takes, in the box of its group", () => {
+  const graph = fxGraph(COLUMNS, KERNELS);
+  const scene = neighbourhood(graph, [0, 1, 2, 3, 4]);
+  assert.deepEqual(
+    scene.nodes.map(({ node, group }) => [graph.nodes[node]?.name, group]),
+    [
+      ["x", null],
+      ["neg", 0],
+      ["cos", 0],
+      ["view", null],
+      ["add", 1],
+    ],
+  );
+  assertApart(scene.nodes);
+  assertApart(scene.groups);
+  for (const { group, x, y, width, height } of scene.nodes) {
+    const around = group === null ? scene : scene.groups.find((each) => each.group === group);
+    assert.ok(around && holds(around, x, y) && holds(around, x + width, y + height));
   }
+  assert.equal(scene.lines.length, 4); // add takes view twice
+  for (const { points } of scene.lines) assert.ok((points[1] ?? 0) < (points.at(-1) ?? 0));
 });
 
 test("a chain of many groups fills the room in columns", () => {

@@ -7,8 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
 from inductorscope.cli.local import read_paths
 from inductorscope.intake.exported import packed_files
@@ -16,7 +20,10 @@ from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.recognise import recognise
 from inductorscope.intake.unpack import unpack
 from inductorscope.settings import Settings
-from playwright.sync_api import BrowserContext, Page, expect
+from inductorscope.store.who import OWNER
+from inductorscope_server.export.export import Wanted, export_from
+from inductorscope_server.web.app import create_app
+from playwright.sync_api import Page, expect
 
 from tests.support.serving import Served
 
@@ -29,31 +36,51 @@ SECRET = {
 """What a run's texts hold, and what stands there in the run that is redacted."""
 WORDS = ("quentin", "zebra", "torch.neg(x1)", "platypus", "walrus")
 
+Exporting = Callable[[str], Path]
+WHOLE, FAILED = "/runs/{run}", "/runs/{failed}"
+GRAPH = "/runs/{run}/graphs/{slug}"
+
 
 @pytest.fixture(scope="module")
 def exported(
-    tmp_path_factory: pytest.TempPathFactory, fixtures: Path
-) -> tuple[str, Path, Path, Settings]:
-    """A run's id, its whole file, the file of its explorer alone, and the settings."""
+    filled: tuple[Served, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Exporting]:
+    """Exports a page of the runs that many tests share, once; ` alone` after the address of a run
+    leaves all but its explorers out."""
+    served, where = filled
+    explorer = httpx.get(f"{served.url}/api{GRAPH.format(**where)}/explorer", timeout=30).json()
+    where = {**where, "permalink": explorer["kernels"][0]["calls"][0]["permalink"]}
+    app = create_app(Settings(data=served.data, database_url=""))
     folder = tmp_path_factory.mktemp("exported")
-    settings = Settings(data=folder / "data", database_url="")
-    run = _read(settings, fixtures / "cuda-foo1")
-    whole, part = folder / "run.html", folder / "part.html"
-    _export(settings, run, whole)
-    _export(settings, run, part, "--only", "explorer")
-    return run, whole, part, settings
+
+    @cache
+    def export(page: str) -> Path:
+        file = folder / (re.sub(r"\W+", "-", page) + ".html")
+        address, _, alone = page.format(**where).partition(" ")
+        # In a thread: browser tests leave an event loop in theirs.
+        with ThreadPoolExecutor(1) as pool:
+            wanted = Wanted(explorer=alone != "")
+            pool.submit(export_from, app, OWNER, address, file, wanted).result()
+        return file
+
+    yield export
+    app.state.parts.close()
+
+
+@pytest.fixture
+def offline(page: Page) -> Iterator[Page]:
+    """The tab without a network, which it must not ask for."""
+    asked: list[str] = []
+    page.context.set_offline(True)
+    page.on("request", lambda request: asked.append(request.url))
+    yield page
+    assert not [url for url in asked if url.startswith("http")]
 
 
 def _read(settings: Settings, path: Path) -> str:
     return read_paths(
         settings, [path], name=path.name, tags=[], origin="ingest", progress=lambda *_: None
     ).run_id
-
-
-def _export(settings: Settings, run: str, file: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "inductorscope", "export", run, "-o", str(file), *options]
-    command += ["--data", str(settings.data)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def _unpacked(file: Path) -> bytes:
@@ -67,13 +94,22 @@ def _unpacked(file: Path) -> bytes:
         held.append(unpacker.decompress(block, int(size)))
     with file.open("rb") as exported, packed_files(exported, "it") as packed:
         held.append(lzma.decompress(packed.read()))
-    return b"".join(held)
+    return b"".join(held).lower()
+
+
+def _walk(page: Page) -> None:
+    """Finds a node in the explorer and selects it."""
+    page.locator("#explorer[data-ready=true]").wait_for()
+    page.locator("#search").fill("neg")
+    page.locator("#palette li").first.wait_for()
+    page.keyboard.press("Enter")
+    expect(page.locator(".chain-steps")).to_contain_text("models.py:9")
 
 
 def test_a_redacted_file_holds_none_of_the_words(
-    tmp_path: Path, fixtures: Path, context: BrowserContext, page: Page
+    tmp_path: Path, fixtures: Path, exported: Exporting, offline: Page
 ) -> None:
-    folder = tmp_path / "walrus"
+    folder, file = tmp_path / "walrus", tmp_path / "red.html"
     shutil.copytree(fixtures / "cuda-foo1", folder)
     for path in folder.rglob("*.*"):
         if path.is_file() and path.suffix != ".gz":
@@ -82,55 +118,50 @@ def test_a_redacted_file_holds_none_of_the_words(
                 text = text.replace(word, secret)
             path.write_text(text)
     settings = Settings(data=tmp_path / "data", database_url="")
-    run, file, plain = _read(settings, folder), tmp_path / "red.html", tmp_path / "plain.html"
-    _export(settings, run, plain)
-    said = _export(settings, run, file, "--redact", "--hide", "walrus", "--hide", "foo1")
+    run = _read(settings, folder)
+    command = [sys.executable, "-m", "inductorscope", "export", run, "-o", str(file), "--redact"]
+    command += ["--hide", "walrus", "--hide", "foo1", "--data", str(settings.data)]
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     assert "user name: 1" in said
-    whole, redacted = (_unpacked(each).lower() for each in (plain, file))
-    assert [word for word in WORDS if word.encode() not in whole] == []
+    whole, redacted = _unpacked(exported(WHOLE)), _unpacked(file)
+    assert [word for word in SECRET if word.encode() not in whole] == []
     assert [word for word in WORDS if word.encode() in redacted] == []
-    assert _read(settings, file) != run
-    page.goto(file.as_uri())
-    page.get_by_role("button", name="About this file").click()
-    expect(page.locator("#file-note")).to_contain_text("another id")
-    page.keyboard.press("Escape")
-    page.get_by_role("link", name="Explorer", exact=True).click()
-    page.locator("#explorer[data-ready=true]").wait_for()
-    page.locator("#search").fill("neg")
-    page.locator("#palette li").first.wait_for()
-    page.keyboard.press("Enter")
-    expect(page.locator(".chain-steps")).to_contain_text("models.py:9")
+    unpack(file, tmp_path / "back", Limits.of(settings))
+    assert not recognise(tmp_path / "back").content_digest.startswith(run)
+    offline.goto(file.as_uri())
+    offline.get_by_role("button", name="About this file").click()
+    expect(offline.locator("#file-note")).to_contain_text("another id")
+    offline.keyboard.press("Escape")
+    offline.get_by_role("link", name="Explorer", exact=True).click()
+    _walk(offline)
 
 
-@pytest.fixture(scope="module")
-def failed(exported: tuple[str, Path, Path, Settings], fixtures: Path) -> tuple[str, Path]:
-    """The id and the file of a run that failed."""
-    _, whole, _, settings = exported
-    run, file = _read(settings, fixtures / "neg-does-not-compile"), whole.with_name("failed.html")
-    _export(settings, run, file)
-    return run, file
-
-
-def test_files_go_back_into_any_server(
-    exported: tuple[str, Path, Path, Settings],
-    failed: tuple[str, Path],
-    settings: Settings,
-    server: Served,
+def test_files_go_back_as_the_same_runs(
+    exported: Exporting, filled: tuple[Served, dict[str, str]], settings: Settings
 ) -> None:
-    for expected, file in (exported[:2], failed):
-        assert _read(settings, file) == expected
-        push = [sys.executable, "-m", "inductorscope", "push", str(file), "--server", server.url]
-        pushed = subprocess.run([*push, "--json"], check=True, stdout=subprocess.PIPE, text=True)
-        assert expected in pushed.stdout
+    for page, run in ((WHOLE, "run"), (FAILED, "failed")):
+        assert _read(settings, exported(page)) == filled[1][run]
+
+
+def test_a_file_is_pushed_to_another_server_and_exported_there(
+    exported: Exporting, filled: tuple[Served, dict[str, str]], server: Served
+) -> None:
+    run, file = filled[1]["failed"], str(exported(FAILED))
+    push = [sys.executable, "-m", "inductorscope", "push", file, "--server", server.url, "--json"]
+    assert run in subprocess.run(push, check=True, stdout=subprocess.PIPE, text=True).stdout
+    held = httpx.get(f"{server.url}/api/runs/{run}/export?preview=true", timeout=60).text
+    assert re.match(r"Preview: \d+ pages, .* KiB\.\n", held)
+    missing = f"{server.url}/api/runs/{run}/export?page=/runs/{run}/graphs/none"
+    assert httpx.get(missing, timeout=60).status_code == 404
 
 
 def test_a_file_is_read_as_the_same_run(
-    exported: tuple[str, Path, Path, Settings], tmp_path: Path
+    exported: Exporting, filled: tuple[Served, dict[str, str]], tmp_path: Path
 ) -> None:
-    run, whole, part, settings = exported
-    limits = Limits.of(settings)
+    limits = Limits.of(Settings(data=tmp_path, database_url=""))
+    whole, part = exported(WHOLE), exported(f"{WHOLE} alone")
     unpack(whole, tmp_path / "back", limits)
-    assert recognise(tmp_path / "back").content_digest.startswith(run)
+    assert recognise(tmp_path / "back").content_digest.startswith(filled[1]["run"])
     damaged = tmp_path / "damaged.html"
     damaged.write_bytes(whole.read_bytes()[:-9000])
     long_line = tmp_path / "long.html"
@@ -140,30 +171,41 @@ def test_a_file_is_read_as_the_same_run(
             unpack(file, tmp_path / file.stem, limits)
 
 
-def test_a_file_opens_from_disk_without_a_network(
-    exported: tuple[str, Path, Path, Settings], context: BrowserContext, page: Page
+def test_a_run_opens_from_disk_without_a_network(exported: Exporting, offline: Page) -> None:
+    offline.goto(exported(WHOLE).as_uri())
+    offline.get_by_role("link", name="Explorer", exact=True).click()
+    _walk(offline)
+    link = offline.url
+    offline.get_by_role("link", name="Time", exact=True).click()
+    expect(offline.get_by_role("heading", level=1)).to_contain_text("Time")
+    offline.locator(".main-svg").first.wait_for()
+    offline.get_by_label("Pages of this run").get_by_role("link", name="Timeline").click()
+    expect(offline.locator("#said")).to_contain_text("not in the file")
+    offline.goto("about:blank")
+    offline.goto(f"{link}&panes=picture,post_grad&around=2")
+    offline.locator("#explorer[data-ready=true]").wait_for()
+    expect(offline.locator(".status .what")).to_contain_text("neg")
+    expect(offline.locator(".picture-node h2")).to_have_text("neg")
+
+
+@pytest.mark.parametrize(
+    ("page", "has", "link", "leads_to"),
+    [
+        (f"{WHOLE} alone", "#explorer[data-ready=true]", "", ""),
+        (f"{GRAPH}/kernels/{{kernel}}", "h1:text('triton_')", "Open in the explorer",
+         ".status .what:has-text('triton_')"),
+        ("/k/{permalink}", ".status .what:has-text('triton_')", "", ""),
+        ("/compare/{run}/{failed}", "h1:text('What changed')", "FX graphs",
+         "#beside[data-ready=true]"),
+        (FAILED, "h1:text('neg-does-not-compile')", "Failures", "h2:text('neg')"),
+    ],
+    ids=["explorer", "kernel", "permalink", "comparison", "failure"],
+)  # fmt: skip
+def test_a_page_opens_from_disk_without_a_network(
+    exported: Exporting, offline: Page, page: str, has: str, link: str, leads_to: str
 ) -> None:
-    run, whole, part, _ = exported
-    context.set_offline(True)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(whole.as_uri())
-    page.get_by_role("link", name="Explorer", exact=True).click()
-    page.locator("#explorer[data-ready=true]").wait_for()
-    page.locator("#search").fill("neg")
-    expect(page.locator("#palette li").first).to_be_visible()
-    page.keyboard.press("Enter")
-    page.wait_for_function("location.hash.includes('sel=')")
-    link = page.url
-    page.get_by_role("link", name="Time", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Time")
-    page.get_by_label("Pages of this run").get_by_role("link", name="Timeline").click()
-    expect(page.locator("#said")).to_contain_text("not in the file")
-    page.goto("about:blank")
-    page.goto(link)
-    page.locator("#explorer[data-ready=true]").wait_for()
-    expect(page.locator(".status .what")).to_contain_text("neg")
-    page.goto(part.as_uri())
-    page.locator("#explorer[data-ready=true]").wait_for()
-    assert not [url for url in asked if url.startswith("http")]
-    assert run in link
+    offline.goto(exported(page).as_uri())
+    offline.locator(has).first.wait_for()
+    if link:
+        offline.get_by_role("link", name=link).first.click()
+        offline.locator(leads_to).first.wait_for()

@@ -22,7 +22,7 @@ TOGETHER = (
         "browser/test_explorer.py", "browser/test_beside.py", "browser/test_picture.py",
         "browser/test_search.py", "browser/test_times.py", "browser/test_ten_tasks.py",
     ),
-    ("browser/test_pages.py", "browser/test_compile.py"),
+    ("browser/test_pages.py", "browser/test_compile.py", "browser/test_export.py"),
     (
         "attacks/test_event_streams.py", "attacks/test_parallel_writes.py",
         "attacks/test_slow_readers.py", "attacks/test_idle_connections.py",
@@ -53,7 +53,6 @@ LONGEST = (
     "capture/test_api.py",
     "jobs/test_child.py",
     "jobs/test_uploads.py",
-    "browser/test_export.py",
     "contract/test_plugin.py",
     "contract/test_regressions.py",
     "jobs/test_topology.py",

@@ -51,7 +51,7 @@ export class Explorer implements RowHost {
   readonly texts: Texts;
   readonly nonce: string;
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read(), only: false };
-  readonly urls: { nodes: string; layout: string };
+  readonly nodesUrl: string;
   readonly compiled: Compiled;
   readonly state: ExplorerState;
   readonly row: PaneRow;
@@ -94,7 +94,7 @@ export class Explorer implements RowHost {
     this.index = index;
     this.texts = texts;
     this.nonce = nonce;
-    this.urls = { nodes: root.dataset.nodesUrl ?? "", layout: root.dataset.layoutUrl ?? "" };
+    this.nodesUrl = root.dataset.nodesUrl ?? "";
     this.compiled = new Compiled(root.dataset.machineUrl ?? "", index);
     this.state = new ExplorerState(picture, index);
     const sources = picture.stages.find(({ id }) => id === "source")?.files ?? [];

@@ -155,11 +155,8 @@ const BEFORE_MODULES = "const {location, history, fetch} = window.inductorscopeF
 
 /** A module of the bundle, with those that it imports, as an address that the browser can load. */
 function moduleAt(url: URL): Promise<string> {
-  let made = modules.get(url.pathname);
-  if (!made) {
-    made = makeModule(url);
-    modules.set(url.pathname, made);
-  }
+  const made = modules.get(url.pathname) ?? makeModule(url);
+  modules.set(url.pathname, made);
   return made;
 }
 
@@ -196,10 +193,6 @@ async function show(): Promise<void> {
   for (const link of page.querySelectorAll("link[rel=modulepreload], link[rel=preload]"))
     link.remove();
   for (const link of page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")) style(link);
-  for (const element of page.querySelectorAll<HTMLElement>("[data-layout-url]")) {
-    const worker = find(addressed(element.dataset.layoutUrl ?? ""));
-    if (worker) element.dataset.layoutUrl = URL.createObjectURL(new Blob([bytesAt(worker)]));
-  }
   for (const each of page.querySelectorAll("#export, [popovertarget=export]")) each.remove();
   if (contents.note) {
     page

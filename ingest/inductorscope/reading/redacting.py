@@ -11,14 +11,17 @@ import io
 import json
 import re
 import tokenize
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text
@@ -27,6 +30,7 @@ from inductorscope.store.tables.models import Artifact, Run
 GONE = "(redacted)"
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 PATH, USER, HOST, WORD, LITERAL = "path", "user name", "host name", "chosen word", "literal"
+STAND_INS = {PATH: "/p", USER: "user", HOST: "host", WORD: "word", LITERAL: "literal"}
 LINE, VALUE = "source line", "environment value"
 LEAST_NAME = 3
 LEAST_LINE = 8
@@ -43,6 +47,7 @@ _KEPT_PART = re.compile(rf"/(?={_LIBRARY})")
 _IN_LIBRARY = re.compile(rf"(?:^|/){_LIBRARY}|^_(?:dynamo|inductor|functorch)/|^nn/|^<")
 _PATH = re.compile(r"(?<![\w./:~$<*-])(?:file://)?(~?(?:/[\w.@+,=%~-]{1,200}){2,60})")
 _QUOTED_PATH = re.compile(r"(?<=[\"'])(/[^\"'\n/]{1,200}(?:/[^\"'\n/]{1,200}){1,60})(?=[\"'])")
+_WHOLE_PATH = re.compile(r"\A(?=/[^\n]+/[^\n])(/[^\n]++)\Z")
 _USER = re.compile(
     r"(?:/(?:home|Users)/|/torchinductor_|\"?(?:USER|LOGNAME|USERNAME)\"?'?\]?[=:] ?[\"']?)"
     r"([\w.-]{1,60})"
@@ -55,6 +60,7 @@ _ENVIRON = re.compile(r"(os\.environ\[['\"]\w{1,200}['\"]\] = )('[^\n]{0,4000}'|
 _ENV = re.compile(r'"(?:env|environment|environ)":\s{0,9}\{[^{}]{0,100000}\}')
 _ENV_VALUE = re.compile(r'(":\s{0,9})"(?:[^"\\]|\\.){0,4000}"')
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')  # also one that does not end, as plain text
+_LITERALS = (tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER)
 _INTERNED = re.compile(r'\{"str": ?\["((?:[^"\\]|\\.){1,1000})", ?(\d{1,9})\]\}')
 _LOC = re.compile(
     r'("filename": ?(\d{1,9}|"(?:[^"\\]|\\.){0,1000}")[^{}\[\]]{0,300}?"loc": ?)'
@@ -73,6 +79,13 @@ _FORMS = (
 """How texts of torch quote a line of source."""
 _COMMON = re.compile(r"(?:import|from|def|class|@|#|return|else|try|with torch|if __name__)\b|\W*$")
 
+NOTE = (
+    "Before this file was made, paths were cut to their last parts, and names of users and hosts, "
+    "source lines, strings in them and values of the environment were replaced by stand-ins. So a "
+    "server reads it as a run with another id than the original's."
+)
+"""What was redacted, for whoever opens the file."""
+
 
 @dataclass
 class Redactor:
@@ -88,20 +101,12 @@ class Redactor:
     left_out: list[str] = field(default_factory=list)
     """Files that are no texts."""
     _lines: set[str] = field(default_factory=set)
-    _words: re.Pattern[str] | None = None
+    _names: re.Pattern[str] | None = None
 
     def __post_init__(self) -> None:
         for word in self.hide:
             self._stand_in(WORD, word.lower())
         self._string = lru_cache(100_000)(self._redacted_string)
-
-    def sentence(self) -> str:
-        """What was redacted, for whoever opens the file."""
-        return (
-            "Before this file was made, paths were cut to their last parts, and names of users and "
-            "hosts, source lines, strings in them and values of the environment were replaced by "
-            "stand-ins. So a server reads it as a run with another id than the original's."
-        )
 
     def learn(self, text: str, path: str, *, is_source: bool) -> None:
         """Looks for names, and for source lines that other texts may quote."""
@@ -109,13 +114,12 @@ class Redactor:
             for name in pattern.findall(text):
                 if len(name) >= LEAST_NAME and name.lower() not in _NO_NAMES:
                     self._stand_in(kind, name.lower())
-        if is_source and not self._shown(path):
-            for line in map(str.strip, text.splitlines()):
-                if len(line) >= LEAST_LINE and not _COMMON.match(line):
-                    self._lines.add(line)
-        elif is_source:
+        if is_source and self._shown(path):
             self._code(text)
-        self._words = None
+        elif is_source:
+            lines = (line for line in map(str.strip, text.splitlines()) if len(line) >= LEAST_LINE)
+            self._lines.update(line for line in lines if not _COMMON.match(line))
+        self._names = None
 
     def redact(self, text: str, path: str, *, is_source: bool) -> str:
         """The text with stand-ins."""
@@ -127,23 +131,34 @@ class Redactor:
         def loc(match: re.Match[str]) -> str:
             number = match[2]
             named = interned.get(int(number), "") if number.isdigit() else json.loads(number)
-            line = self._quoted(named, json.loads(f'"{match[3]}"'))
-            return match[1] + json.dumps(line)
+            return match[1] + json.dumps(self._quoted(named, json.loads(f'"{match[3]}"')))
 
         text = _LOC.sub(loc, text)
         if text[:1] in "{[":
             return self._json(text)
-        return "\n".join(self._json(part) if _is_record(part) else self._text(part)
-                         for part in _parts(text))  # fmt: skip
+        done: list[str] = []  # of a log, whose records are lines
+        for is_record, lines in groupby(text.split("\n"), _is_record):
+            if is_record:
+                done += map(self._json, lines)
+            else:
+                done.append(self._text("\n".join(lines)))
+        return "\n".join(done)
 
-    def name(self, path: str) -> str:
-        """A file's path in the upload."""
-        return self._named(path)
+    def named(self, text: str) -> str:
+        """The text with stand-ins for names and chosen words alone."""
+        known = ChainMap(*(self.known.get(kind, {}) for kind in (WORD, HOST, USER)))
+        if self._names is None:
+            words = self.known.get(WORD, {})
+            parts = [*map(re.escape, words)]
+            parts += [
+                rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" for name in known if name not in words
+            ]
+            self._names = re.compile("|".join(parts) or r"(?!)", re.I)
+        return self._names.sub(lambda match: known[match[0].lower()], text)
 
     def _stand_in(self, kind: str, word: str) -> str:
         known = self.known.setdefault(kind, {})
-        prefix = "/p" if kind == PATH else kind.split()[-1].replace("name", kind.split()[0])
-        return known.setdefault(word, f"{prefix}{len(known) + 1}")
+        return known.setdefault(word, f"{STAND_INS[kind]}{len(known) + 1}")
 
     def _shown(self, path: str) -> bool:
         """Whether lines of a file stay."""
@@ -160,20 +175,23 @@ class Redactor:
         except ValueError:
             return self._text(written)
         redacted = self._json(plain) if plain[:1] in ("{", "[") else self._text(plain)
-        redacted = self._path(re.fullmatch(r"(/[^\n]+/[^\n]+)", redacted)) or redacted
+        redacted = _WHOLE_PATH.sub(self._path, redacted)
         return written if redacted == plain else json.dumps(redacted)
 
     def _text(self, text: str) -> str:
         for form in _FORMS:
             text = form.sub(self._form, text)
-        text = _QUOTED_PATH.sub(lambda match: self._path(match) or "", text)
-        text = _PATH.sub(lambda match: self._path(match) or "", text)
+        for pattern in (_QUOTED_PATH, _PATH):
+            text = pattern.sub(self._path, text)
         if self._lines:
             text = "\n".join(map(self._line, text.split("\n")))
         for word, stand_in in self.known.get(LITERAL, {}).items():
             if len(word) >= LEAST_LITERAL:
                 text = text.replace(word, stand_in)
-        return self._named(text)
+        return self.named(text)
+
+    def _form(self, match: re.Match[str]) -> str:
+        return match["head"] + self._quoted(match["path"], match["code"])
 
     def _line(self, line: str) -> str:
         plain = line.strip()
@@ -181,9 +199,6 @@ class Redactor:
             return line
         self.counts[LINE] += 1
         return line.replace(plain, GONE)
-
-    def _form(self, match: re.Match[str]) -> str:
-        return match["head"] + self._quoted(match["path"], match["code"])
 
     def _quoted(self, path: str, code: str) -> str:
         """A source line that another text quotes."""
@@ -200,18 +215,17 @@ class Redactor:
     def _code(self, text: str) -> str:
         """Source without strings, comments and numbers."""
         lines = text.splitlines(keepends=True)
-        found: list[tuple[tuple[int, int], tuple[int, int], str]] = []
+        found: list[tokenize.TokenInfo] = []
         try:
             for token in tokenize.generate_tokens(io.StringIO(text).readline):
-                is_literal = token.type in (tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER)
-                if is_literal and token.string not in ("0", "1", "2"):
-                    found.append((token.start, token.end, token.string))
-                elif token.type == tokenize.ERRORTOKEN and token.string.strip():
+                if token.type == tokenize.ERRORTOKEN and token.string.strip():
                     return self._blank(text)
+                if token.type in _LITERALS and token.string not in ("0", "1", "2"):
+                    found.append(token)
         except (tokenize.TokenError, SyntaxError) as error:
             if "statement" not in str(error):
                 return self._blank(text)
-        for (row, column), (last, end), literal in reversed(found):
+        for _, literal, (row, column), (last, end), _ in reversed(found):
             stand_in = self._stand_in(LITERAL, literal.strip("\"'"))
             if literal[0] in "\"'":
                 stand_in = f'"{stand_in}"'
@@ -219,29 +233,17 @@ class Redactor:
                 stand_in = f"# {stand_in}"
             after = lines[last - 1][end:]
             lines[row - 1] = lines[row - 1][:column] + stand_in + "\n" * (last - row) + after
-            for between in range(row, last):
-                lines[between] = ""
+            lines[row:last] = [""] * (last - row)
         return "".join(lines)
 
-    def _path(self, match: re.Match[str] | None) -> str | None:
+    def _path(self, match: re.Match[str]) -> str:
         """A path with a stand-in for its folder; what libraries call their parts stays."""
-        if match is None:
-            return None
         path = match[1]
         if re.match(r"/p\d+/", path):
             return match[0]
         part = _KEPT_PART.search(path)
         cut = part.start() if part else path.rstrip("/").rfind("/")
         return (self._stand_in(PATH, path[:cut]) if cut > 0 else "") + path[cut:]
-
-    def _named(self, text: str) -> str:
-        if self._words is None:
-            words = [re.escape(word) for word in self.known.get(WORD, {})]
-            names = [*self.known.get(USER, {}), *self.known.get(HOST, {})]
-            words += [rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" for name in names]
-            self._words = re.compile("|".join(words) or r"(?!)", re.I)
-        kinds = {**self.known.get(HOST, {}), **self.known.get(USER, {}), **self.known.get(WORD, {})}
-        return self._words.sub(lambda match: kinds[match[0].lower()], text)
 
     def _environment(self, text: str) -> str:
         def value(match: re.Match[str]) -> str:
@@ -252,59 +254,44 @@ class Redactor:
         return _ENV.sub(lambda match: _ENV_VALUE.sub(value, match[0]), text)
 
 
-def _is_record(text: str) -> bool:
-    return "{" in text[:200] and text.rstrip().endswith("}") and "\n" not in text
-
-
-def _parts(text: str) -> Iterable[str]:
-    """A log's records, each a line, and the texts between them."""
-    held: list[str] = []
-    for line in text.split("\n"):
-        if _is_record(line):
-            if held:
-                yield "\n".join(held)
-                held = []
-            yield line
-        else:
-            held.append(line)
-    if held:
-        yield "\n".join(held)
+def _is_record(line: str) -> bool:
+    return "{" in line[:200] and line.rstrip().endswith("}")
 
 
 def write_redacted(session: Session, run: Run, redactor: Redactor, into: Path) -> None:
     """Writes the files of a run, redacted, below a folder. What is no text is left out."""
+    for path, is_source, text in _texts(session, run):
+        if text is None:
+            redactor.left_out += [path] * (path not in redactor.left_out)
+        else:
+            redactor.learn(text, path, is_source=is_source)
+    for path, is_source, text in _texts(session, run):
+        if text is not None:
+            packed = next((end for end in PACKED if path.endswith(end)), "")
+            target = into / redactor.named(path.removesuffix(packed))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            redacted = redactor.redact(text, path, is_source=is_source)
+            target.write_bytes(redacted.encode("utf-8", "surrogateescape"))
+
+
+def _texts(session: Session, run: Run) -> Iterator[tuple[str, bool, str | None]]:
+    """The path of each stored file of a run, whether it is source, and its unpacked text; None for
+    what is no text."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
     digests = dict(session.execute(rows).tuples().all())
-    files = [file for file in run.report.get("files", ()) if file["stored"] in digests]
-
-    def each(do: Callable[[str, str, bool], None]) -> None:
-        for file in files:
-            data = _plain(session, digests[file["stored"]])
-            if data is not None:
-                text = data.decode("utf-8", "surrogateescape")
-                do(text, file["path"], file["role"] == SOURCE)
-            elif file["path"] not in redactor.left_out:
-                redactor.left_out.append(file["path"])
-
-    def write(text: str, path: str, is_source: bool) -> None:
-        plain = path.removesuffix(next((end for end in PACKED if path.endswith(end)), ""))
-        target = into / redactor.name(plain)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        redacted = redactor.redact(text, path, is_source=is_source)
-        target.write_bytes(redacted.encode("utf-8", "surrogateescape"))
-
-    each(lambda text, path, is_source: redactor.learn(text, path, is_source=is_source))
-    each(write)
+    for file in run.report.get("files", ()):
+        if file["stored"] in digests:
+            text = _plain(session, digests[file["stored"]])
+            yield file["path"], file["role"] == SOURCE, text
 
 
-def _plain(session: Session, digest: str) -> bytes | None:
-    """The unpacked bytes of a stored text; None for what is no text."""
-    text = stored_text(session, digest)
-    if text is None:
+def _plain(session: Session, digest: str) -> str | None:
+    stored = stored_text(session, digest)
+    if stored is None:
         return None
-    pieces, stream = [], open_plain(io.BytesIO(text.read()))
-    while piece := stream.read(1 << 20):
-        pieces.append(piece)
+    pieces, stream = [], open_plain(io.BytesIO(stored.read()))
+    while piece := stream.read(MIB):
         if b"\0" in piece:
             return None
-    return b"".join(pieces)
+        pieces.append(piece)
+    return b"".join(pieces).decode("utf-8", "surrogateescape")

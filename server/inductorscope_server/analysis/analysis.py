@@ -74,8 +74,12 @@ class Analysis:
     def prepare(self) -> None:
         """Starts a process in the background, because a page that needs one is likely to follow."""
         if len(self._free) == PROCESSES and not any(each.is_alive for each in self._free):
-            self._threads.submit(self._free[-1].prepare)
+            self.start()
             self._end_later()
+
+    def start(self) -> None:
+        """Starts a process in the background."""
+        self._threads.submit(self._free[-1].prepare)
 
     def close(self) -> None:
         """Ends all processes for good."""

@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 from inductorscope.formats.sizes import MIB
@@ -32,6 +33,8 @@ BLOCK = 8 * MIB
 LARGE = MIB // 2
 """A script of the bundle from this size has a block to itself, because few pages load it."""
 ANSWERS = {"id": lzma.FILTER_LZMA1, "preset": 9, "lc": 4, "lp": 0, "pb": 0}
+AT_ONCE = 2
+"""Blocks that are packed at a time: each takes up to 100 MiB of memory."""
 FILES = 6
 """The preset of xz for the files."""
 STYLE_NONCE = "inductorscope"
@@ -57,7 +60,7 @@ def write_file(
     script = base64.b64encode(hashlib.sha256(loader).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{script}' blob:; "
-        f"style-src 'nonce-{STYLE_NONCE}'; img-src data: blob:; worker-src blob:; "
+        f"style-src 'nonce-{STYLE_NONCE}'; img-src data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
     out.write(first_line(0, 0))
@@ -67,9 +70,11 @@ def write_file(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<title>Inductorscope</title></head><body><p>Opening the run &hellip;</p>\n".encode()
     )
-    for block in (contents, *blocks):
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        packed = list(pool.map(_packed, (contents, *blocks)))
+    for block, characters in zip((contents, *blocks), packed, strict=True):
         out.write(b'<script type="text/plain" class="block" data-size="%d">' % len(block))
-        out.write(as_characters(_packed(block)))
+        out.write(characters)
         out.write(b"</script>\n")
     out.write(b'<script type="text/plain">')
     offset = out.tell()
@@ -83,7 +88,7 @@ def write_file(
 
 def _packed(block: bytes) -> bytes:
     filters = [{**ANSWERS, "dict_size": max(len(block), 4096)}]
-    return lzma.compress(block, lzma.FORMAT_RAW, filters=filters)
+    return as_characters(lzma.compress(block, lzma.FORMAT_RAW, filters=filters))
 
 
 def _blocks(answers: Mapping[str, Answer], index: dict[str, list[object] | str]) -> Iterator[bytes]:

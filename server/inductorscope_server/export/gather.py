@@ -23,7 +23,7 @@ LEFT_OUT = ("log", "timeline", "files", "access", "state", "search", "export")
 MOST_PAGES = 300
 """Pages of a file. Kernels come after the pages that name them, so the most expensive are in."""
 ADDRESS = re.compile(r'\b(href|src|data-[a-z-]{1,40})="(/[^"]*)"')
-LOADED = re.compile(r"data-(explorer|links|nodes|heat|failures|layout)-url|src|data-shows")
+LOADED = re.compile(r"data-(explorer|links|nodes|heat|failures)-url|src|data-shows")
 """Attributes with addresses that a page's scripts load."""
 MODULE = re.compile(r"""["']\./((?:chunks/)?[\w.-]+\.js)["']""")
 """What a module of the bundle imports, at once or later."""

@@ -77,6 +77,7 @@ async def _export(parts: Parts, who: Who, page: str, options: ExportOptions, nam
     with tempfile.TemporaryDirectory(prefix="export-", dir=parts.settings.data) as folder:
         made = Path(folder, name)
         chosen = [
+            *(["--preview"] if options.preview else ["-o", str(made)]),
             f"--only={options.only}",
             *(["--without-traces"] if options.without_traces else []),
             *(["--redact"] if options.redact else []),
@@ -86,7 +87,7 @@ async def _export(parts: Parts, who: Who, page: str, options: ExportOptions, nam
         viewer = {EXPORTS_FOR: msgspec.json.encode(who).decode(), "TMPDIR": folder}
         async with parts.exports.turn(SENDER.get()):
             said = await _run(
-                program("inductorscope", "export", page, "-o", str(made), *chosen),
+                program("inductorscope", "export", page, *chosen),
                 environment(parts.settings, **viewer),
             )
         if options.preview:

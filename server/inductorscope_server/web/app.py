@@ -48,7 +48,9 @@ API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reaso
 """Modules of the API that do not belong to a page."""
 
 
-def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
+def create_app(
+    settings: Settings, pages: Pages | None = None, analysis: Analysis | None = None
+) -> FastAPI:
     """Creates the application; migrates the database first."""
     engine = make_engine(settings)
     trace_queries(engine)
@@ -59,7 +61,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         write=sessions(engine),
         jobs=JobsClient(settings, engine, for_viewers=True),
         pages=pages or Pages(settings),
-        analysis=Analysis(settings),
+        analysis=analysis or Analysis(settings),
         playground=Playground(settings),
     )
 

@@ -12,7 +12,7 @@ import type { PictureHost } from "./view";
 export interface PicturesHost {
   readonly picture: GraphPicture;
   readonly index: LinkIndex;
-  readonly urls: { nodes: string; layout: string };
+  readonly nodesUrl: string;
   stageLines(key: string): Promise<readonly string[]>;
   previewed(selected: Selected | null): void;
   select(target: Target): void;
@@ -31,10 +31,6 @@ export class Pictures implements PictureHost {
     return this.host.index;
   }
 
-  get layoutUrl(): string {
-    return this.host.urls.layout;
-  }
-
   graphOf(stage: string): Promise<Graph> {
     let graph = this.graphs.get(stage);
     if (!graph) {
@@ -47,7 +43,7 @@ export class Pictures implements PictureHost {
 
   private async fx(): Promise<Graph> {
     const { fxGraph } = await import("./drawing");
-    return fxGraph(await ask<NodeColumns>(this.host.urls.nodes), this.host.picture.kernels);
+    return fxGraph(await ask<NodeColumns>(this.host.nodesUrl), this.host.picture.kernels);
   }
 
   private async ir(stage: string): Promise<Graph> {

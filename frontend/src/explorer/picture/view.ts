@@ -1,12 +1,11 @@
 // A pane that shows the graph as a picture: all of it, or what is around the selection.
 import { button, make } from "../../shared/elements";
-import { sentenceOf } from "../../shared/server";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
 import { Canvas, type Spot } from "./canvas";
 import { factsOf, wholeOf } from "./facts";
 import { around, type Graph, pathBetween } from "./graph";
-import { Layout } from "./layout";
+import { neighbourhood } from "./layout";
 import { litNodes, targetOf, targetOfGroup } from "./lit";
 import { overview } from "./overview";
 import { startPointer } from "./pointer";
@@ -23,7 +22,6 @@ const KEYS =
 
 export interface PictureHost {
   readonly index: LinkIndex;
-  readonly layoutUrl: string;
   graphOf(stage: string): Promise<Graph>;
   previewed(selected: Selected | null): void;
   select(target: Target): void;
@@ -36,7 +34,6 @@ export class PictureView {
   private readonly host: PictureHost;
   private readonly stage: string;
   private readonly canvas = new Canvas(() => this.resized());
-  private readonly layout: Layout;
   private readonly facts = make("div", { class: "picture-facts", "aria-live": "polite" });
   private readonly words = make("p", { class: "picture-words soft", role: "status" });
   private readonly steps = make("div", {
@@ -64,14 +61,11 @@ export class PictureView {
   private aboutSearch = "";
   /** Steps around the selection that are shown, as the address of the page says. */
   private readonly address: { hops: number };
-  /** Settles when what was last asked for is drawn. */
-  settled: Promise<void> = Promise.resolve();
 
   constructor(parent: HTMLElement, stage: string, address: { hops: number }, host: PictureHost) {
     this.host = host;
     this.stage = stage;
     this.address = address;
-    this.layout = new Layout(host.layoutUrl);
     this.build();
     parent.replaceChildren(this.root);
   }
@@ -132,7 +126,7 @@ export class PictureView {
     this.canvas.element.setAttribute("aria-label", `${wholeOf(this.graph)} ${KEYS}`);
     this.relight();
     this.search();
-    await this.redraw();
+    this.redraw();
   }
 
   /** Show a selection, and a preview beside it. */
@@ -144,7 +138,7 @@ export class PictureView {
     this.hovered = litNodes(graph, this.host.index, hovered);
     if (other) {
       this.relight();
-      if (this.address.hops > 0) void this.redraw();
+      if (this.address.hops > 0) this.redraw();
       else this.follow();
     }
     this.paint();
@@ -162,12 +156,12 @@ export class PictureView {
   }
 
   /** Draw the whole, or the neighbourhood of the selection, as asked. */
-  private redraw(): Promise<void> {
-    this.settled = this.address.hops > 0 && this.lit.size ? this.drawAround() : this.drawWhole();
-    return this.settled;
+  private redraw(): void {
+    if (this.address.hops > 0 && this.lit.size) this.drawAround();
+    else this.drawWhole();
   }
 
-  private async drawWhole(): Promise<void> {
+  private drawWhole(): void {
     const { graph, canvas } = this;
     if (!graph) return;
     const { width, height } = canvas.size;
@@ -181,33 +175,24 @@ export class PictureView {
     );
   }
 
-  private async drawAround(): Promise<void> {
+  private drawAround(): void {
     const { graph } = this;
     if (!graph) return;
     const seeds = [...this.lit].sort((one, other) => one - other);
     const near = around(graph, seeds.slice(0, SEEDS), this.address.hops, MOST);
     const asked = near.nodes.join();
     if (asked === this.shownAround) return;
-    const slow = setTimeout(() => this.tell(`Laying out ${near.nodes.length} nodes …`), 150);
-    try {
-      const scene = await this.layout.of(graph, near);
-      if (!scene) return; // asked for another one meanwhile
-      this.shownAround = asked;
-      this.moved = false;
-      this.show(scene);
-      const left: string[] = [];
-      if (seeds.length > SEEDS) left.push(`around the first ${SEEDS} of ${seeds.length} selected`);
-      if (near.more) left.push(`${near.more} neighbours more are left out`);
-      this.tell(left.length ? `${near.nodes.length} nodes, ${left.join(", ")}.` : "");
-    } catch (trouble) {
-      this.tell(sentenceOf(trouble));
-    } finally {
-      clearTimeout(slow);
-    }
+    this.shownAround = asked;
+    this.moved = false;
+    this.show(neighbourhood(graph, near.nodes));
+    const left: string[] = [];
+    if (seeds.length > SEEDS) left.push(`around the first ${SEEDS} of ${seeds.length} selected`);
+    if (near.more) left.push(`${near.more} neighbours more are left out`);
+    this.tell(left.length ? `${near.nodes.length} nodes, ${left.join(", ")}.` : "");
   }
 
   /** Draw the way from the selected node to another one alone. */
-  private async drawPath(to: number): Promise<void> {
+  private drawPath(to: number): void {
     const { graph } = this;
     const [from] = this.lit;
     if (!graph || from === undefined) {
@@ -221,11 +206,9 @@ export class PictureView {
       return;
     }
     const nodes = path.slice(0, MOST).sort((one, other) => one - other);
-    const scene = await this.layout.of(graph, { nodes, more: 0 });
-    if (!scene) return;
     this.shownAround = "";
     this.moved = false;
-    this.show(scene);
+    this.show(neighbourhood(graph, nodes));
     const [first, last] = [path[0] ?? from, path.at(-1) ?? to];
     this.tell(
       `A shortest path from ${named(first)} to ${named(last)}: ${path.length} nodes. w shows the whole graph.`,
@@ -267,7 +250,7 @@ export class PictureView {
     if (!this.graph) return;
     if (this.moved) return;
     if (this.scene && this.scene === this.whole) this.whole = null; // of another shape now
-    if (this.address.hops === 0 || !this.lit.size) void this.drawWhole();
+    if (this.address.hops === 0 || !this.lit.size) this.drawWhole();
     this.canvas.fit();
   }
 
@@ -278,7 +261,7 @@ export class PictureView {
     this.address.hops = hops;
     this.moved = false;
     this.showSteps();
-    void this.redraw();
+    this.redraw();
     this.host.turned();
   }
 
@@ -350,7 +333,7 @@ export class PictureView {
   }
 
   private click(spot: Spot, extend: boolean): void {
-    if (spot.node !== null && extend) void this.drawPath(spot.node);
+    if (spot.node !== null && extend) this.drawPath(spot.node);
     else if (spot.node !== null) this.keep(spot.node);
     else {
       const target = this.targetAt(spot);
@@ -408,7 +391,7 @@ export class PictureView {
       ArrowRight: () => this.reach(this.beside(1)),
       Enter: () => {
         if (this.current === null) return;
-        if (event.shiftKey) void this.drawPath(this.current);
+        if (event.shiftKey) this.drawPath(this.current);
         else this.keep(this.current);
       },
       " ": () => this.current !== null && this.keep(this.current),
@@ -470,7 +453,6 @@ export class PictureView {
   }
 
   close(): void {
-    this.layout.close();
     this.canvas.close();
   }
 }

@@ -57,60 +57,56 @@ def export(
     Uploading a whole run's file to any server gives the same run again, unless it is redacted.
     """
     import os
-    import subprocess
     import tempfile
+    from importlib import import_module
     from urllib.parse import urlsplit
 
+    import msgspec
+
+    from inductorscope import urls
+    from inductorscope.answers.missing import NotHere
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading
     from inductorscope.processes.memory import limit_memory
-    from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE, program
-    from inductorscope.settings import PREFIX
-    from inductorscope.urls import run as run_address
+    from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE
+    from inductorscope.store.who import OWNER, Who
 
     if not output and not preview:
         fail("Name the file to write with -o.", USAGE)
-    if EXPORTS_FOR in os.environ:
+    who, viewer = OWNER, os.environ.get(EXPORTS_FOR)
+    if viewer:
         limit_memory(MEMORY)
-    with tempfile.TemporaryDirectory() as folder, reading(data) as (session, settings):
-        address = urlsplit(page)._replace(scheme="", netloc="", fragment="").geturl()
-        if "/" not in page:
-            address = run_address(one_run(session, page))
-        chosen = [f"--graph={graph}", f"--only={only}"]
-        chosen += ["--without-traces"] if without_traces else []
-        if redact or keep or hide:
-            settings, address, said = _redacted(
-                session, address, keep or [], hide or [], Path(folder)
-            )
-            chosen.append(f"--redacted={said}")
+        who = msgspec.json.decode(viewer, type=Who)
+    with tempfile.TemporaryDirectory() as folder:
+        with reading(data) as (session, settings):
+            address, note = urlsplit(page)._replace(scheme="", netloc="", fragment="").geturl(), ""
+            if "/" not in page:
+                address = urls.run(one_run(session, page))
+            if redact or keep or hide:
+                settings, address, note = _redacted(
+                    session, address, keep or [], hide or [], Path(folder)
+                )
+        server = import_module("inductorscope_server.export.export")
+        wanted = server.Wanted(graph, only == "explorer", not without_traces, note)
         target = output if output and not preview else Path(folder) / "preview.html"
-        done = subprocess.run(
-            program("inductorscope_server.export", address, str(target.absolute()), *chosen),
-            env={
-                **os.environ,
-                f"{PREFIX}DATA": str(settings.data),
-                f"{PREFIX}DATABASE_URL": settings.database_url,
-            },
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        fail(f"{page} was not exported.", NO_PAGE if done.returncode == NO_PAGE else FAILED)
-    typer.echo(f"{'Preview' if preview else output}: {done.stdout}", nl=False)
+        try:
+            held = server.export(settings, who, address, target, wanted)
+        except NotHere as error:
+            fail(error.what, NO_PAGE)
+    typer.echo(f"{'Preview' if preview else output}: {held}")
 
 
 def _redacted(
     session: Session, address: str, keep: list[str], hide: list[str], folder: Path
 ) -> tuple[Settings, str, str]:
     """Reads the address's runs anew without what is redacted. Returns the settings of their data
-    folder, the address there, and what was redacted, in words."""
+    folder, the address there, and a note about it."""
     from urllib.parse import quote, unquote
 
     from inductorscope.answers.explorer.kernel import permalink_answer
     from inductorscope.cli.local import align_lines, read_paths
     from inductorscope.progress import silent
-    from inductorscope.reading.redacting import Redactor, write_redacted
+    from inductorscope.reading.redacting import NOTE, Redactor, write_redacted
     from inductorscope.settings import Settings
     from inductorscope.store.tables.models import Run
 
@@ -119,28 +115,26 @@ def _redacted(
         address = permalink_answer(session, link).url + (query and f"&{query}")
     redactor = Redactor(keep, hide)
     settings = Settings(data=folder / "data", database_url="")
-    runs = dict.fromkeys(RUNS.findall(address))
-    for number, run_id in enumerate(runs):
+    for number, run_id in enumerate(dict.fromkeys(RUNS.findall(address))):
         run = session.get(Run, run_id)
         if run is None:
-            fail(f"There is no run {run_id or address}.", FAILED)
+            fail(f"There is no run {run_id}.", FAILED)
         files = folder / str(number) / "run"
         write_redacted(session, run, redactor, files)
-        name = redactor.name(run.name)
         result = read_paths(
-            settings, [files], name=name, tags=[], origin=run.origin, progress=silent
-        )
+            settings, [files], name=redactor.named(run.name), tags=[], origin=run.origin,
+            progress=silent,
+        )  # fmt: skip
         align_lines(settings, result.run_id, silent)
         address = address.replace(run_id, result.run_id)
     typer.echo("Replaced:")
     for kind, words in redactor.known.items():
-        example = next(iter(words.items()), None)
-        shown = f", such as {example[0]!r} by {example[1]!r}" if example else ""
+        shown = "".join(f", such as {word!r} by {words[word]!r}" for word in list(words)[:1])
         typer.echo(f"  {kind}: {len(words):,}{shown}")
     for kind, count in redactor.counts.items():
         typer.echo(f"  {kind}: {count:,}")
     for name in redactor.left_out:
-        typer.echo(f"  left out, because it is no text: {redactor.name(name)}")
+        typer.echo(f"  left out, because it is no text: {redactor.named(name)}")
     path, _, query = address.partition("?")
     plain = redactor.redact(unquote(query), "", is_source=False)
-    return settings, path + (query and f"?{quote(plain, safe='=&,:/~')}"), redactor.sentence()
+    return settings, path + (query and f"?{quote(plain, safe='=&,:/~')}"), NOTE

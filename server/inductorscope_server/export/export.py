@@ -1,0 +1,141 @@
+"""Writes a file that opens on a page, by requests to the application in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import httpx
+from fastapi import FastAPI
+from inductorscope import urls
+from inductorscope.answers.missing import NotHere
+from inductorscope.settings import Settings
+from inductorscope.store.tables.models import Run
+from inductorscope.store.who import VIEWER, WHO, Who
+from inductorscope.units import plural, size_in_bytes
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.export.file import Inside, pack_files, write_file
+from inductorscope_server.export.gather import BESIDE, LOCATION, Answer, Gatherer
+
+ADDRESS = re.compile(r"/runs/(?P<run>\w+)(?:/graphs/(?P<graph>[^/?]+)(?P<part>[/?].*)?)?")
+REDIRECTS = 3
+PART = "This file shows a part of a run and does not go back into a server."
+OTHER_RUN = "so that a server reads it as a run with another id"
+WITHOUT_TRACES = f"The run's profiler traces are left out, {OTHER_RUN}."
+NOT_THE_SAME = (
+    f"Secrets were removed from this run's files, or some were too large to keep, {OTHER_RUN}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a file is to hold, beside its page."""
+
+    graph: str = ""
+    """Of a run, the only graph."""
+    explorer: bool = False
+    """Only explorers."""
+    traces: bool = True
+    """Whether the run's files hold the profiler's traces."""
+    note: str = ""
+    """What a reader should know of what is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What a file shows."""
+
+    start: str
+    """The address that it opens on."""
+    run: str
+    """The run whose files belong in it, if it shows the whole run."""
+    answers: dict[str, Answer]
+
+
+def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wanted) -> str:
+    """Writes the file of a page that this person sees, and returns what it holds, in words. Raises
+    NotHere for an address without a page."""
+    # Whoever can read the data folder needs no token for it.
+    open_to_all = replace(settings, token="", accounts=False, oidc_issuer="", proxy_header="")
+    analysis = Analysis(open_to_all)
+    analysis.start()  # takes a second, in which this process imports the application
+    from inductorscope_server.web.app import create_app
+
+    app = create_app(open_to_all, analysis=analysis)
+    try:
+        return export_from(app, who, address, file, wanted)
+    finally:
+        app.state.parts.close()
+
+
+def export_from(app: FastAPI, who: Who, address: str, file: Path, wanted: Wanted) -> str:
+    """Like `export`, from an application that goes on."""
+    VIEWER.set(who)
+    parts = app.state.parts
+    found = asyncio.run(_gather(app, who, address, wanted))
+    notes, inside = [wanted.note] if wanted.note else [], Inside()
+    with tempfile.TemporaryFile() as files, file.open("wb") as out:
+        if not found.run:
+            notes.append(PART)
+        else:
+            with parts.read() as session:
+                run = session.get_one(Run, found.run)
+                same = pack_files(session, run, files, inside, traces=wanted.traces)
+            notes += [NOT_THE_SAME if wanted.traces else WITHOUT_TRACES] * (not same)
+        files.seek(0)
+        loader = (parts.pages.assets.folder / "file.js").read_bytes().strip()
+        write_file(out, found.start, " ".join(notes), found.answers, loader, files)
+    pages = sum(answer.type.startswith("text/html") for answer in found.answers.values())
+    held = [" ".join([f"{plural(pages, 'page')}, {size_in_bytes(file.stat().st_size)}.", *notes])]
+    for kind in sorted({kind for kind, _ in inside}):
+        count, size = inside[kind, "files"], inside[kind, "bytes"]
+        held.append(f"  {kind}: {plural(count, 'file')}, {size_in_bytes(size)}")
+    return "\n".join(held)
+
+
+async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathered:
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, WHO: who}, receive, send)
+
+    transport = httpx.ASGITransport(asked)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+
+        async def ask(address: str) -> Answer | None:
+            answer = await client.get(address)
+            if answer.is_redirect:
+                return Answer(LOCATION, answer.headers["location"].encode())
+            if answer.status_code != httpx.codes.OK:
+                return None
+            return Answer(answer.headers["content-type"], answer.content)
+
+        for _ in range(REDIRECTS):
+            page = await ask(address)
+            if page is None:
+                raise NotHere(f"There is no page {address}.")
+            if page.type == LOCATION:
+                address = page.body.decode()
+        whole, first, follow = "", [address], [BESIDE]
+        named = ADDRESS.match(address)
+        if named and named["graph"]:
+            one = urls.graph(named["run"], named["graph"])
+            first, follow = [one, address.partition("?")[0]], [] if named["part"] else [one]
+        elif named:
+            page_of_run = urls.run(named["run"])
+            graphs = (await client.get(urls.api(page_of_run))).json()["graphs"]
+            shown = [urls.graph(named["run"], each["slug"]) for each in graphs
+                     if wanted.graph in ("", each["slug"])]  # fmt: skip
+            first, follow = [*shown, page_of_run, address], [page_of_run]
+            if not (wanted.graph or wanted.explorer):
+                whole = named["run"]
+            elif shown:
+                address, first = shown[0], shown if wanted.explorer else first
+            else:
+                raise NotHere(f"The run has no graph {wanted.graph or 'to show'}.")
+        gatherer = Gatherer(ask, () if wanted.explorer else follow, wanted.graph)
+        await gatherer.gather(first)
+        return Gathered(address, whole, gatherer.answers)
