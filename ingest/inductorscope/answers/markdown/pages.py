@@ -107,7 +107,8 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
 
 
 def _step(page: RunPage) -> str:
-    if page.compiled_ms is None:
+    """Empty if the verdict says it."""
+    if page.compiled_ms is None or milliseconds(page.compiled_ms) in page.verdict.text:
         return ""
     eager = "" if page.eager_ms is None else f", {milliseconds(page.eager_ms)} eager"
     return f"{milliseconds(page.compiled_ms)} compiled{eager}"
@@ -126,8 +127,10 @@ def _explained(page: RunPage) -> str:
 def _diagnosis(diagnosis: Diagnosis, links: Links) -> Iterator[str]:
     for at, cause in enumerate((*diagnosis.causes, *diagnosis.more), 1):
         yield from _cause(at, cause, links)
-    for each in diagnosis.cleared:
-        yield f"- {'Checked' if each.judged else 'Not checked'}: {prose(each.text)}"
+    for judged, label in ((True, "Checked"), (False, "Not checked")):
+        texts = [prose(each.text) for each in diagnosis.cleared if each.judged == judged]
+        if texts:
+            yield f"- {label}: {' '.join(texts)}"
 
 
 def _cause(at: int, cause: Cause, links: Links) -> Iterator[str]:

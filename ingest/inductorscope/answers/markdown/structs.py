@@ -22,7 +22,9 @@ from inductorscope.units import DASH
 Value = Any
 """A struct of an answer, or a value in one."""
 LONGEST = 240
-"""Characters of a text that stands in a line; longer ones become blocks, and are cut in tables."""
+"""Characters of a text that stands in a line; longer ones become blocks."""
+CELL = 120
+"""Characters of a text in a table, where it is cut."""
 MOST_IN_LINE = 12
 SMALL = 2
 """Fields of a struct that stands in a cell with others."""
@@ -43,6 +45,7 @@ class Field(NamedTuple):
 
     name: str
     marks: frozenset[str] = frozenset()
+    longest: int = LONGEST
 
     def unit(self, of_row: str) -> str:
         """The unit that its mark names; empty if its name says it. `of_row`: that of its row."""
@@ -159,7 +162,11 @@ def _table(
     above."""
     columns = {
         field.name: tuple(
-            _inline(field, getattr(each, field.name), getattr(each, "unit", None) or unit)
+            _inline(
+                field._replace(longest=CELL),
+                getattr(each, field.name),
+                getattr(each, "unit", None) or unit,
+            )
             for each in values
         )
         for field in fields
@@ -286,7 +293,7 @@ def _inline(field: Field, value: Value, unit: str = "") -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M} UTC"
     if isinstance(value, str):
-        cut = value[:LONGEST] + "…" * (len(value) > LONGEST)
+        cut = value[: field.longest] + "…" * (len(value) > field.longest)
         return prose(value) if PROSE in field.marks else code(cut)
     if isinstance(value, Mapping):
         return "; ".join(_pairs(field, value)) or DASH
@@ -309,7 +316,9 @@ def named(struct: Value, unit: str = "") -> str:
             return f"**{prose(struct.label)}** {text}"
         case SentenceRow():
             words = "".join(part.text for part in struct.parts)
-            return f"**{prose(struct.label)}** {prose(f'{words} {struct.advice}')}"
+            text = prose(f"{words} {struct.advice}")
+            is_label_said = words.lower().startswith(struct.label.lower())
+            return text if is_label_said else f"**{prose(struct.label)}** {text}"
         case SourceLine():
             return code(f"{struct.path}:{struct.line}")
         case FrameRow() | Frame():
