@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.contract.lock import Program
 from inductorscope.testing.compiled import Inductor
 from torch._inductor import config
+from torch._inductor.async_compile import AsyncCompile
 
 NO_VECTORS = {"cpp.simdlen": "1"}
 """Compiles in a tenth of the time."""
@@ -28,10 +30,11 @@ def compile_text(
     folder: Path,
     made_in: AbstractContextManager[object] | None = None,
     graph_cache: bool = False,
+    built: bool = True,
 ) -> Program:
     """`options` are those of a capture. `folder` receives the program. `made_in`: the context in
     which tensors are made. `graph_cache`: whether torch looks for whole graphs in a cache, which is
-    empty."""
+    empty. `built`: whether C++ kernels are built and run, on which no lock depends."""
     folder.mkdir(parents=True)
     file = folder / "model.py"
     file.write_text(text)
@@ -46,6 +49,7 @@ def compile_text(
         patch.dict(os.environ, own_cache),
         patch.dict(records.SETTINGS, fx_graph_cache=graph_cache),
         config.patch({"post_grad_custom_post_pass": None, **values}),  # a program may set the pass
+        nullcontext() if built else patch.object(AsyncCompile, "cpp_pybinding", _not_built),
         made_in or nullcontext(),
     ):
         found.loader.exec_module(module)
@@ -57,3 +61,7 @@ def compile_text(
             with suppress(AssertionError):
                 compiled.assert_no_recompiles(options["shapes"])
         return compiled.program
+
+
+def _not_built(*_: object) -> Callable[..., None]:
+    return lambda *_: None

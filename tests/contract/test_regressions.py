@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,29 @@ from inductorscope.cli.app import app, load_commands
 from inductorscope.contract.lock import read_lock
 from typer.testing import CliRunner
 
-from bench.contract.programs import REGRESSIONS
+from bench.contract.programs import REGRESSIONS, Regression
+from tests.conftest import VECTORS
+from tests.support.places import ROOT
+
+
+@pytest.fixture(scope="module")
+def judged() -> dict[str, str]:
+    """Regression → what was printed of it. One process compiles them all."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.contract.regressions", "--quick"], text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != VECTORS},
+    )  # fmt: skip
+    found = (part.partition(": ") for part in done.stdout.split("== "))
+    return {name: text for name, _, text in found} | {"": done.stdout}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "regression", [one for one in REGRESSIONS if not one.gpu], ids=lambda one: one.name
+)
+def test_a_regression_is_caught(regression: Regression, judged: dict[str, str]) -> None:
+    assert judged.get(regression.name, "").startswith("caught"), judged[""]
 
 
 @pytest.fixture
