@@ -109,8 +109,10 @@ def percent(value: Figure) -> str:
     """Formats a share from 0 to 1 as a percentage."""
     if value is None or not _is_finite(value):
         return DASH
+    if value < 0:
+        return f"−{percent(-value)}"
     if value in (0, 1):
-        return f"{value * 100:.0f}{THIN}%"
+        return f"{abs(value) * 100:.0f}{THIN}%"
     if 0 < value < 0.001:
         return f"<{THIN}0.1{THIN}%"
     if 0.9995 <= value < 1:

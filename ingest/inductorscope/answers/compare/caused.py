@@ -13,6 +13,8 @@ from inductorscope.units import percent, plural
 
 SMALL = 0.01
 """Causes with a smaller share of the difference are one line."""
+VISIBLE = 0.0005
+"""A smaller share is written as 0."""
 CLOCKS = 0.01
 """Clocks that differ by less are equal."""
 SHOWN = 3
@@ -62,7 +64,8 @@ def cause_lines(
                    key=lambda one: -abs(one[0].share))  # fmt: skip
     if small := [one[0] for one in parts if abs(one[0].share) < SMALL]:
         share = Share(*(sum(getattr(one, name) for one in small) for name in Share.__slots__))
-        large.append((share, plural(len(small), "smaller cause"), f"{page}#measured"))
+        if abs(share.share) >= VISIBLE:
+            large.append((share, plural(len(small), "smaller cause"), f"{page}#measured"))
     large.append((found.rest, "unexplained", f"{page}#measured"))
     return [CauseLine(share, share.share * more_ms, *words) for share, *words in large]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
 
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import PAID, described
 from inductorscope.answers.compare.measured import LEVELS
-from inductorscope.answers.compare.page import ComparePage, Said
+from inductorscope.answers.compare.page import ComparePage, GroupRow, Said
 from inductorscope.units import (
     microseconds,
     percent,
@@ -84,15 +85,37 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         new = Counter(row.target for row in page.nodes if row.side == "b")
         parts = [
             f"{plural(counts.total(), 'node')} only in {side} ({_targets(counts)})"
+            f"{_lines(page, side.lower())}"
             for side, counts in (("A", gone), ("B", new))
             if counts
         ]
         yield Said("fact", "graphs differ", f"{' and '.join(parts)}.", "graphs")
-    changes = Counter(row.change for row in page.groups if row.change != "same code")
-    if page.changed:
-        parts = [f"{count} {change}" for change, count in changes.most_common()]
-        text = f"Of {plural(page.group_count, 'group')} of kernels: "
-        yield Said("fact", "kernels differ", f"{text}{', '.join(parts)}.", "kernels")
+    changed = [row for row in page.groups if row.change != "same code"]
+    if changed:
+        parts = [
+            f"{count} {change}{_more(row for row in changed if row.change == change)}"
+            for change, count in Counter(row.change for row in changed).most_common()
+        ]
+        first = [f"`{(row.a or row.b)[0].kernel}` {row.change}" for row in changed[:SHOWN]]
+        text = f"Of {plural(page.group_count, 'group')} of kernels: {', '.join(parts)}"
+        yield Said("fact", "kernels differ", f"{text}; first {', '.join(first)}.", "kernels")
+
+
+def _more(rows: Iterable[GroupRow]) -> str:
+    """What they take more."""
+    known = [row.more_us for row in rows if row.more_us is not None]
+    return f" ({signed_microseconds(fsum(known))})" if known else ""
+
+
+def _lines(page: ComparePage, side: str) -> str:
+    """Lines with the most nodes that only this run has."""
+    lines = Counter(
+        f"{row.path.rpartition('/')[2]}:{row.line}"
+        for row in page.nodes
+        if row.side == side and row.path
+    )
+    first = [f"`{line}`" for line, _ in lines.most_common(SHOWN)]
+    return f" at {_list(first, len(lines))}" if lines else ""
 
 
 def _compiling(page: ComparePage) -> Iterator[Said]:
