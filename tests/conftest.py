@@ -151,6 +151,8 @@ def pg_template(pg_server: PostgresServer, tmp_path_factory: pytest.TempPathFact
 
 
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For tests to which the database makes no difference."""
 
 
 @pytest.fixture(params=DATABASES)

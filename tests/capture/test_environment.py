@@ -15,6 +15,8 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Artifact
 from sqlalchemy import Engine, select
 
+from tests.conftest import ON_SQLITE
+
 TOKEN, PASSWORD, CLOUD = "hiddent0ken", "hiddenpassw0rd", "hiddencl0ud"
 SECRETS = {
     "INDUCTORSCOPE_TOKEN": TOKEN,
@@ -64,7 +66,7 @@ def test_a_persons_program_gets_all_but_our_settings(monkeypatch: pytest.MonkeyP
     assert not any(name.startswith("INDUCTORSCOPE_") for name in given)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 @pytest.mark.torch
 def test_a_capture_publishes_no_secret(engine: Engine, cache: Path, tmp_path: Path) -> None:
     """Of a person, whose program gets all of these variables."""

@@ -27,6 +27,8 @@ from inductorscope.store.tables.people import Place
 from inductorscope.store.who import VIEWER, belongs_to
 from sqlalchemy import Engine, select, text, update
 
+from tests.conftest import ON_SQLITE
+
 GRAPH = "torch_compile_debug"
 
 
@@ -76,6 +78,7 @@ def test_a_zip_and_a_log_are_the_same_run_sent_or_ingested(
     assert (read.duplicate, read.run_id) == (True, sent.run_id)
 
 
+@ON_SQLITE
 def test_a_lone_folder_stays_as_it_is(
     settings: Settings, engine: Engine, client: JobsClient, parts: list[Path], tmp_path: Path
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_lone_folder_stays_as_it_is(
     assert any("debug.zip: an archive inside the upload is not unpacked" in line for line in lines)
 
 
+@ON_SQLITE
 def test_what_was_left_out_is_said_before_the_end(
     settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
 ) -> None:
@@ -117,6 +121,7 @@ import resource
 from inductorscope.capturing import run
 from inductorscope.jobs.work import reading
 from inductorscope.settings import load
+
 
 def limit():
     return resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -147,7 +152,7 @@ def test_nothing_of_a_password_is_told(password: str) -> None:
     assert without_password("http://localhost:80/ and a@b") == "http://localhost:80/ and a@b"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_a_database_that_is_away_is_no_end(settings: Settings) -> None:
     away = replace(settings, database_url="postgresql://nobody@127.0.0.1:1/none")
     command = child_command(Attempt("ingest-0123456789abcdef", "ingest", 1))
@@ -160,7 +165,7 @@ CREATE TRIGGER refuse BEFORE INSERT ON artifacts BEGIN SELECT no_such_function()
 """
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_a_statement_that_is_always_refused_ends_the_job(
     settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
 ) -> None:

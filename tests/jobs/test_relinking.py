@@ -25,6 +25,8 @@ from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.models import GraphNodes, Links, Run
 from sqlalchemy import Engine, select, update
 
+from tests.conftest import ON_SQLITE
+
 
 @pytest.fixture
 def factory(engine: Engine, fixtures: Path) -> Sessions:
@@ -61,6 +63,7 @@ def test_old_links_become_what_reading_makes_today(engine: Engine, factory: Sess
     assert relink(engine).done == 0
 
 
+@ON_SQLITE
 def test_a_pass_goes_on_where_the_last_one_stopped(engine: Engine, factory: Sessions) -> None:
     fresh = state(factory)
     age(factory)
@@ -71,6 +74,7 @@ def test_a_pass_goes_on_where_the_last_one_stopped(engine: Engine, factory: Sess
     assert state(factory)[-1] == (ENGINE, b"old")  # of this engine: left alone
 
 
+@ON_SQLITE
 def test_exact_links_without_their_record_are_kept(engine: Engine, factory: Sessions) -> None:
     age(factory, coverage={"lines": 3, "lines_exact": 3})
     done = relink(engine)
@@ -91,6 +95,7 @@ def test_only_one_process_is_at_it(
     assert done.done == len(state(factory))
 
 
+@ON_SQLITE
 def test_a_worker_starts_a_process_only_where_something_is_old(
     settings: Settings, engine: Engine, factory: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +114,7 @@ def test_a_worker_starts_a_process_only_where_something_is_old(
         assert relinking.begin(settings, factory) is None
 
 
+@ON_SQLITE
 def test_a_process_that_is_killed_is_followed_by_another(
     settings: Settings, engine: Engine, factory: Sessions
 ) -> None:
@@ -169,6 +175,7 @@ def test_lines_aligned_later_are_those_aligned_at_once(
         assert lines_of(session, run) is None
 
 
+@ON_SQLITE
 def test_what_cannot_be_aligned_keeps_its_calls_and_waits_no_longer(
     engine: Engine, fixtures: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +212,7 @@ def test_a_run_that_fails_lets_others_go_first(
     assert outdated_graphs(made) == 0
 
 
+@ON_SQLITE
 def test_old_links_that_cannot_be_renewed_are_not_tried_again(
     engine: Engine, factory: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +230,7 @@ def _broken(*_: object, **__: object) -> None:
     raise ValueError("a graph that nobody foresaw")
 
 
+@ON_SQLITE
 def test_runs_that_are_still_being_read_are_left_alone(engine: Engine, fixtures: Path) -> None:
     made = sessions(engine)
     read_run(fixtures / "cuda-foo1", session_factory=made, origin="ingest", aligned_at_once=0)

@@ -20,7 +20,7 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Job, Worker
 from sqlalchemy import Engine, update
 
-from tests.conftest import DATABASES, database
+from tests.conftest import DATABASES, ON_SQLITE, database
 from tests.jobs.conftest import Crew, crewed
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def working(
             yield made
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_ends_of_every_kind(crew: Crew) -> None:
     crew.start(1, capture_seconds=3, ingest_seconds=3)
     crew.start(2, capture_seconds=3, ingest_seconds=3)  # what waits keeps nothing else waiting
@@ -77,7 +77,7 @@ def test_a_killed_reader_is_tried_once_more(working: Crew) -> None:
     assert (end.message or "").endswith("out of memory. This was the second time.")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_the_time_to_read_an_upload_grows_with_its_size(settings: Settings) -> None:
     seconds = KINDS["ingest"].seconds
     assert seconds(settings, 1000) == 300
@@ -166,7 +166,7 @@ def test_a_job_cancelled_while_its_run_is_written_leaves_none(working: Crew) -> 
     assert working.runs() == before
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_a_worker_killed_and_started_again_finishes_once(crew: Crew) -> None:
     worker = crew.start()
     job = crew.ask("sleep 2")
@@ -215,7 +215,7 @@ def test_a_silent_worker_elsewhere_is_taken_for_dead(crew: Crew) -> None:
         assert session.get(Worker, executor_id(crew.settings, 1)) is None
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
     worker = crew.start(1)
     job = crew.ask("sleep 2")
@@ -231,7 +231,7 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
     assert (end.state, end.attempts) == ("done", 1)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_what_kills_every_worker_is_given_up(crew: Crew) -> None:
     job = crew.ask("sleep 60")
     with crew.sessions.begin() as session:

@@ -34,6 +34,8 @@ from inductorscope.store.tables.models import (
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
+from tests.conftest import ON_SQLITE
+
 
 @pytest.fixture
 def factory(engine: Engine) -> Sessions:
@@ -92,6 +94,7 @@ def test_a_kernels_time_and_its_calls(factory: Sessions, foo1: Path) -> None:
         assert len(call.permalink) == 12
 
 
+@ON_SQLITE
 def test_sources_are_rebuilt_at_their_true_lines(factory: Sessions, foo1: Path) -> None:
     read(factory, foo1)
     with factory() as session:
@@ -105,6 +108,7 @@ def test_sources_are_rebuilt_at_their_true_lines(factory: Sessions, foo1: Path) 
     assert "torch.neg" in text.decode().split("\n")[(node.stack_line or 0) - 1]
 
 
+@ON_SQLITE
 def test_the_source_itself_is_taken_when_it_is_there(
     factory: Sessions, foo1: Path, tmp_path: Path
 ) -> None:
@@ -164,6 +168,7 @@ import sys, pathlib
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.reading import read_run
+
 settings = Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 factory = sessions(make_engine(settings))
 result = read_run(pathlib.Path(sys.argv[3]), session_factory=factory, origin="ingest",
@@ -206,6 +211,7 @@ def test_deleting_leaves_nothing_of_it(factory: Sessions, foo1: Path, tmp_path: 
             assert count(session, model) == 0, model
 
 
+@ON_SQLITE
 def test_a_hostile_file_costs_itself_only(factory: Sessions, foo1: Path, tmp_path: Path) -> None:
     root = tmp_path / "damaged"
     shutil.copytree(foo1, root)
@@ -223,6 +229,7 @@ def test_a_hostile_file_costs_itself_only(factory: Sessions, foo1: Path, tmp_pat
         assert run.report["dropped"]
 
 
+@ON_SQLITE
 def test_a_compressed_log_is_read_so_far_as_it_may_unpack(
     factory: Sessions, foo1: Path, settings: Settings, tmp_path: Path
 ) -> None:
@@ -243,6 +250,7 @@ def test_a_compressed_log_is_read_so_far_as_it_may_unpack(
     assert read(factory, tmp_path / "sent", settings=limited).dropped == []
 
 
+@ON_SQLITE
 def test_an_own_breakdown_is_told_and_survived(
     factory: Sessions, foo1: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +263,7 @@ def test_an_own_breakdown_is_told_and_survived(
     assert any("Linking the lines failed: ZeroDivisionError" in d.reason for d in result.dropped)
 
 
+@ON_SQLITE
 def test_nothing_to_read_is_said_in_words(factory: Sessions, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(NothingToRead, match="there are no files"):
@@ -266,6 +275,7 @@ def test_nothing_to_read_is_said_in_words(factory: Sessions, tmp_path: Path) -> 
         assert count(session, Run) == 0
 
 
+@ON_SQLITE
 def test_nothing_is_invented(factory: Sessions, foo1: Path, tmp_path: Path) -> None:
     code = next(foo1.rglob("output_code.py"))
     alone = tmp_path / "output_code.py"
@@ -280,6 +290,7 @@ def test_nothing_is_invented(factory: Sessions, foo1: Path, tmp_path: Path) -> N
         assert count(session, Profile) == 0
 
 
+@ON_SQLITE
 def test_facts_of_a_capture_win(factory: Sessions, foo1: Path, tmp_path: Path) -> None:
     root = tmp_path / "capture"
     shutil.copytree(foo1, root)
@@ -308,6 +319,7 @@ def test_facts_of_a_capture_win(factory: Sessions, foo1: Path, tmp_path: Path) -
         assert (source.role, source.derived) == ("source", False)
 
 
+@ON_SQLITE
 @pytest.mark.slow
 def test_forward_comes_before_backward(factory: Sessions, shared: Path) -> None:
     result = read(factory, shared / "traces" / "cuda-gpt-train")

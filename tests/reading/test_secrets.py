@@ -20,6 +20,8 @@ from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from tests.conftest import ON_SQLITE
+
 TOKEN = "hidden-t0ken-of-a-server"
 PASSWORD = "hidden-passw0rd"
 HUB = "hf_" + "Zq8wRt5yUi3oPa7sDf1gHj9kLx2cVb4nMe"
@@ -117,12 +119,14 @@ def test_nothing_of_them_is_stored(factory: Sessions, planted: Path, helpers: in
         assert report_secrets(session) is None
 
 
+@ON_SQLITE
 def test_the_run_is_known_by_what_was_sent(factory: Sessions, planted: Path) -> None:
     first = read_run(planted, session_factory=factory, origin="upload")
     again = read_run(planted, session_factory=factory, origin="upload")
     assert (again.run_id, again.duplicate) == (first.run_id, True)
 
 
+@ON_SQLITE
 def test_the_upload_itself_is_left_as_it_is(factory: Sessions, planted: Path) -> None:
     before = {path: path.read_bytes() for path in planted.rglob("*") if path.is_file()}
     read_run(planted, session_factory=factory, origin="upload")

@@ -14,6 +14,8 @@ from inductorscope.store.tables.models import Worker
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DBAPIError
 
+from tests.conftest import ON_SQLITE
+
 
 def beat(name: str, at: datetime) -> Worker:
     return Worker(id=name, host="here", pid=1, started_at=at, beat_at=at)
@@ -74,7 +76,7 @@ def test_writers_that_read_first_all_get_through(engine: Engine) -> None:
         assert session.scalars(select(Worker.pid)).one() == 81
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_sqlite_is_in_wal_with_foreign_keys(engine: Engine) -> None:
     with engine.connect() as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"

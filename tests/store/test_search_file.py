@@ -22,6 +22,7 @@ from inductorscope.store.tables.models import Artifact
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from tests.conftest import ON_SQLITE
 from tests.support.whole_runs import insert_run
 
 FILES = {
@@ -75,7 +76,7 @@ def assert_around(session: Session, line: int | None) -> None:
     assert page.first == max((asked or 1) - BEFORE, 1)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_before_and_after_lead_through_the_whole_file(session: Session) -> None:
     line: int | None = 1
     seen = 0
