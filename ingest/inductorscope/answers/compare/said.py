@@ -98,6 +98,9 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         ]
         first = [f"`{(row.a or row.b)[0].kernel}` {row.change}" for row in changed[:SHOWN]]
         text = f"Of {plural(page.group_count, 'group')} of kernels: {', '.join(parts)}"
+        us = fsum(row.more_us or 0.0 for row in changed)
+        if page.step.measured and page.step.more_us:
+            text += f", {percent(us / page.step.more_us)} of the difference together"
         yield Said("fact", "kernels differ", f"{text}; first {', '.join(first)}.", "kernels")
 
 
