@@ -16,6 +16,7 @@ from inductorscope.capturing.inside.compiled import LIBRARIES
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.machine.cubin import library_code
+from inductorscope.formats.machine.metadata import library_source
 from inductorscope.settings import Settings
 
 
@@ -26,7 +27,9 @@ def codes(model: BuiltIn, out: Path, tables: bool) -> dict[str, bytes]:
         config={"aot_inductor.enable_line_tables": str(tables)},
     )  # fmt: skip
     run_capture(spec, out, Settings(data=out, database_url=""))
-    return {file.name: library_code(file.read_bytes()) for file in (out / LIBRARIES).glob("*.so")}
+    libraries = {file.name: file.read_bytes() for file in (out / LIBRARIES).glob("*.so")}
+    assert all(bool(library_source(each)) == tables for each in libraries.values())
+    return {source: library_code(each) for source, each in libraries.items()}
 
 
 def main() -> None:

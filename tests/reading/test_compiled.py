@@ -91,6 +91,7 @@ def test_a_comparison_names_another_configuration_and_its_instructions(
         page = compare_page(session, a, b)
     assert "num_warps 8 → 4" in found[0]
     (pair,) = page.machine
+    assert "machine code differs" in [each.label for each in page.said]
     assert pair.b.instructions > 10 < pair.a.instructions
     assert sum(pair.more.values()) == pair.b.instructions - pair.a.instructions
     assert sum(each.b - each.a for each in pair.nodes) == sum(pair.more.values())

@@ -50,8 +50,6 @@ class KernelCase:
     handle: int
     kind: str
     device: str
-    first: int
-    """Line of the output code at which its definition begins."""
     definition: list[str]
     """Lines that define the kernel; empty for a library's."""
     call: str
@@ -64,6 +62,8 @@ class KernelCase:
     subgraph: Subgraph
     work: CallWork
     hints: dict[str, int] = field(default_factory=dict)
+    first: int = 0
+    """Line of the output code at which the definition begins."""
 
     @property
     def not_compared(self) -> dict[str, str]:

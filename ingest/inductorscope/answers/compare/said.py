@@ -102,6 +102,15 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         if page.step.measured and page.step.more_us:
             text += f", {percent(us / page.step.more_us)} of the difference together"
         yield Said("fact", "kernels differ", f"{text}; first {', '.join(first)}.", "kernels")
+    if page.machine:
+        parts = [
+            f"`{row.b.kernel}` ({row.a.spills} → {row.b.spills} spills, "
+            f"{row.a.instructions} → {row.b.instructions} instructions)"
+            for row in page.machine[:SHOWN]
+            if not row.missing
+        ]
+        text = _list(parts, len(page.machine)) if parts else plural(len(page.machine), "kernel")
+        yield Said("fact", "machine code differs", f"{text}.", "machine")
 
 
 def _more(rows: Iterable[GroupRow]) -> str:
