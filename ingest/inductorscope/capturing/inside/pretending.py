@@ -55,6 +55,7 @@ def _show(name: str, capability: int, multiprocessors: int) -> None:
         max_threads_per_multi_processor=LIMITS[capability].warps * WARP, max_threads_per_block=1024,
     )  # fmt: skip
     answers: dict[str, Untyped] = {
+        "_lazy_init": lambda: None,
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
@@ -75,9 +76,10 @@ def _show(name: str, capability: int, multiprocessors: int) -> None:
         ("_cuda_getCurrentRawStream", 0), ("_cuda_cudaCachingAllocator_is_enabled", True),
     ):  # fmt: skip
         setattr(torch._C, function, lambda *_, answer=answer: answer)
+    torch.accelerator.is_available = lambda: False  # Dynamo would ask it for streams
     torch._subclasses.FakeTensorMode.avoid_device_init = True
-    if not torch.cuda._is_compiled():
-        _guard_nothing()
+    torch._subclasses.fake_tensor.init_gpu_context = lambda device: None  # of 2.11
+    _guard_nothing()
     # Modules are converted although the mode refers to their parameters.
     torch.utils.weakref = SimpleNamespace(getweakrefs=lambda tensor: [])
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -85,10 +87,7 @@ def _show(name: str, capability: int, multiprocessors: int) -> None:
 
 
 def _guard_nothing() -> None:
-    """Lets torch switch to the GPU by doing nothing, as to its device without data.
-
-    A torch that was built for GPUs does the same itself where there is none.
-    """
+    """Lets torch switch to the GPU by doing nothing, as to its device without data."""
     c10 = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     guards = (ctypes.c_void_p * (META + 1)).in_dll(c10, GUARDS)
     guards[CUDA] = guards[META]
