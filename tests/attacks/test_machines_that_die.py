@@ -1,0 +1,20 @@
+"""A small form of `machines_that_die`, without dying workers, whose folders take minutes to go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.machines_that_die import run
+from tests.support.postgres import binaries
+from tests.support.seaweed import weed
+
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+
+def test_every_upload_ends_once(tmp_path: Path) -> None:
+    if binaries() is None or weed() is None:
+        pytest.skip("needs PostgreSQL and SeaweedFS")
+    dying = ("store", "database", "web")
+    assert run(tmp_path, 2, 2, between=1.0, webs=1, workers=1, kinds=dying) == []
