@@ -99,7 +99,8 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         first = [f"`{(row.a or row.b)[0].kernel}` {row.change}" for row in changed[:SHOWN]]
         text = f"Of {plural(page.group_count, 'group')} of kernels: {', '.join(parts)}"
         us = fsum(row.more_us or 0.0 for row in changed)
-        if page.step.measured and page.step.more_us:
+        # Where kernels and the rest cancel, a share of what is left says nothing.
+        if page.step.measured and page.step.more_us and 0 < us / page.step.more_us <= 1:
             text += f", {percent(us / page.step.more_us)} of the difference together"
         yield Said("fact", "kernels differ", f"{text}; first {', '.join(first)}.", "kernels")
     if page.machine:

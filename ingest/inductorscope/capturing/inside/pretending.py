@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import ctypes
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,13 +30,11 @@ GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
 def pretend(name: str) -> torch._subclasses.FakeTensorMode:
     """Shows torch this GPU; nothing may have asked for one before. Returns the mode in which the
     model is made and called. Raises SpecError without Triton."""
-    try:
-        import triton  # noqa: F401
-    except ImportError:
+    if find_spec("triton") is None:
         raise SpecError(
             "Compiling for a GPU that is not here takes Triton's compiler: "
             "pip install 'inductorscope[pretend]'."
-        ) from None
+        )
     peaks = device_peaks(name)
     assert peaks is not None
     assert peaks.chip is not None
