@@ -9,6 +9,8 @@ runs, so that `inductorscope --version` is fast.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -124,6 +126,7 @@ def main() -> None:
     """Entry point."""
     # The app's options take no values, so the first word that is not an option is the command.
     load_commands(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
+    atexit.register(gc.freeze)  # a last collection of all modules takes 0.2 s
     app()
 
 

@@ -6,6 +6,8 @@ It ends the job itself, with a run or a sentence. Its worker ends the job only w
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import importlib
 import logging
 import os
@@ -127,6 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
         be_nice(NICENESS)  # pages come first; what a program's run measures is not slowed down
     logging.basicConfig(level=logging.WARNING)
     return_large_blocks()
+    atexit.register(gc.freeze)  # a last collection of all modules would hold up the next job
     # Temporary files go where they are cleared after the job. Not TMPDIR: torch keeps its
     # precompiled headers there, which captures share.
     tempfile.tempdir = os.environ.get(SCRATCH)
