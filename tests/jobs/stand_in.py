@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import subprocess
@@ -34,6 +36,7 @@ def draft(run_id: str) -> RunDraft:
 def main() -> int:
     kind, job_id, number, parent = sys.argv[1], sys.argv[2], int(sys.argv[4]), int(sys.argv[6])
     die_with(parent)
+    atexit.register(gc.freeze)
     settings = load()
     with Path(settings.data / "attempts").open("a") as log:
         log.write(f"{job_id} {number} {os.getpid()}\n")

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from inductorscope.jobs.queue import worker, workflow
+from inductorscope.jobs.queue import engine, worker, workflow
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.transitions import Attempt
 from inductorscope.settings import load
@@ -24,6 +24,7 @@ if __name__ == "__main__":
     speak(load())
     name, dead_after, turn = sys.argv[1:]
     workflow.TRY_AGAIN_SECONDS, workflow.TURN_SECONDS = 0.5, float(turn)
+    engine.POLL_SECONDS = 0.3
     worker.REAP_SECONDS = worker.SLOT_SECONDS = 1.0
     options = worker.Options(command=command, dead_after=float(dead_after))
     worker.run_worker(load(), name, options)
