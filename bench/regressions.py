@@ -156,7 +156,7 @@ def main() -> None:
     names = asked.names or others
     for name in names:
         found, words = measured(settings, base, capture(settings, name), name)
-        share = 1 - found.rest.share if found.rest else None
+        share = 1 - abs(found.rest.share) if found.rest else None
         is_named = found.rest is not None and any(one in words for one in INJECTED[name].named)
         named += is_named
         explained += share is not None and share >= EXPLAINED

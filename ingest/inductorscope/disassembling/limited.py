@@ -16,7 +16,7 @@ from inductorscope.formats.sizes import MIB
 from inductorscope.processes.dying import die_with
 from inductorscope.settings import load
 
-SECONDS = 8
+SECONDS = 12
 MEMORY = 512 * MIB
 MOST_PRINTED = 64 * MIB
 LARGEST = 16 * MIB
@@ -60,13 +60,13 @@ def _printed(
         )
     if len(content) > LARGEST:
         raise NotDisassembled(f"Only files up to {LARGEST // MIB} MiB are disassembled.")
-    failed = NotDisassembled(missing)
+    failed: NotDisassembled | None = None
     for program in filter(None, map(shutil.which, programs)):
         try:
             return _run(program, content, options)
         except NotDisassembled as error:
-            failed = error
-    raise failed
+            failed = failed or error  # of the newest program
+    raise failed or NotDisassembled(missing)
 
 
 def _run(program: str, content: bytes, options: tuple[str, ...]) -> bytes:

@@ -15,13 +15,16 @@ from inductorscope.formats.machine.sass import Sass, joined_live, read_live, rea
 
 
 def read_code(cubin: bytes, digest: str, ptx: str) -> tuple[Sass, list[int], list[bool]]:
-    """Of a cubin; also how many registers are live at each line. `ptx`: its text, empty if unknown.
-    Raises NotAnalysed."""
+    """Of a cubin; also how many registers are live at each line, or nothing where nvdisasm cannot
+    tell, as of kernels that are too long. `ptx`: its text, empty if unknown. Raises NotAnalysed."""
     try:
         sass = read_sass(printed(cubin, digest, LINES))
-        live = joined_live(sass, read_live(printed(cubin, digest, LIVE)))
     except NotDisassembled as error:
         raise NotAnalysed(str(error)) from None
+    try:
+        live = joined_live(sass, read_live(printed(cubin, digest, LIVE)))
+    except NotDisassembled:
+        live = []
     return sass, live, spills_of(sass, arrays_of(ptx))
 
 

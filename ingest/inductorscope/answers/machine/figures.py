@@ -209,7 +209,7 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
     lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)[:MOST_LINES]
     most = max(reading.live, default=0)
     if stage == SASS:
-        _offer(lines, lambda each: each.live == most)
+        _offer(lines, lambda each: each.live == most > 0)
     located = reading.located
     operations = [each for each in located.operations if each] if isinstance(located, Sass) else []
     mix = mix_of(operations)

@@ -127,6 +127,7 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
         begin(f"cubin {file.digest}", file.size)
         cubin = read_blob(session, file.digest) or b""
         located, live, spills = read_code(cubin, file.digest, text)
+        note = "" if live else "nvdisasm cannot tell which registers are live in this kernel."
     elif stage == ASSEMBLY:
         begin(f"library {file.digest}", file.size)
         located, spills = read_library(read_blob(session, file.digest) or b"", file.digest)
@@ -142,8 +143,8 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
             text = _text(session, configuration.files[inlined])
             completed(located, callers_of(READERS[inlined](text).places))
         else:
-            note = "Without its LLVM IR, code of inlined functions has no line of the kernel."
-    return Reading(configuration, located, live, spills, note)
+            note += " Without its LLVM IR, code of inlined functions has no line of the kernel."
+    return Reading(configuration, located, live, spills, note.strip())
 
 
 def _text(session: Session, file: Artifact) -> str:
