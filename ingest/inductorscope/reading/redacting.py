@@ -12,7 +12,8 @@ import json
 import re
 import tokenize
 from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -22,7 +23,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import MIB
-from inductorscope.formats.unpacking import open_plain
+from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Run
@@ -61,6 +62,7 @@ _ENV = re.compile(r'"(?:env|environment|environ)":\s{0,9}\{[^{}]{0,100000}\}')
 _ENV_VALUE = re.compile(r'(":\s{0,9})"(?:[^"\\]|\\.){0,4000}"')
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')  # also one that does not end, as plain text
 _LITERALS = (tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER)
+_PREFIXES = "bBfFrRtTuU"
 _INTERNED = re.compile(r'\{"str": ?\["((?:[^"\\]|\\.){1,1000})", ?(\d{1,9})\]\}')
 _LOC = re.compile(
     r'("filename": ?(\d{1,9}|"(?:[^"\\]|\\.){0,1000}")[^{}\[\]]{0,300}?"loc": ?)'
@@ -117,7 +119,7 @@ class Redactor:
         if is_source and self._shown(path):
             self._code(text)
         elif is_source:
-            lines = (line for line in map(str.strip, text.splitlines()) if len(line) >= LEAST_LINE)
+            lines = (line for line in map(str.strip, text.split("\n")) if len(line) >= LEAST_LINE)
             self._lines.update(line for line in lines if not _COMMON.match(line))
         self._names = None
 
@@ -126,12 +128,12 @@ class Redactor:
         if is_source:
             return self._text(self._code(text) if self._shown(path) else self._blank(text))
         text = self._environment(text)
-        interned = {int(at): json.loads(f'"{name}"') for name, at in _INTERNED.findall(text)}
+        interned = {int(at): _unescaped(name) for name, at in _INTERNED.findall(text)}
 
         def loc(match: re.Match[str]) -> str:
-            number = match[2]
-            named = interned.get(int(number), "") if number.isdigit() else json.loads(number)
-            return match[1] + json.dumps(self._quoted(named, json.loads(f'"{match[3]}"')))
+            name = match[2]
+            path = _unescaped(name[1:-1]) if name[0] == '"' else interned.get(int(name), "")
+            return match[1] + json.dumps(self._quoted(path, _unescaped(match[3])))
 
         text = _LOC.sub(loc, text)
         if text[:1] in "{[":
@@ -154,7 +156,8 @@ class Redactor:
                 rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" for name in known if name not in words
             ]
             self._names = re.compile("|".join(parts) or r"(?!)", re.I)
-        return self._names.sub(lambda match: known[match[0].lower()], text)
+        # Some letters are the same in any case, and yet another letter in lower case: ſ and s.
+        return self._names.sub(lambda match: known.get(match[0].lower(), GONE), text)
 
     def _stand_in(self, kind: str, word: str) -> str:
         known = self.known.setdefault(kind, {})
@@ -214,18 +217,19 @@ class Redactor:
 
     def _code(self, text: str) -> str:
         """Source without strings, comments and numbers."""
-        lines = text.splitlines(keepends=True)
+        lines = io.StringIO(text).readlines()  # `splitlines` splits at more than `tokenize` does
         found: list[tokenize.TokenInfo] = []
         try:
-            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            for token in _tokens(text):
                 if token.type == tokenize.ERRORTOKEN and token.string.strip():
                     return self._blank(text)
                 if token.type in _LITERALS and token.string not in ("0", "1", "2"):
                     found.append(token)
-        except (tokenize.TokenError, SyntaxError) as error:
+        except (tokenize.TokenError, SyntaxError, UnicodeEncodeError) as error:
             if "statement" not in str(error):
                 return self._blank(text)
-        for _, literal, (row, column), (last, end), _ in reversed(found):
+        for _, string, (row, column), (last, end), _ in reversed(found):
+            literal = string.lstrip(_PREFIXES)
             stand_in = self._stand_in(LITERAL, literal.strip("\"'"))
             if literal[0] in "\"'":
                 stand_in = f'"{stand_in}"'
@@ -254,31 +258,59 @@ class Redactor:
         return _ENV.sub(lambda match: _ENV_VALUE.sub(value, match[0]), text)
 
 
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """An f-string is one, though Python has several from 3.12 on."""
+    parts: list[tokenize.TokenInfo] = []
+    depth = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            name = tokenize.tok_name[token.type]
+            depth += name.endswith("STRING_START") - name.endswith("STRING_END")
+            parts.append(token)
+            if not depth:
+                kind = tokenize.STRING if len(parts) > 1 else token.type
+                string = "".join(part.string for part in parts)
+                yield token._replace(type=kind, string=string, start=parts[0].start)
+                parts = []
+    except tokenize.TokenError as error:
+        raise SyntaxError("a string without its end") if depth else error from None
+
+
+def _unescaped(written: str) -> str:
+    """What stands in a JSON string; a damaged one stays as it is."""
+    try:
+        return str(json.loads(f'"{written}"', strict=False))
+    except ValueError:
+        return written
+
+
 def _is_record(line: str) -> bool:
     return "{" in line[:200] and line.rstrip().endswith("}")
 
 
-def write_redacted(session: Session, run: Run, redactor: Redactor, into: Path) -> None:
-    """Writes the files of a run, redacted, below a folder. What is no text is left out."""
-    for path, is_source, text in _texts(session, run):
-        if text is None:
-            redactor.left_out += [path] * (path not in redactor.left_out)
-        else:
-            redactor.learn(text, path, is_source=is_source)
-    for path, is_source, text in _texts(session, run):
-        if text is not None:
-            packed = next((end for end in PACKED if path.endswith(end)), "")
-            target = into / redactor.named(path.removesuffix(packed))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            redacted = redactor.redact(text, path, is_source=is_source)
-            target.write_bytes(redacted.encode("utf-8", "surrogateescape"))
+def write_redacted(session: Session, runs: Mapping[Path, Run], redactor: Redactor) -> None:
+    """Writes the files of each run, redacted, below a folder. What is no text is left out."""
+    for run in runs.values():
+        for path, is_source, text in _texts(session, run):
+            if text is None:
+                redactor.left_out += [path] * (path not in redactor.left_out)
+            else:
+                redactor.learn(text, path, is_source=is_source)
+    for into, run in runs.items():
+        for path, is_source, text in _texts(session, run):
+            if text is not None:
+                packed = next((end for end in PACKED if path.endswith(end)), "")
+                target = into / redactor.named(path.removesuffix(packed))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                redacted = redactor.redact(text, path, is_source=is_source)
+                target.write_bytes(redacted.encode("utf-8", "surrogateescape"))
 
 
 def _texts(session: Session, run: Run) -> Iterator[tuple[str, bool, str | None]]:
     """The path of each stored file of a run, whether it is source, and its unpacked text; None for
     what is no text."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
-    digests = dict(session.execute(rows).tuples().all())
+    digests = dict(session.execute(rows).all())
     for file in run.report.get("files", ()):
         if file["stored"] in digests:
             text = _plain(session, digests[file["stored"]])
@@ -290,8 +322,9 @@ def _plain(session: Session, digest: str) -> str | None:
     if stored is None:
         return None
     pieces, stream = [], open_plain(io.BytesIO(stored.read()))
-    while piece := stream.read(MIB):
-        if b"\0" in piece:
-            return None
-        pieces.append(piece)
+    with suppress(DamagedError):  # then what comes before the damage
+        while piece := stream.read(MIB):
+            if b"\0" in piece:
+                return None
+            pieces.append(piece)
     return b"".join(pieces).decode("utf-8", "surrogateescape")

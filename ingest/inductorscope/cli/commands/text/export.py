@@ -115,18 +115,20 @@ def _redacted(
         address = permalink_answer(session, link).url + (query and f"&{query}")
     redactor = Redactor(keep, hide)
     settings = Settings(data=folder / "data", database_url="")
+    runs: dict[Path, Run] = {}
     for number, run_id in enumerate(dict.fromkeys(RUNS.findall(address))):
         run = session.get(Run, run_id)
         if run is None:
             fail(f"There is no run {run_id}.", FAILED)
-        files = folder / str(number) / "run"
-        write_redacted(session, run, redactor, files)
+        runs[folder / str(number) / "run"] = run
+    write_redacted(session, runs, redactor)
+    for files, run in runs.items():
         result = read_paths(
             settings, [files], name=redactor.named(run.name), tags=[], origin=run.origin,
             progress=silent,
         )  # fmt: skip
         align_lines(settings, result.run_id, silent)
-        address = address.replace(run_id, result.run_id)
+        address = address.replace(run.id, result.run_id)
     typer.echo("Replaced:")
     for kind, words in redactor.known.items():
         shown = "".join(f", such as {word!r} by {words[word]!r}" for word in list(words)[:1])
