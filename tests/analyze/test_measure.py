@@ -85,4 +85,5 @@ def test_shares_sum_to_the_difference_and_turn() -> None:
     assert back.judged.answer == "faster"
     assert back.judged.low <= back.judged.shift <= back.judged.high
     assert (back.causes[0].a_ms, back.causes[0].share) == (causes[0].b_ms, causes[0].share)
+    assert back.causes[0].change == "merged"
     assert turned(back).sides == whole.sides

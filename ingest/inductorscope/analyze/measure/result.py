@@ -15,6 +15,7 @@ from inductorscope.fields import Count, Percent, Prose
 Times = tuple[Sequence[float], Sequence[float]]
 """Of both sides: of each process, in ms."""
 TURNED: dict[Answer, Answer] = {"slower": "faster", "faster": "slower"}
+TURNED_CHANGES = {"gone": "new", "new": "gone", "split": "merged", "merged": "split"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,7 @@ def turned(measurement: Measurement) -> Measurement:
         judged=measurement.judged and _turned(measurement.judged),
         causes=[
             replace(one, a=one.b, b=one.a, a_ms=one.b_ms, b_ms=one.a_ms,
+                    change=TURNED_CHANGES.get(one.change, one.change),
                     judged=one.judged and _turned(one.judged),
                     alone=one.alone and _turned(one.alone),
                     swapped=one.swapped and Swapped(one.swapped.in_b, one.swapped.in_a))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inductorscope import urls
-from inductorscope.analyze.measure.result import SAME_CODE, Cause, Kernel, Measurement, Share
+from inductorscope.analyze.measure.result import SAME_CODE, Cause, Measurement, Share
 from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.units import percent, plural
@@ -18,6 +18,9 @@ VISIBLE = 0.0005
 CLOCKS = 0.01
 """Clocks that differ by less are equal."""
 SHOWN = 3
+
+Notes = Mapping[tuple[str, str], Sequence[str]]
+"""Graph and kernel of A, or of B if A has none → reasons for its change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +43,32 @@ class CauseLine:
 def cause_lines(
     found: Measurement,
     runs: tuple[str, str] = ("", ""),
-    notes: Mapping[str, Sequence[str]] | None = None,
+    notes: Notes | None = None,
     events: str = "",
 ) -> list[CauseLine]:
-    """The largest share first, and what is not explained. `notes`: name of a kernel → reasons for
-    its change; `events`: what compiling did more or less often."""
+    """The largest share first, and what is not explained. `events`: what compiling did more or less
+    often."""
     if found.rest is None or found.judged is None:
         return []
     more_ms = found.judged.b_ms - found.judged.a_ms
     page = urls.compare(*runs)
     same = [one for one in found.causes if found.same_code and one.change == SAME_CODE]
-    others = [one for one in found.causes if one not in same]
-    slowest = next((one for one in others if not one.a and not one.b), None)
-    parts = [
-        (one.share, _words(one, notes or {}, events if one is slowest else ""),
-         _address(one, runs) or f"{page}#compiling")
-        for one in others
-    ]  # fmt: skip
+    parts: list[tuple[Share, str, str]] = []
+    for one in found.causes:
+        if one.a or one.b:
+            if one not in same:
+                parts.append((one.share, _words(one, notes or {}), _address(one, runs)))
+        else:
+            text = f"{one.name} ({events})" if events else one.name
+            parts.append((one.share, text, f"{page}#compiling"))
+            events = ""  # of the largest part of a step without kernels
     if found.same_code:
         address = _address(same[0], runs) if len(same) == 1 else f"{page}#kernels"
         parts.append((found.same_code, _same_code(found, same, notes or {}), address))
     large = sorted((one for one in parts if abs(one[0].share) >= SMALL),
                    key=lambda one: -abs(one[0].share))  # fmt: skip
-    if small := [one[0] for one in parts if abs(one[0].share) < SMALL]:
+    if small := [share for share, _, _ in parts if abs(share.share) < SMALL]:
+        # The ends of the intervals add up to one that is wide enough.
         share = Share(*(sum(getattr(one, name) for one in small) for name in Share.__slots__))
         if abs(share.share) >= VISIBLE:
             large.append((share, plural(len(small), "smaller cause"), f"{page}#measured"))
@@ -79,33 +85,25 @@ def in_short(lines: Sequence[CauseLine]) -> str:
     return "; ".join([*parts, f"{percent(rest.share.share)} {rest.text}"])
 
 
-def named(cause: Cause) -> str:
-    """The kernels and what became of them, or the part of the step."""
+def _words(cause: Cause, notes: Notes) -> str:
+    """The kernels, what became of them and why."""
     kernels = cause.a or cause.b
-    if not kernels:
-        return cause.name
     more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
     split = f" in {len(cause.b)}" if cause.change == "split" else ""
-    return f"`{kernels[0].kernel}`{more}, {cause.change}{split}"
-
-
-def _words(cause: Cause, notes: Mapping[str, Sequence[str]], events: str) -> str:
-    if not cause.a and not cause.b:
-        return named(cause) + (f" ({events})" if events else "")
-    text = "; ".join([named(cause), *_reasons(cause, notes)])
+    text = f"`{kernels[0].kernel}`{more}, {cause.change}{split}"
+    text = "; ".join([text, *_reasons(cause, notes)])
     if cause.swapped:
         both = [percent(one.share) for one in (cause.swapped.in_a, cause.swapped.in_b)]
         text += f"; B's kernel adds {both[0]} to A, A's takes {both[1]} from B"
     return text
 
 
-def _reasons(cause: Cause, notes: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    return next((notes[one.kernel] for one in cause.a or cause.b if one.kernel in notes), ())
+def _reasons(cause: Cause, notes: Notes) -> Sequence[str]:
+    known = (notes.get((one.graph, one.kernel), ()) for one in cause.a or cause.b)
+    return next(filter(None, known), ())
 
 
-def _same_code(
-    found: Measurement, same: Sequence[Cause], notes: Mapping[str, Sequence[str]]
-) -> str:
+def _same_code(found: Measurement, same: Sequence[Cause], notes: Notes) -> str:
     judged = [one for one in same if one.judged and one.judged.answer in ("slower", "faster")]
     reasons = dict.fromkeys(why for one in judged for why in _reasons(one, notes))
     answers = " or ".join(sorted({one.judged.answer for one in judged if one.judged}))
@@ -123,22 +121,13 @@ def _clocks(found: Measurement) -> str:
 
 
 def _address(cause: Cause, runs: tuple[str, str]) -> str:
-    """Both kernels side by side, or the page of the one."""
-    sides = [
-        (run, next((one for one in side if one.kind != EXTERN), None))
-        for run, side in zip(runs, (cause.a, cause.b), strict=True)
-    ]
-    known = [(run, one) for run, one in sides if one]
+    """Both kernels side by side, or the page of the one; of library kernels, that of the graph."""
+    sides = list(zip(runs, (cause.a, cause.b), strict=True))
+    own = [(run, [one for one in side if one.kind != EXTERN][:1]) for run, side in sides]
+    known = [(run, one) for run, first in own for one in first]
     if len(known) == 2:
-        return urls.beside(*(_text(run, one) for run, one in known))
+        return urls.beside(*(f"{run}/{one.graph}/kernel/{one.kernel}" for run, one in known))
     if known:
-        run, one = known[0]
+        ((run, one),) = known
         return urls.kernel(run, one.graph, one.kernel, one.handle)
-    return next(
-        (urls.graph(run, side[0].graph) for run, side in zip(runs, (cause.a, cause.b), strict=True)
-         if side), "",
-    )  # fmt: skip
-
-
-def _text(run: str, kernel: Kernel) -> str:
-    return f"{run}/{kernel.graph}/kernel/{kernel.kernel}"
+    return next(urls.graph(run, side[0].graph) for run, side in sides if side)

@@ -48,7 +48,12 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
     """Compares two runs; raises NotHere if one is unknown."""
     before, after = run_of(session, run), run_of(session, other)
     page = _compare(session, before, after)
-    notes = {one.kernel: row.notes for row in page.groups if row.notes for one in row.a or row.b}
+    notes = {
+        (one.graph, one.kernel): row.notes
+        for row in page.groups
+        if row.notes
+        for one in row.a or row.b
+    }
     page = replace(
         page, measured=measured(session, before, after, notes, events_in_words(page.compiling))
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,7 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.measure.judge import MARGIN, Judged
 from inductorscope.analyze.measure.result import Measurement, Search, Try
 from inductorscope.analyze.verdicts import Level
-from inductorscope.answers.compare.caused import CauseLine, cause_lines, in_short
+from inductorscope.answers.compare.caused import CauseLine, Notes, cause_lines, in_short
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.fields import Prose
 from inductorscope.store.runs.measurements import KIND, newest_measurement
@@ -47,9 +46,7 @@ class MeasuredShown:
     """What the search found."""
 
 
-def measured(
-    session: Session, before: Run, after: Run, notes: Mapping[str, Sequence[str]], events: str
-) -> MeasuredShown:
+def measured(session: Session, before: Run, after: Run, notes: Notes, events: str) -> MeasuredShown:
     """`notes`, `events`: as for `cause_lines`."""
     refusal = "" if is_captured_here(before) and is_captured_here(after) else NOT_HERE
     query = select(Job).where(Job.kind == KIND, Job.state.in_(ACTIVE)).order_by(Job.created_at)

@@ -134,9 +134,9 @@ def _lines(page: ComparePage, side: str) -> str:
 def _compiling(page: ComparePage) -> Iterator[Said]:
     a, b = page.compiling.a_seconds, page.compiling.b_seconds
     if a and b and abs(b - a) > SMALL * a:
-        row = page.compiling.phases[0] if page.compiling.phases else None
-        most = (
-            f", most of it {row.name} ({signed_microseconds(row.b_us - row.a_us)})" if row else ""
+        most = "".join(
+            f"; {row.name} differs most ({signed_microseconds(row.b_us - row.a_us)})"
+            for row in page.compiling.phases[:1]
         )
         yield Said(
             "fact", "compile time", f"{seconds(a)} in A, {seconds(b)} in B{most}.", "compiling"

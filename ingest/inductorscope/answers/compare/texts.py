@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache, cached_property, partial
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -20,7 +21,7 @@ from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.formats.machine.metadata import COMPILED
-from inductorscope.store.runs.nodes import kernel_facts
+from inductorscope.store.runs.nodes import all_kernel_facts
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import JsonObject
 from inductorscope.units import size_in_bytes
@@ -82,78 +83,79 @@ def peak_step(
 
 def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dict[int, list[str]]:
     """Number of a row → why its kernels are not one, and which settings of theirs differ."""
+    kernels = cache(partial(_Kernels, session))
     found: dict[int, list[str]] = {}
     for number, row in enumerate(rows):
         if not row.a or not row.b or len(found) == MOST_EXPLAINED:
             continue
-        if words := [*_why(session, a, b, row), *_settings(session, a, b, row)]:
+        before, after = kernels(a, row.a[0].graph), kernels(b, row.b[0].graph)
+        more = ("B", after, row.b) if len(row.b) >= len(row.a) else ("A", before, row.a)
+        words = list(_why(*more)) if row.change in REGROUPED else []
+        settings = before.settings(row.a[0]), after.settings(row.b[0])
+        words += [
+            f"{name} {value} → {settings[1][name]}"
+            for name, value in settings[0].items()
+            if settings[1].get(name, value) != value
+        ]
+        if words:
             found[number] = words
     return found
 
 
-def _facts(session: Session, run: str, slug: str) -> GraphFacts | None:
-    try:
-        return graph_facts(session, graph_of(session, run, slug))
-    except NotAnalysed:
-        return None
+class _Kernels:
+    """What is known of the kernels of a graph."""
 
+    def __init__(self, session: Session, run: str, slug: str) -> None:
+        self._session = session
+        self._graph = graph_of(session, run, slug)
 
-def _why(session: Session, a: str, b: str, row: GroupRow) -> list[str]:
-    """The rules that keep the kernels of the side with more of them apart."""
-    run, letter, side = (b, "B", row.b) if len(row.b) >= len(row.a) else (a, "A", row.a)
-    names = {one.kernel for one in side}
-    facts = _facts(session, run, side[0].graph) if row.change in REGROUPED and names else None
-    pairs = facts.apart if facts else []
-    texts = (
-        f"Not one kernel in {letter}: {pair.blockers[0].text}"
-        for pair in pairs
-        if pair.blockers[0].rule != "unknown"
-        and {pair.one.kernel, pair.other.kernel} <= names
-        and pair.one.kernel != pair.other.kernel
-    )
-    return list(texts)[:1]
+    @cached_property
+    def facts(self) -> GraphFacts | None:
+        try:
+            return graph_facts(self._session, self._graph)
+        except NotAnalysed:
+            return None
 
+    @cached_property
+    def _compiled(self) -> dict[str, JsonObject]:
+        """Kernel → the configuration that ran."""
+        facts = all_kernel_facts(self._session, self._graph.id).items()
+        return {name: each for name, own in facts for each in own.get(COMPILED, ()) if each["ran"]}
 
-def _settings(session: Session, a: str, b: str, row: GroupRow) -> list[str]:
-    """What differs in the configuration, registers and spills of two kernels."""
-    before, after = _of_kernel(session, a, row.a[0]), _of_kernel(session, b, row.b[0])
-    return [
-        f"{name} {before[name]} → {after[name]}"
-        for name in before
-        if name in after and before[name] != after[name]
-    ]
-
-
-def _of_kernel(session: Session, run: str, kernel: KernelCalls) -> dict[str, str]:
-    """Settings of a template, what a benchmark says of any Triton kernel, and what was compiled."""
-    facts = _facts(session, run, kernel.graph) if kernel.kind == "template" else None
-    chosen = (
-        one.settings for one in (facts.chosen if facts else ()) if one.kernel == kernel.kernel
-    )
-    result = session.scalar(
-        select(KernelBenchmark.result)
-        .where(
-            KernelBenchmark.graph_id == graph_of(session, run, kernel.graph).id,
-            KernelBenchmark.kernel == kernel.kernel,
-            ~LEFT_OUT,
+    @cached_property
+    def _benchmarks(self) -> dict[str, JsonObject]:
+        """Kernel → its newest benchmark."""
+        query = select(KernelBenchmark.kernel, KernelBenchmark.result).where(
+            KernelBenchmark.graph_id == self._graph.id, ~LEFT_OUT
         )
-        .order_by(KernelBenchmark.id.desc())
-        .limit(1)
-    )
-    known = {name: (result or {}).get(name) for name in ("registers", "spills")}
-    measured = {name: str(value) for name, value in known.items() if value is not None}
-    return next(chosen, {}) | measured | _compiled(session, run, kernel)
+        return dict(self._session.execute(query.order_by(KernelBenchmark.id)).all())
+
+    def settings(self, kernel: KernelCalls) -> dict[str, str]:
+        """Settings of a template, what a benchmark says of any Triton kernel, and the configuration
+        that ran with what it takes of the machine."""
+        facts = self.facts if kernel.kind == "template" else None
+        chosen = (
+            one.settings for one in (facts.chosen if facts else ()) if one.kernel == kernel.kernel
+        )
+        result = self._benchmarks.get(kernel.kernel, {})
+        known = {name: result.get(name) for name in ("registers", "spills")}
+        measured = {name: str(value) for name, value in known.items() if value is not None}
+        ran = self._compiled.get(kernel.kernel, {})
+        if not ran.get("registers"):
+            return next(chosen, {}) | measured
+        options = {name: str(value) for name, value in ran["options"].items() if name != "shared"}
+        return next(chosen, {}) | measured | options | {
+            "registers": str(ran["registers"]),
+            "shared memory": size_in_bytes(ran["options"].get("shared", 0)),
+            "local memory of a thread": size_in_bytes(ran["local"]),
+        }  # fmt: skip
 
 
-def _compiled(session: Session, run: str, kernel: KernelCalls) -> dict[str, str]:
-    """The configuration that ran, and what it takes of the machine."""
-    facts = kernel_facts(session, graph_of(session, run, kernel.graph).id, kernel.kernel)
-    ran: JsonObject = next((each for each in facts.get(COMPILED, []) if each["ran"]), {})
-    if not ran.get("registers"):
-        return {}
-    options = {name: str(value) for name, value in ran["options"].items() if name != "shared"}
-    return options | {
-        "registers": str(ran["registers"]),
-        "shared memory": size_in_bytes(int(ran["options"].get("shared", 0))),
-        "local memory of a thread": size_in_bytes(ran["local"]),
-    }
+def _why(letter: str, kernels: _Kernels, side: Sequence[KernelCalls]) -> Iterator[str]:
+    """The rule that keeps the kernels of a side apart."""
+    names = {one.kernel for one in side}
+    for pair in kernels.facts.apart if kernels.facts else ():
+        both = {pair.one.kernel, pair.other.kernel}
+        if pair.blockers[0].rule != "unknown" and both <= names and len(both) == 2:
+            yield f"Not one kernel in {letter}: {pair.blockers[0].text}"
+            return

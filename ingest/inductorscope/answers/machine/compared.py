@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 
 from sqlalchemy.orm import Session
 
@@ -86,71 +87,70 @@ def machine_differences(
         graph = graph_of(session, run, slug)
         return graph, configurations(session, graph)
 
+    def side(run: str, called: Called) -> _Side | None:
+        graph, known = of_graph(run, called[0])
+        return _Side(session, graph, called, known[called[1]][0]) if called[1] in known else None
+
     found: list[MachineDifference] = []
-    for number, (one, other) in enumerate(dict.fromkeys(pairs)):
-        if number == MOST_LOOKED_AT or len(found) == MOST:
-            break
-        (graph, before), (other_graph, after) = of_graph(a, one[0]), of_graph(b, other[0])
-        if one[1] not in before or other[1] not in after:
-            continue
-        ran = before[one[1]][0], after[other[1]][0]
-        stage = next((each for each in (SASS, AMDGCN, ASSEMBLY) if each in ran[0].files), "")
-        if stage in ran[1].files and _differ(session, *ran, stage):
-            sides = _Side(session, graph, *one, ran[0]), _Side(session, other_graph, *other, ran[1])
-            found.append(_difference(*sides, stage, names))
+    for one, other in islice(dict.fromkeys(pairs), MOST_LOOKED_AT):
+        before, after = side(a, one), side(b, other)
+        if before and after and len(found) < MOST and (stage := _differing(before, after)):
+            found.append(_difference(before, after, stage, names))
     return found
-
-
-def _differ(session: Session, one: Configuration, other: Configuration, stage: str) -> bool:
-    """Whether the code differs; names and line tables around it may."""
-    if one.files[stage].digest == other.files[stage].digest:
-        return False
-    contents = [read_blob(session, each.files[stage].digest) or b"" for each in (one, other)]
-    codes = [library_code(each) or list(read_functions(each).values()) or each for each in contents]
-    return codes[0] != codes[1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
     session: Session
     graph: Graph
-    slug: str
-    kernel: str
-    handle: int
+    called: Called
     configuration: Configuration
 
-    def taken(self, reading: Reading | None = None) -> MachineTaken:
-        called = self.slug, self.kernel, self.handle
-        if reading is None:
-            return MachineTaken(*called)
+    def code(self, stage: str) -> object:
+        """What is equal if the instructions are, whatever stands around them."""
+        content = read_blob(self.session, self.configuration.files[stage].digest) or b""
+        return library_code(content) or list(read_functions(content).values()) or content
+
+    def taken(self, reading: Reading) -> MachineTaken:
         registers = configuration_figures(self.session, self.configuration).registers
         count, _ = reading.located.instructions()
-        return MachineTaken(*called, count, registers or None, sum(reading.spills))
+        return MachineTaken(*self.called, count, registers or None, sum(reading.spills))
 
     def by_nodes(self, reading: Reading, names: Names) -> dict[tuple[str, ...], Counter[str]]:
         """FX nodes → their instructions by kind."""
-        located, source = reading.located, self.configuration.source
-        code = kernel_of(self.session, self.graph, self.kernel)
+        located, (slug, kernel, _) = reading.located, self.called
+        code = kernel_of(self.session, self.graph, kernel)
         owners: list[tuple[str, ...]] = []
         for frames in located.places:
-            lines = reversed(code.lines_of(frames, source))
+            lines = reversed(code.lines_of(frames, self.configuration.source))
             nodes = next(filter(None, map(code.nodes_of, lines)), set())
-            owners.append(tuple(sorted(names.get((self.slug, each), each) for each in nodes)))
+            owners.append(tuple(sorted(names.get((slug, each), each) for each in nodes)))
         found: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-        kinds = kinds_of(located)
-        for at, counted, kind in zip(located.at, located.counted, kinds, strict=True):
+        for at, counted, kind in zip(located.at, located.counted, kinds_of(located), strict=True):
             if counted:
                 found[owners[at] if at >= 0 else ()][kind] += 1
         return found
 
 
+def _differing(one: _Side, other: _Side) -> str:
+    """The stage with machine code if that differs, else empty."""
+    before, after = one.configuration.files, other.configuration.files
+    stage = next((each for each in (SASS, AMDGCN, ASSEMBLY) if each in before), "")
+    if stage not in after or before[stage].digest == after[stage].digest:
+        return ""
+    return stage if one.code(stage) != other.code(stage) else ""
+
+
 def _difference(one: _Side, other: _Side, stage: str, names: Names) -> MachineDifference:
     try:
+        if not (one.configuration.ran and other.configuration.ran):
+            raise NotAnalysed("Several configurations were compiled; which of them ran is unknown.")
         before = read_stage(one.session, one.configuration, stage)
         after = read_stage(other.session, other.configuration, stage)
         nodes = list(_nodes(one.by_nodes(before, {}), other.by_nodes(after, names)))
     except (NotAnalysed, NotHere) as error:
-        return MachineDifference(one.taken(), other.taken(), stage, missing=str(error))
+        sides = MachineTaken(*one.called), MachineTaken(*other.called)
+        return MachineDifference(*sides, stage, missing=str(error))
     more: Counter[str] = Counter()
     for each in nodes:
         more.update(each.more)

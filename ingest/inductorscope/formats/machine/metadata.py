@@ -18,7 +18,10 @@ COMPILED = "compiled"
 """The fact of a kernel that lists its configurations, the one that ran first."""
 SOURCE_HASH = "source_hash"
 """The fact of a kernel that names its source."""
-OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "shared", "triton_version")
+OPTIONS = {
+    "num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int, "shared": int,
+    "triton_version": str,
+}  # fmt: skip
 
 
 class _Metadata(msgspec.Struct):
@@ -48,7 +51,9 @@ def read_metadata(text: str) -> CompiledFacts | None:
     except (ValueError, RecursionError):
         return None
     arch = read.target.get("arch")
-    options = {name: values[name] for name in OPTIONS if isinstance(values.get(name), (int, str))}
+    options = {
+        name: values[name] for name, kind in OPTIONS.items() if isinstance(values.get(name), kind)
+    }
     return CompiledFacts(key, read.name, arch if isinstance(arch, int) else 0, options)
 
 
