@@ -23,7 +23,6 @@ from inductorscope_server.export.file import Inside, pack_files, write_file
 from inductorscope_server.export.gather import BESIDE, LOCATION, Answer, Gatherer
 
 ADDRESS = re.compile(r"/runs/(?P<run>\w+)(?:/graphs/(?P<graph>[^/?]+)(?P<part>[/?].*)?)?")
-REDIRECTS = 3
 PART = "This file shows a part of a run and does not go back into a server."
 OTHER_RUN = "so that a server reads it as a run with another id"
 WITHOUT_TRACES = f"The run's profiler traces are left out, {OTHER_RUN}."
@@ -113,12 +112,10 @@ async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathe
                 return None
             return Answer(answer.headers["content-type"], answer.content)
 
-        for _ in range(REDIRECTS):
-            page = await ask(address)
-            if page is None:
-                raise NotHere(f"There is no page {address}.")
-            if page.type == LOCATION:
-                address = page.body.decode()
+        page = await client.get(address, follow_redirects=True)
+        if page.status_code != httpx.codes.OK:
+            raise NotHere(f"There is no page {address}.")
+        address = page.url.raw_path.decode()
         whole, first, follow = "", [address], [BESIDE]
         named = ADDRESS.match(address)
         if named and named["graph"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from inductorscope import urls
 from inductorscope.answers.failures.components import ComponentsPage, components_page
 from inductorscope.answers.failures.failures import FailuresPage
@@ -31,6 +31,10 @@ api = APIRouter(tags=[openapi.RUNS], dependencies=[READS])
 PATH = "/runs/{run}/failures"
 FILE = "inductorscope-repro.py"
 
+Search = Annotated[
+    Literal["components", "numbers"],
+    Path(description="Runs the program with each backend, or compares it node by node."),
+]
 OfJob = Annotated[
     str | None, Query(description="An earlier search, by its job.", max_length=64, pattern=PLAIN)
 ]
@@ -104,30 +108,6 @@ def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
 
 
 @api.post(
-    f"{PATH}/components",
-    status_code=202,
-    dependencies=[RUNS_CODE],
-    summary="Search for the component that fails",
-    responses=documented(403, 404),
-)
-def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted:
-    """A worker runs the program again with each backend; only for runs captured here."""
-    return started(response, parts.jobs.enqueue_diagnosis("components", run, {}))
-
-
-@api.post(
-    f"{PATH}/numbers",
-    status_code=202,
-    dependencies=[RUNS_CODE],
-    summary="Search for the first wrong number",
-    responses=documented(403, 404),
-)
-def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
-    """A worker runs the program again and compares node by node; only for runs captured here."""
-    return started(response, parts.jobs.enqueue_diagnosis("numbers", run, {}))
-
-
-@api.post(
     f"{PATH}/minify",
     status_code=202,
     dependencies=[RUNS_CODE],
@@ -139,6 +119,18 @@ async def post_minify(
 ) -> JobStarted:
     """A worker reduces the program's graph; only for runs captured here."""
     return started(response, await _start_minify(parts, run, body))
+
+
+@api.post(
+    f"{PATH}/{{search}}",
+    status_code=202,
+    dependencies=[RUNS_CODE],
+    summary="Search for the component that fails, or for the first wrong number",
+    responses=documented(403, 404),
+)
+def post_search(parts: Shared, run: RunId, search: Search, response: Response) -> JobStarted:
+    """A worker runs the program again; only for runs captured here."""
+    return started(response, parts.jobs.enqueue_diagnosis(search, run, {}))
 
 
 async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
@@ -153,18 +145,6 @@ async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
     return await run_in_threadpool(parts.jobs.enqueue_diagnosis, "minify", run, options)
 
 
-@html.post(f"{PATH}/components")
-def components_by_form(parts: Shared, run: RunId) -> Response:
-    """Starts the job and redirects to it."""
-    return RedirectResponse(urls.job(parts.jobs.enqueue_diagnosis("components", run, {})), 303)
-
-
-@html.post(f"{PATH}/numbers")
-def numbers_by_form(parts: Shared, run: RunId) -> Response:
-    """Starts the job and redirects to it."""
-    return RedirectResponse(urls.job(parts.jobs.enqueue_diagnosis("numbers", run, {})), 303)
-
-
 @html.post(f"{PATH}/minify")
 async def minify_by_form(request: Request, parts: Shared, run: RunId) -> Response:
     """Starts the search and redirects to its page, which follows it."""
@@ -176,3 +156,9 @@ async def minify_by_form(request: Request, parts: Shared, run: RunId) -> Respons
         body = MinifyRequest.model_validate(fields)
     await _start_minify(parts, run, body)
     return RedirectResponse(urls.failure_part(run, "minify"), 303)
+
+
+@html.post(f"{PATH}/{{search}}")
+def search_by_form(parts: Shared, run: RunId, search: Search) -> Response:
+    """Starts the job and redirects to it."""
+    return RedirectResponse(urls.job(parts.jobs.enqueue_diagnosis(search, run, {})), 303)

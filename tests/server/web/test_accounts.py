@@ -52,7 +52,7 @@ SEES = {
 MARK = "zqmark"
 """Begins a word that the run of a kind contains, in its name, its texts and its job."""
 NAMED = {"slug", "kernel", "artifact", "permalink", "number", "index", "key", "project", "person",
-         "token", "login", "path", "trashed", "rule"}  # fmt: skip
+         "token", "login", "path", "trashed", "rule", "search"}  # fmt: skip
 """Parameters that name a part of a run, or what a handler looks up for whoever asks."""
 BY_QUERY = {"run", "left", "kernel", "name"}
 """Query parameters that name a run."""
@@ -164,6 +164,7 @@ def _parts(
         "run": run, "other": run, "slug": slug, "kernel": f"{kernel}:{handle}",
         "permalink": permalink, "artifact": str(artifact), "job": f"capture-{kind}",
         "upload": f"up{kind}", "number": "0", "index": "0", "key": "0" * 12,
+        "search": "components",
     }  # fmt: skip
 
 
