@@ -26,13 +26,15 @@ from inductorscope.jobs.errors import (
     TooManyRunsError,
     TooManyUploadsError,
     UploadRefusedError,
+    cause_of,
 )
 from inductorscope.markdown.text import prose
 from inductorscope.settings import PREFIX
 from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import folder_of
+from inductorscope.store.database.errors import lacks_tables
 from inductorscope.store.people import AccountError
-from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
+from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError, TimeoutError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -155,8 +157,8 @@ def install(app: FastAPI) -> None:
     for known in (Refusal, NotHere, NotAnalysed, AccountError, JobsError):
         app.add_exception_handler(known, _known)
     app.add_exception_handler(OutOfReachError, _out_of_reach)
-    for error in (OperationalError, InterfaceError, TimeoutError):
-        app.add_exception_handler(error, _database)
+    for error in (OperationalError, InterfaceError, ProgrammingError, TimeoutError):
+        app.add_exception_handler(error, database_failed)
     app.add_exception_handler(TooManyWaiting, too_many)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(HTTPException, _http)
@@ -208,16 +210,23 @@ async def _out_of_reach(request: Request, error: Exception) -> Response:
     return answer(request, Refusal(503, str(error), do="Try again in a moment."))
 
 
-async def _database(request: Request, error: Exception) -> Response:
+async def database_failed(request: Request, error: Exception) -> Response:
     if is_full(error):
         engine = request.app.state.parts.engine
         return answer(request, Refusal(507, _full_disk(folder_of(engine)), do=TO_DO))
+    lacks = lacks_tables(error)
+    if isinstance(error, ProgrammingError) and not lacks:
+        raise error
     log.error("%s %s: the database failed: %s", request.method, request.url.path, error)
-    return answer(request, unavailable())
-
-
-def unavailable() -> Refusal:
-    return Refusal(503, "The database did not answer in time.", do="Try again in a moment.")
+    if lacks:
+        what = f"The database was not made for this version of Inductorscope: {cause_of(error)}."
+        do = (
+            "If a newer version has upgraded it, start that one; otherwise restore a backup, or "
+            "use another data folder."
+        )
+        return answer(request, Refusal(503, what, do=do))
+    what = "The database did not answer in time."
+    return answer(request, Refusal(503, what, do="Try again in a moment."))
 
 
 def _full_disk(folder: Path | None) -> str:

@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inductorscope_server.access.identity import SAME_FOR_ALL, Identity
 from inductorscope_server.web import headers
-from inductorscope_server.web.errors import Refusal, answer, too_many, unavailable, wants_json
+from inductorscope_server.web.errors import Refusal, answer, database_failed, too_many, wants_json
 from inductorscope_server.web.parts import Parts
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -88,8 +88,8 @@ class Guard:
             early = await self._check(request)
         except Refusal as refusal:
             early = answer(request, refusal)
-        except SQLAlchemyError:
-            early = answer(request, unavailable())
+        except SQLAlchemyError as error:
+            early = await database_failed(request, error)
         most = _most_bytes(scope["path"])
         on = self._app if most is None else self._limited[most]
         try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from inductorscope.settings import Settings
 from inductorscope_server.access.login import own_path
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.security import host_is_ours
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
@@ -110,6 +112,21 @@ def test_a_database_that_fails_is_said(
         answer = client.get("/api/models")
     assert answer.status_code == 503
     assert "secret" not in answer.text
+
+
+def test_a_database_of_another_version_is_said(
+    database_url: str, tmp_path: Path, opened: Opened
+) -> None:
+    with opened(Settings(data=tmp_path / "data", database_url=database_url)) as client:
+        parts = client.app.state.parts  # type: ignore[attr-defined]
+        with parts.write.begin() as session:
+            session.execute(text("ALTER TABLE runs RENAME COLUMN eager_ms TO eager"))
+        answer = client.get("/api/")
+    assert answer.status_code == 503
+    error = answer.json()["error"]
+    assert "not made for this version" in error["what"]
+    assert "eager_ms" in error["what"]
+    assert "newer version" in error["do"]
 
 
 @pytest.mark.parametrize(
