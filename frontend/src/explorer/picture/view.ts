@@ -187,7 +187,7 @@ export class PictureView {
     this.show(neighbourhood(graph, near.nodes));
     const left: string[] = [];
     if (seeds.length > SEEDS) left.push(`around the first ${SEEDS} of ${seeds.length} selected`);
-    if (near.more) left.push(`${near.more} neighbours more are left out`);
+    if (near.more) left.push(`${near.more} more neighbours are left out`);
     this.tell(left.length ? `${near.nodes.length} nodes, ${left.join(", ")}.` : "");
   }
 

@@ -101,7 +101,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         sources=source_rows(left, right),
         step=step,
         verdict="cannot tell",
-        measured=MeasuredShown("", None, ""),
+        measured=MeasuredShown(""),
         bars=waterfall(groups, step.a, step.b),
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),

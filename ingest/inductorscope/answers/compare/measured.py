@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -19,6 +19,9 @@ from inductorscope.store.tables.models import Job, Run
 from inductorscope.units import milliseconds, percent, plural, signed_percent
 
 ACTIVE = ("queued", "running")
+ENDED_EARLY = ("failed", "cancelled")
+MOST_JOBS = 50
+"""The newest, among which the one of these runs is looked for: only its spec names them."""
 LEVELS: dict[str, Level] = {"slower": "warn", "faster": "good", "the same": "good"}
 NOT_HERE = (
     "Measuring runs both programs again, so it needs two runs that this installation captured."
@@ -31,9 +34,12 @@ class MeasuredShown:
 
     refusal: Prose
     """Why none can be made; empty if one can."""
-    job: str | None
-    """The job that measures now."""
-    step: str
+    job: str | None = None
+    """The newest job that measures these runs, if it works or ended without an answer."""
+    step: Prose = ""
+    """What it does now."""
+    ended: Prose = ""
+    """Why it ended without an answer."""
     at: datetime | None = None
     by: str = ""
     """The job that made the one shown."""
@@ -49,18 +55,27 @@ class MeasuredShown:
 def measured(session: Session, before: Run, after: Run, notes: Notes, events: str) -> MeasuredShown:
     """`notes`, `events`: as for `cause_lines`."""
     refusal = "" if is_captured_here(before) and is_captured_here(after) else NOT_HERE
-    query = select(Job).where(Job.kind == KIND, Job.state.in_(ACTIVE)).order_by(Job.created_at)
+    query = select(Job).where(Job.kind == KIND).order_by(Job.created_at.desc()).limit(MOST_JOBS)
     runs = {before.id, after.id}
     job = next((job for job in session.scalars(query)
                 if {job.spec["run"], job.spec["other"]} == runs), None)  # fmt: skip
-    now = job.id if job else None, job.step if job else ""
     newest = newest_measurement(session, before.id, after.id)
+    shown = MeasuredShown(refusal)
+    if job is not None and job.state in ACTIVE:
+        shown = replace(shown, job=job.id, step=job.step or "Waiting for a worker")
+    elif (
+        job is not None
+        and job.state in ENDED_EARLY
+        and (newest is None or job.id == newest.job or job.created_at > newest.created_at)
+    ):
+        shown = replace(shown, job=job.id, ended=job.message or job.state)
     if newest is None:
-        return MeasuredShown(refusal, *now)
-    return MeasuredShown(
-        refusal, *now, newest.created_at, newest.job, newest.complete, in_words(newest.found),
-        newest.found, cause_lines(newest.found, (before.id, after.id), notes, events),
-        search_in_words(newest.found.search),
+        return shown
+    return replace(
+        shown, at=newest.created_at, by=newest.job, complete=newest.complete,
+        text=in_words(newest.found), found=newest.found,
+        lines=cause_lines(newest.found, (before.id, after.id), notes, events),
+        searched=search_in_words(newest.found.search),
     )  # fmt: skip
 
 
@@ -119,7 +134,7 @@ def search_in_words(search: Search | None) -> str:
 
 
 def try_in_words(tried: Try, by: str) -> str:
-    like = f"like {tried.like}" if tried.like else "nobody can tell"
+    like = f"like {tried.like}" if tried.like else "unclear"
     if tried.count is not None:
         return f"{tried.name}: {like}, {tried.count:,} {by}"
     share = tried.share
