@@ -122,7 +122,7 @@ def pack_files(
     whether a server makes the same run of them: not without traces, or if secrets were removed
     from one, or one was too large to keep."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
-    digests = dict(session.execute(rows).tuples().all())
+    digests = dict(session.execute(rows).all())
     sent: list[tuple[str, str]] = []
     with (
         lzma.open(out, "wb", preset=FILES) as packed,

@@ -166,7 +166,7 @@ def _runs(
 def _names(session: Session, value: ColumnElement[Any]) -> list[Named]:
     newest = func.max(Run.created_at).desc()
     query = select(Run.name, func.count()).where(Run.origin != TRY).group_by(Run.name)
-    counts = dict(session.execute(query.order_by(newest).limit(OFFERED)).tuples().all())
+    counts = dict(session.execute(query.order_by(newest).limit(OFFERED)).all())
     place = func.row_number().over(partition_by=Run.name, order_by=Run.created_at.desc())
     known = select(Run.name, value.label("value"), place.label("place")).where(
         Run.name.in_(counts), Run.origin != TRY, value.is_not(None)
