@@ -76,6 +76,116 @@ def test_a_division_ends_before_the_remainder_of_it() -> None:
     assert {found[f"tmp{n}"] for n in range(8, 17)} == {"op0.remainder"}
 
 
+POOLED = """
+    tmp0 = tl.load(in_ptr0 + (x0), xmask)
+    tmp1 = tl.full([XBLOCK], 9, tl.int32)
+    tmp2 = tmp0 + tmp1
+    tmp3 = tmp0 < 0
+    tmp4 = tl.where(tmp3, tmp2, tmp0)
+    tl.device_assert(((0 <= tmp4) & (tmp4 < 9)) | ~(xmask), "index out of bounds: 0 <= tmp4 < 9")
+    tmp6 = tmp4 + 2*((((-1) + x1) * (((-1) + x1) <= (2)) + (2) * ((2) < ((-1) + x1))))
+    tmp7 = x1
+    tmp8 = tmp6 == tmp7
+    tl.store(out_ptr0 + (x0), tmp8, xmask)
+"""
+
+
+def test_the_smaller_of_two_places_in_an_index_is_no_test_for_a_negative_one() -> None:
+    ir = node(
+        0,
+        "index0 = p0; index1 = indirect0 + 2*Min(2, p1 - 1); index2 = p1",
+        """\
+    get_index = self.get_index('index0')
+    load = ops.load('arg0_1', get_index)
+    set_indirect0 = self.set_indirect0(load)
+    get_index_1 = self.get_index('index1')
+    index_expr = ops.index_expr(get_index_1, torch.int64)
+    get_index_2 = self.get_index('index2')
+    index_expr_1 = ops.index_expr(get_index_2, torch.int32)
+    eq = ops.eq(index_expr, index_expr_1)
+    get_index_3 = self.get_index('index0')
+    store = ops.store('buf0', get_index_3, eq, None)
+    return store
+""",
+    )
+    found = written(triton(POOLED), ir, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"})
+    assert {found[f"tmp{n}"] for n in range(1, 5)} == {"op0.set_indirect0"}
+    assert [found[f"tmp{n}"] for n in (6, 7, 8)] == ["op0.index_expr", "op0.index_expr_1", "op0.eq"]
+
+
+TILED = """
+    tmp1_mean = tl.zeros([YBLOCK, XBLOCK, R0_BLOCK], tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_2 + 128*x1), r0_mask & xmask & ymask, other=0.0)
+        tmp1_mean_next, tmp1_m2_next, tmp1_weight_next = triton_helpers.welford_reduce(
+            tmp0, tmp1_mean, tmp1_m2, tmp1_weight, roffset == 0
+        )
+        tmp1_mean = tl.where(r0_mask & xmask & ymask, tmp1_mean_next, tmp1_mean)
+    tmp2, tmp3, tmp4 = triton_helpers.welford(tmp1_mean, tmp1_m2, tmp1_weight, 2)
+    tmp1 = tmp2[:, :, None]
+    tmp5 = tmp3[:, :, None]
+    tmp6 = tmp4[:, :, None]
+    tl.store(out_ptr0 + (x1), tmp1, xmask & ymask)
+"""
+
+
+def test_a_reduction_in_tiles_of_two_dimensions_ends_with_all_its_results() -> None:
+    ir = node(
+        0,
+        "index0 = 128*p0 + p1; index1 = p0",
+        """\
+    load = ops.load('arg0_1', index0)
+    reduction = ops.reduction(torch.float32, torch.float32, 'welford_reduce', load)
+    getitem = reduction[0]
+    store_reduction = ops.store_reduction('buf0', index1, getitem)
+    return None
+""",
+    )
+    found = written(triton(TILED), ir, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"})
+    assert {found[f"tmp{n}"] for n in (1, 2, 5, 6)} == {"op0.reduction"}
+    assert found["out_ptr0"] == "op0.store_reduction"
+
+
+AFTER_LOOPS = """
+    _tmp1 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp2 = _tmp1 + tmp0
+        _tmp1 = tl.where(r0_mask & xmask, tmp2, _tmp1)
+    tmp1 = tl.sum(_tmp1, 1)[:, None]
+    tmp3 = tl.full([1, 1], 72.0, tl.float32)
+    tmp4 = (tmp1 / tmp3)
+    tl.store(out_ptr0 + (x0), tmp4, xmask)
+    _tmp6 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp5 = tl.load(in_ptr1 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp7 = _tmp6 + tmp5
+        _tmp6 = tl.where(r0_mask & xmask, tmp7, _tmp6)
+    tmp6 = tl.sum(_tmp6, 1)[:, None]
+    tmp8 = tl.full([1, 1], 72.0, tl.float32)
+    tmp9 = (tmp6 / tmp8)
+    tl.store(out_ptr1 + (x0), tmp9, xmask)
+"""
+
+
+def test_a_number_is_written_again_after_the_next_loop() -> None:
+    mean = """\
+    load = ops.load('arg{n}_1', index0)
+    reduction = ops.reduction(torch.float32, torch.float32, 'sum', load)
+    constant = ops.constant(72.0, torch.float32)
+    truediv = ops.truediv(reduction, constant)
+    store_reduction = ops.store_reduction('buf{n}', index1, truediv)
+    return None
+"""
+    indexes = "index0 = 128*p0 + p1; index1 = p0"
+    ir = "".join(node(n, indexes, mean.format(n=n)) for n in (0, 1))
+    pointers = {f"arg{n}_1": f"in_ptr{n}" for n in (0, 1)}
+    pointers |= {f"buf{n}": f"out_ptr{n}" for n in (0, 1)}
+    found = written(triton(AFTER_LOOPS), ir, pointers)
+    assert (found["tmp3"], found["tmp4"]) == ("op0.constant", "op0.truediv")
+    assert (found["tmp8"], found["tmp9"]) == ("op1.constant", "op1.truediv")
+
+
 def scan(number: int, result: int) -> str:
     """A body that stores one of the two results of a scan; all of them read alike."""
     item = "getitem_1" if result else "getitem"

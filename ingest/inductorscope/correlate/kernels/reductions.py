@@ -30,6 +30,8 @@ _COMBINE = frozenset(
     ]
 )
 _ACCUMULATOR = re.compile(r"\b_tmp(\d+)\b|\btmp(\d+)_(?:mean|m2|weight|max|sum|index|next)\b")
+# `[:, None]`, `[:, :, None]` beside tiles of two dimensions
+_EXPANDS = re.compile(r"\[(?::, )+None\]")
 _REACH = 40
 
 
@@ -77,7 +79,7 @@ def _expanded(numbered: list[Statement], position: int) -> int:
         following = numbered[last + 1]
         own = set(following.uses) <= names and following.number in numbers
         if not own and not (
-            set(following.uses) <= names and "[:, None]" in following.text and not following.tags
+            set(following.uses) <= names and _bare(following) and not following.tags
         ):
             break
         last += 1
@@ -150,7 +152,7 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
 
 
 def _bare(statement: Statement) -> bool:
-    return "[:, None]" in statement.text
+    return _EXPANDS.search(statement.text) is not None
 
 
 def _adds(numbered: list[Statement], position: int, names: set[str]) -> bool:

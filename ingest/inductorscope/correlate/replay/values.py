@@ -25,6 +25,8 @@ _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
 _SMALL = ("float16", "float8", "complex")
 _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
 _COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
+_WRAPS = re.compile(r"\btmp\d+ < ")
+"""The test for a negative index; a largest or smallest index compares in brackets."""
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """Tags of the test for a remainder with the wrong sign."""
 _WHOLE_DIVISION = frozenset(["where", "//"])
@@ -46,7 +48,7 @@ class ValueReplay(ControlReplay):
         if op.op == "index_expr":
             expression = (op.op, tuple(op.arguments[1:]), *self._index_placed(values[0]))
         known = self._known(expression)
-        if known is not None and not (op.op == "index_expr" and self._again(known)):
+        if known is not None and not self._again(known):
             return known
         wanted = None
         if op.op == "constant":
@@ -60,7 +62,7 @@ class ValueReplay(ControlReplay):
                 op.op == "index_expr"
                 and not statement.pointer
                 and not statement.tags & {"where", "?", "blendv"}
-                and ("<" not in statement.tags or "tmpbuf" in statement.text)
+                and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
                 and _looked_up(values[0])
             )
             if not statement.is_leaf and not indirect:
@@ -81,7 +83,8 @@ class ValueReplay(ControlReplay):
         return self._remember(expression, value)
 
     def _again(self, known: Value) -> bool:
-        """Whether a known index is written again: `tmp0 = x0`, and later `tmp45 = x0`."""
+        """Whether a known value is written again next, as Triton's code does after a loop:
+        `tmp0 = x0`, and later `tmp45 = x0`."""
         name = known if isinstance(known, str) else ""
         statement = self.definitions.get(([name, *self._chain(name)])[-1])
         return statement is not None and any(
