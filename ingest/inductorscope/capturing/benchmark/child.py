@@ -18,6 +18,7 @@ from typing import Any
 from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.instructions import try_instructions
 from inductorscope.capturing.inside.leaving import leave
+from inductorscope.capturing.inside.untyped import Untyped
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--max-autotune", action="store_true")
     parser.add_argument("--compile-only", action="store_true")
-    parser.add_argument("--launch", help="launch this configuration once, and do nothing else")
+    parser.add_argument("--launch", action="store_true", help="launch it once, and nothing else")
+    parser.add_argument("--configuration", type=json.loads, help="options of what is launched")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
@@ -45,11 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options += ["--max-autotune"] if parsed.max_autotune else []
     sys.argv = [str(parsed.case), *options]
     try:
-        if parsed.compile_only or parsed.launch is not None:
+        if parsed.compile_only or parsed.launch:
             made = runpy.run_path(str(parsed.case), run_name="case")
-            if parsed.launch is not None:
-                _launch(made, parsed.launch)
-            parsed.result.write_text(json.dumps({"keys": _keys(made.get("KERNEL"))}))
+            compiled = _configured(made.get("KERNEL"), parsed.configuration or {})
+            if parsed.launch:
+                made["kernel"](made["inputs"]())
+                made["torch"].cuda.synchronize()
+            parsed.result.write_text(json.dumps(compiled))
         else:
             runpy.run_path(str(parsed.case), run_name="__main__")
     except SystemExit as end:
@@ -64,19 +68,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _launch(made: dict[str, Any], key: str) -> None:
-    """Launches a Triton kernel once: the configuration that ran, or else the first."""
-    kernel = made["KERNEL"]
-    ran = [each for each in kernel.launchers if getattr(each, "cache_hash", "") == key]
-    kernel.launchers = (ran or kernel.launchers)[:1]
-    made["kernel"](made["inputs"]())
-    made["torch"].cuda.synchronize()
+def _configured(kernel: Untyped, options: dict[str, Any]) -> dict[str, str]:
+    """Leaves a Triton kernel the configuration that has these options, or else its first; returns
+    that and the name of its folder in Triton's cache."""
+    launchers = getattr(kernel, "launchers", None)
+    if not launchers:
+        return {"configuration": "", "key": ""}
 
+    def has_options(launcher: Untyped) -> bool:
+        config = launcher.config
+        known = config.kwargs | {"num_warps": config.num_warps, "num_stages": config.num_stages}
+        return all(known[name] == options[name] for name in known.keys() & options.keys())
 
-def _keys(kernel: object) -> dict[str, str]:
-    """Configuration of a Triton kernel → the name of its folder in Triton's cache."""
-    launchers = getattr(kernel, "launchers", None) or []
-    return {str(each.config): str(getattr(each, "cache_hash", "")) for each in launchers}
+    chosen = next(filter(has_options, launchers), launchers[0])
+    kernel.launchers = [chosen]
+    return {"configuration": str(chosen.config), "key": str(getattr(chosen, "cache_hash", ""))}
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,10 @@ class BenchmarkRequest:
     max_autotune: bool = False
     compile_only: bool = False
     """Whether to compile the kernel into `folder / CACHE` and not run it."""
-    profile: str | None = None
-    """To launch it once under Nsight Compute, which writes `folder / REPORT`: the configuration's
-    folder in Triton's cache."""
+    profile: bool = False
+    """Whether to launch it once under Nsight Compute, which writes `folder / REPORT`."""
+    configuration: Mapping[str, object] = field(default_factory=dict)
+    """Of a Triton kernel that is only compiled, or profiled: options of the configuration."""
 
 
 def run_case(
@@ -50,8 +52,8 @@ def run_case(
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Returns the results of the test case: times, checks, registers; or the `keys` of the compiled
-    configurations.
+    """Returns the results of the test case: times, checks, registers; or the `configuration` that
+    was compiled or profiled, and the `key` of its folder in Triton's cache.
 
     Raises BenchmarkFailed, or CaptureFailed if a limit is exceeded.
     """
@@ -64,11 +66,13 @@ def run_case(
     command += ["--memory", str(settings.capture_bytes)]
     command += ["--max-autotune"] if request.max_autotune else []
     command += ["--compile-only"] if request.compile_only else []
-    if request.profile is None:
+    if request.configuration:
+        command += ["--configuration", json.dumps(dict(request.configuration))]
+    if not request.profile:
         command += ["--parent", str(os.getpid())]
         done = "" if request.compile_only else ", checking and timing it"
     else:
-        command = [*_ncu(folder), *command, "--launch", request.profile]
+        command = [*_ncu(folder), *command, "--launch"]
         done = " and profiling it"
     progress(f"Compiling the kernel{done}")
     with log.open("wb") as stream:

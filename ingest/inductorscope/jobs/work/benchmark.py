@@ -32,6 +32,7 @@ from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.store.contents.blobs import content_of_file
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.runs import insert_artifacts
+from inductorscope.store.tables.models import JsonObject
 
 UPLOADED = (
     "This run was uploaded or ingested, and code of uploads is never run here",
@@ -57,7 +58,7 @@ def benchmark(task: Task) -> None:
         raise WorkRefused(str(error)) from None
     if not found.may_run:
         raise Refused(*UPLOADED)
-    ran = compiled[0].key if compiled else ""
+    ran = compiled[0].options if compiled else {}
     if spec.get("profile") and found.case.device == "cpu":
         raise WorkRefused("Nsight Compute profiles kernels of NVIDIA's GPUs alone.")
     if spec.get("without") is not None:
@@ -71,7 +72,8 @@ def benchmark(task: Task) -> None:
         device=found.case.device,
         seconds=float(spec.get("seconds", 2.0)),
         max_autotune=bool(spec.get("max_autotune")),
-        profile=ran if spec.get("profile") else None,
+        profile=bool(spec.get("profile")),
+        configuration=ran,
     )
     try:
         result = run_case(request, task.folder, task.settings, task.report)
@@ -79,7 +81,7 @@ def benchmark(task: Task) -> None:
         raise WorkRefused(str(error)) from None
     for line in str(result.pop("printed", "")).splitlines():
         task.report.line(line)
-    if request.profile is not None:
+    if request.profile:
         report = task.folder / REPORT
         if not report.is_file():
             raise WorkRefused("Nsight Compute wrote no report; the log has what it printed.")
@@ -92,9 +94,9 @@ def _named(spec: dict[str, Any]) -> tuple[str, str, str, int]:
     return str(spec["run"]), str(spec["graph"]), str(spec["kernel"]), int(spec["handle"])
 
 
-def _leave_out(task: Task, found: CallCase, line: int, ran: str) -> LeftOut:
-    """Compiles the kernel as it is, and without the operation of a line. `ran`: the key of the
-    configuration that ran."""
+def _leave_out(task: Task, found: CallCase, line: int, ran: JsonObject) -> LeftOut:
+    """Compiles the kernel as it is, and without the operation of a line. `ran`: the options of
+    the configuration that ran."""
     try:
         without, text, instead = case_without(found.case, line)
     except NoCase as error:
@@ -104,13 +106,13 @@ def _leave_out(task: Task, found: CallCase, line: int, ran: str) -> LeftOut:
     try:
         for name, case in (("before", found.case), ("after", without)):
             request = BenchmarkRequest(
-                case_text(case, found.origin), case.device, compile_only=True
+                case_text(case, found.origin), case.device, compile_only=True, configuration=ran
             )
-            keys = run_case(request, task.folder / name, task.settings, task.report)["keys"]
-            if not sides:
-                chosen = [each for each, key in keys.items() if key == ran]
-                configuration = next(iter([*chosen, *keys]), "")
-            sides.append(taken(task.folder / name / CACHE, keys.get(configuration, "")))
+            made = run_case(request, task.folder / name, task.settings, task.report)
+            if sides and made["configuration"] != configuration:
+                raise NotAnalysed("Without the operation this configuration does not compile.")
+            configuration = made["configuration"]
+            sides.append(taken(task.folder / name / CACHE, made["key"]))
     except BenchmarkFailed as error:
         what = "Without the operation" if sides else "On this machine"
         missing = f"{what} the kernel does not compile. {error}"[:LONGEST]
