@@ -289,3 +289,23 @@ def test_a_size_is_no_value_of_a_loop_body() -> None:
     graph = FxGraph(parse_fx(SIZES))
     sizes = [name for name, value in graph.values.items() if value.number]
     assert sizes == ["sym_size_int", "mul", "add"]
+
+
+POWER = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8, 8][8, 1]cpu"):
+        pow_1: "f32[8, 8][8, 1]cpu" = torch.ops.aten.pow.Tensor_Scalar(arg0_1, 1.0)
+        mul: "f32[8, 8][8, 1]cpu" = torch.ops.aten.mul.Scalar(pow_1, 2.0)
+        return (mul,)
+"""
+
+
+def test_a_power_of_one_is_a_copy_and_reads_what_it_copies() -> None:
+    body = """
+load = ops.load('arg0_1', index0)
+constant = ops.constant(2.0, torch.float32)
+mul = ops.mul(load, constant)
+store = ops.store('buf0', index0, mul, None)"""
+    found = origins(POWER, body_of(body, "[8, 8]", "index0 = 8*p0 + p1")).nodes
+    assert found["op0", "body", "load"] == "pow_1"
+    assert {found["op0", "body", name] for name in ("constant", "mul", "store")} == {"mul"}

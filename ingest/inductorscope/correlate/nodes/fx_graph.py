@@ -99,16 +99,17 @@ class FxGraph:
             value.constant = value.constant or all(each.constant for each in inputs)
 
     def _add(self, order: int, node: FxTextNode) -> None:
+        op = "clone" if _is_copy(node) else node.op
         value = FxValue(
-            node.name, node.op, order, node.line, node.arguments, list(node.inputs), node.users,
+            node.name, op, order, node.line, node.arguments, list(node.inputs), node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
             node.kind == "placeholder" or (node.kind == "get_attr" and not _is_short(node.shape)),
-            node.name, asks_for_strides(node.op, node.target),
+            node.name, asks_for_strides(op, node.target),
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
         value.number = not value.placeholder and (value.constant or self._is_size(node))
         self.values[node.name] = value
-        self.by_op.setdefault(node.op, []).append(value)
+        self.by_op.setdefault(op, []).append(value)
 
     def _is_size(self, node: FxTextNode) -> bool:
         """Whether an unannotated node is a size, or arithmetic of Python on sizes (torch 2.2)."""
@@ -231,6 +232,11 @@ class FxGraph:
                     if child is not None and child.op != "output":
                         nodes.append(child)
         return nodes
+
+
+def _is_copy(node: FxTextNode) -> bool:
+    """Whether it is a power of one, which is lowered as a copy."""
+    return node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"])
 
 
 def _is_short(shape: tuple[str, ...] | None) -> bool:

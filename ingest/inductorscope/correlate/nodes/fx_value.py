@@ -41,6 +41,4 @@ class FxValue:
 
     @property
     def view(self) -> bool:
-        if self.op == "pow" and self.arguments[1:] in (["1"], ["1.0"]):
-            return True  # lowered to its argument
         return self.op in VIEWS

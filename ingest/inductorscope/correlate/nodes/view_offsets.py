@@ -16,7 +16,7 @@ from inductorscope.formats.text import split_top, whole_number
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 """(offset in elements, sizes, strides)"""
 
-_KEPT = frozenset(["alias", "detach", "lift_fresh", "view_of", "pow"])
+_KEPT = frozenset(["alias", "detach", "lift_fresh", "view_of"])
 _RESHAPED = frozenset(
     [
         "view", "reshape", "_unsafe_view", "_reshape_alias", "view_as", "flatten", "ravel",
