@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from inductorscope.analyze.compare.lines import moved_lines
-from inductorscope.contract.lock import BY_ID, COUNTS, MAYBE, OF_TRITON, Count, LockError, Program
+from inductorscope.contract.lock import BY_ID, COUNTS, Count, LockError, Program
 from inductorscope.contract.project import PLACES
 from inductorscope.units import microseconds, size_in_bytes
 
@@ -17,8 +17,6 @@ Verdict = Literal["worse", "better", "changed", "allowed"]
 
 _BUDGET = re.compile(r"(?:(<=|>=|==|=|<|>)\s*)?(\d[\d_]*(?:\.\d+)?)\s*(x|%)?")
 _TIMES = re.compile(r" ×(\d+)$")
-MADE_BY = {"torch": ("passes", *OF_TRITON), "triton": OF_TRITON, "gpu": MAYBE}
-"""What a program was made with → counts that differ with it, for reasons outside of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +57,12 @@ def compare(locked: Program, now: Program) -> Compared:
         for name, was in locked.made.items()
         if now.made.get(name, was) != was
     ]
-    compared = (locked.counts.keys() & now.counts.keys()).difference(_loops_unknown(locked, now))
-    for name, counts in MADE_BY.items():
-        if locked.made.get(name) != now.made.get(name):
-            compared = compared.difference(counts)
+    known = (locked.counts.keys() & now.counts.keys()).difference(_loops_unknown(locked, now))
     found = [
         one
         for count in COUNTS
-        if count.id in compared
+        if count.id in known
+        and all(locked.made.get(name) == now.made.get(name) for name in count.made)
         for one in _compared(count, locked, now, moved)
     ]
     order = ("worse", "changed", "better", "allowed")

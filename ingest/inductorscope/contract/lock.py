@@ -28,8 +28,13 @@ class Count:
     unit: str = ""
     more: str = "worse"
     """What more of it means: worse, better or changed."""
+    made: tuple[str, ...] = ()
+    """What a program was made with that changes it, for reasons outside of the program."""
 
 
+TRITON = ("torch", "triton", "gpu")
+"""What changes counts of what Triton compiled: the most of a kernel's configurations, whichever of
+them runs."""
 COUNTS = (
     Count("breaks", "graph breaks", "Keep what breaks out of the compiled function."),
     Count("recompiles", "recompiles", "Mark the size as dynamic: torch._dynamo.mark_dynamic."),
@@ -52,20 +57,17 @@ COUNTS = (
     Count("cuda_graphs_skipped", "compiles without a CUDA graph", "Remove what the reason names."),
     Count("cache_bypasses", "compiles that a cache bypasses", "Remove what the reason names."),
     Count("registers", "registers of a thread, over all kernels",
-          "The page of the kernel shows the lines where most are live."),
+          "The page of the kernel shows the lines where most are live.", made=TRITON),
     Count("local", "local memory of a thread, over all kernels",
-          "The page of the kernel shows the lines that spill registers.", unit="bytes"),
-    Count("shared", "shared memory of a block, over all kernels", unit="bytes"),
+          "The page of the kernel shows the lines that spill registers.", unit="bytes",
+          made=TRITON),
+    Count("shared", "shared memory of a block, over all kernels", unit="bytes", made=TRITON),
     Count("predicted_ns", "predicted time of the kernels", "See the page Roofline of the run.",
-          unit="ns"),
+          unit="ns", made=("gpu",)),
     Count("unfinished", "compiles that failed or did not finish"),
-    Count("passes", "phases of compiling"),
+    Count("passes", "phases of compiling", made=("torch",)),
 )  # fmt: skip
 BY_ID = {count.id: count for count in COUNTS}
-OF_TRITON = ("registers", "local", "shared")
-"""Of what Triton compiled: the most of a kernel's configurations, whichever of them runs."""
-MAYBE = (*OF_TRITON, "predicted_ns")
-"""Counts that are not known of every program."""
 
 
 class Program(msgspec.Struct, forbid_unknown_fields=True):

@@ -26,7 +26,7 @@ from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.memory.memory import graph_plan
 from inductorscope.answers.runs.diagnosis.step import CASTS, COPIES, VIEWS
 from inductorscope.answers.time.graph_facts import graph_facts
-from inductorscope.contract.lock import BY_ID, MAYBE, Program
+from inductorscope.contract.lock import BY_ID, Program
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
 from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.vocabulary import (
@@ -85,8 +85,11 @@ def project(
     program = Program(
         model or run_story.run.name, options or {}, _made_with(run_story, made.instructions)
     )
+    # Of a GPU's kernels, not all programs have counts.
     program.counts = {
-        name: made.counts[name] for name in BY_ID if name not in MAYBE or name in made.counts
+        name: made.counts[name]
+        for name, count in BY_ID.items()
+        if name in made.counts or "gpu" not in count.made
     }
     program.details = {
         name: sorted(
