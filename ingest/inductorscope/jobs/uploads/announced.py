@@ -15,30 +15,26 @@ Announced = tuple[str, int]
 
 def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
     """The files with their paths made plain. Refuses what could not be laid out or is too much."""
-    plain: list[Announced] = []
-    paths: set[tuple[str, ...]] = set()
-    folders: set[tuple[str, ...]] = set()
+    plain: dict[tuple[str, ...], int] = {}
     total = 0
     for path, size in files:
         parts = _parts(path)
         if size < 0:
             raise UploadRefusedError(f"{shown(path)} is announced with {size} bytes.")
-        if parts in paths:
+        if parts in plain:
             raise UploadRefusedError(
                 f"The upload has two files of the name {shown(path)}.", "Send each file once."
             )
-        paths.add(parts)
-        folders.update(parts[:depth] for depth in range(1, len(parts)))
-        plain.append(("/".join(parts), size))
+        plain[parts] = size
         total += size
         _within(len(plain), total, limits)
     if not plain:
         raise UploadRefusedError("The upload names no file.", "Choose a file or a folder.")
-    both = paths & folders
-    if both:
+    folders = {parts[:depth] for parts in plain for depth in range(1, len(parts))}
+    if both := plain.keys() & folders:
         name = "/".join(min(both))
         raise UploadRefusedError(f"{shown(name)} is both a file and a folder of the upload.")
-    return plain
+    return [("/".join(parts), size) for parts, size in plain.items()]
 
 
 def _parts(path: str) -> tuple[str, ...]:
