@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import MutableMapping
-from typing import Any
 
 from fastapi.telemetry import TelemetryConfig
 from inductorscope import urls
@@ -18,16 +16,11 @@ SECRET = (urls.shared(""), urls.login())
 
 log = logging.getLogger(__name__)
 
-
-def _is_secret(scope: MutableMapping[str, Any]) -> bool:
-    return str(scope["path"]).startswith(SECRET)
-
-
 TELEMETRY: TelemetryConfig = {
     "auto_configure": True,
     "metrics": False,
     "logs": False,
-    "exclude": _is_secret,
+    "exclude": lambda scope: str(scope["path"]).startswith(SECRET),
 }
 
 
