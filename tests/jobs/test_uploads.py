@@ -15,6 +15,7 @@ from inductorscope.jobs.errors import (
     UploadOverError,
     UploadRefusedError,
 )
+from inductorscope.jobs.queue.machines import GPU, TORCH
 from inductorscope.jobs.work.folders import sweep, work_folder
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
@@ -147,6 +148,15 @@ def test_what_is_not_there_is_not_found(client: JobsClient) -> None:
 def test_a_capture_that_cannot_be_is_refused_at_once(client: JobsClient) -> None:
     with pytest.raises(CaptureRefusedError, match="neg-maximum-cat"):
         client.enqueue_capture({"model": "neg-maximum-dog"})
+
+
+def test_a_capture_for_a_gpu_needs_one_unless_it_pretends(client: JobsClient) -> None:
+    asked = {"model": "neg-maximum-cat", "device": "cuda:0"}
+    needs = [
+        client.job(client.enqueue_capture(spec)).spec["needs"]
+        for spec in (asked, asked | {"pretend": "NVIDIA H100"}, {"model": "neg-maximum-cat"})
+    ]
+    assert needs == [GPU, TORCH, TORCH]
 
 
 def test_jobs_come_newest_first_in_pages(client: JobsClient) -> None:

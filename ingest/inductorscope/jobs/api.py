@@ -306,7 +306,8 @@ class JobsClient:
 
         Raises CaptureRefusedError or TooManyRunsError."""
         capture = _checked_capture(spec)
-        needs = needs or (TORCH if capture.device == "cpu" else GPU)
+        here = capture.device == "cpu" or capture.pretend
+        needs = needs or (TORCH if here else GPU)
         job_id = f"capture-{secrets.token_hex(8)}"
         with self._write.begin() as session:
             check_rules(session, capture.title, tags, (VIEWER.get() or OWNER).project)
