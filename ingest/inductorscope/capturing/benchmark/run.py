@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from inductorscope.capturing import process_group
-from inductorscope.capturing.watch import Limits, Watch
+from inductorscope.capturing.watch import CaptureFailed, Limits, Watch
 from inductorscope.processes.programs import needed_variables
 from inductorscope.settings import Settings
 
@@ -25,7 +25,7 @@ REPORT = "report.ncu-rep"
 LONGEST_SECONDS = 60.0
 
 
-class BenchmarkFailed(Exception):
+class BenchmarkFailed(CaptureFailed):
     """The benchmark produced no figures; the message is a sentence for the user."""
 
 

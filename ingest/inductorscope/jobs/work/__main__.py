@@ -17,6 +17,8 @@ import traceback
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
+from inductorscope.capturing.spec import SpecError
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.disk import is_full
 from inductorscope.formats.sizes import GIB
 from inductorscope.intake.limits import Refused
@@ -67,7 +69,7 @@ def attend(settings: Settings, attempt: Attempt) -> int:
     except OutOfReachError as error:
         report.line(str(error), "warning")
         return TRY_AGAIN
-    except (Refused, WorkRefused) as error:
+    except (Refused, WorkRefused, CaptureFailed, SpecError) as error:
         _fail(task, str(error), str(error))
         _discard(task)
     except MemoryError:

@@ -27,7 +27,7 @@ from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.vocabulary import NCU_REPORT
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.work.ending import OvertakenError
+from inductorscope.jobs.work.ending import end
 from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.store.contents.blobs import content_of_file
 from inductorscope.store.runs.draft import artifact_of
@@ -75,10 +75,7 @@ def benchmark(task: Task) -> None:
         profile=bool(spec.get("profile")),
         configuration=ran,
     )
-    try:
-        result = run_case(request, task.folder, task.settings, task.report)
-    except (BenchmarkFailed, CaptureFailed) as error:
-        raise WorkRefused(str(error)) from None
+    result = run_case(request, task.folder, task.settings, task.report)
     for line in str(result.pop("printed", "")).splitlines():
         task.report.line(line)
     if request.profile:
@@ -141,12 +138,7 @@ def _end(
             path = f"ncu/{kernel}.ncu-rep"
             found = artifact_of(NCU_REPORT, path, content_of_file(report, task.folder))
             insert_artifacts(session, run, [found], {})
-        if not transitions.complete(
-            session, task.attempt, run_id=run, duplicate=False, message=message
-        ):
-            raise OvertakenError
-        lines.append((transitions.now(), "info", message))
-        transitions.add_events(session, task.attempt.job_id, lines)
+        end(session, task.attempt, run, message, lines)
 
 
 def sentence(result: dict[str, Any]) -> str:

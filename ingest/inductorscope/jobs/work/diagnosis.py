@@ -8,12 +8,11 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.capturing.diagnosis.run import DiagnosisRequest, run_diagnosis
-from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
-from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.capturing.spec import CaptureSpec, from_builtins
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.work.ending import OvertakenError
-from inductorscope.jobs.work.task import Task, WorkRefused
+from inductorscope.jobs.work.ending import end
+from inductorscope.jobs.work.task import Task
 from inductorscope.store.runs.diagnoses import read_diagnosis, write_diagnosis
 from inductorscope.store.tables.models import Run
 
@@ -41,27 +40,19 @@ def diagnose(task: Task) -> None:
         with task.sessions.begin() as session:
             _write(task, session, run_id, result, complete=False)
 
-    try:
-        result = run_diagnosis(
-            DiagnosisRequest(kind, spec, options), task.folder, task.settings, task.report,
-            task.report.line, keep,
-        )  # fmt: skip
-    except CaptureFailed as failed:
-        raise WorkRefused(str(failed)) from None
+    result = run_diagnosis(
+        DiagnosisRequest(kind, spec, options), task.folder, task.settings, task.report,
+        task.report.line, keep,
+    )  # fmt: skip
     lines = task.report.finishing()
     message = str((result.get("summary") or {}).get("verdict") or "Done.")
     with task.sessions.begin() as session:
         _write(task, session, run_id, result, complete=True)
-        if not transitions.complete(
-            session, task.attempt, run_id=run_id, duplicate=False, message=message
-        ):
-            raise OvertakenError
-        lines.append((transitions.now(), "info", message))
-        transitions.add_events(session, task.attempt.job_id, lines)
+        end(session, task.attempt, run_id, message, lines)
 
 
 def captured_spec(session: Session, run_id: str) -> CaptureSpec:
-    """What to run again. Raises a sentence where this installation may not."""
+    """What to run again. Raises Refused where this installation may not, SpecError."""
     run = session.get(Run, run_id)
     if run is None:
         raise Refused("The run is not here any more", "capture the program again")
@@ -70,10 +61,7 @@ def captured_spec(session: Session, run_id: str) -> CaptureSpec:
     options = run.environment.get("options")
     if not isinstance(options, dict):
         raise Refused("The run does not say what was captured", "capture the program again")
-    try:
-        return from_builtins(options)
-    except SpecError as error:
-        raise WorkRefused(str(error)) from None
+    return from_builtins(options)
 
 
 def _write(

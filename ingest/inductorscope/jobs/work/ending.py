@@ -39,18 +39,29 @@ def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
             raise OvertakenError
 
     def ended(session: Session, run: Run) -> None:
-        lines = last_lines()
         message = f"Read {read_in_words(run.report, run.graph_count, run.kernel_count)}."
-        if not transitions.complete(
-            session, attempt, run_id=run.id, duplicate=False, message=message
-        ):
-            raise OvertakenError
-        # Ahead of the end: who follows the log stops reading once the job is done.
-        lines.extend(left_out(run.report.get("dropped", [])))
-        lines.append((transitions.now(), "info", message))
-        transitions.add_events(session, attempt.job_id, lines)
+        lines = [*last_lines(), *left_out(run.report.get("dropped", []))]
+        end(session, attempt, run.id, message, lines)
 
     return Owner(f"{JOB}{attempt.job_id}", begun, guard, ended)
+
+
+def end(
+    session: Session,
+    attempt: Attempt,
+    run_id: str,
+    message: str,
+    lines: Iterable[Event],
+    *,
+    duplicate: bool = False,
+) -> None:
+    """Ends the job with these last lines of its log, in the transaction that writes what it found:
+    who follows the log stops reading then. Raises OvertakenError."""
+    if not transitions.complete(
+        session, attempt, run_id=run_id, duplicate=duplicate, message=message
+    ):
+        raise OvertakenError
+    transitions.add_events(session, attempt.job_id, [*lines, (transitions.now(), "info", message)])
 
 
 def place(session: Session, attempt: Attempt, run_id: str) -> None:

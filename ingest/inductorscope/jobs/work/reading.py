@@ -9,9 +9,8 @@ from pathlib import Path
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
-from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.uploads import open_uploads
-from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, place
+from inductorscope.jobs.work.ending import end, left_out, owner_of, place
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
 from inductorscope.reading import NothingToRead, ReadResult, read_run
 from inductorscope.reading.graphs.apart import cores
@@ -80,14 +79,10 @@ def capture(task: Task) -> None:
     """Runs a model and reads what was recorded."""
     # Here: reading an upload needs none of it.
     from inductorscope.capturing.run import run_capture
-    from inductorscope.capturing.spec import SpecError, from_builtins
-    from inductorscope.capturing.watch import CaptureFailed
+    from inductorscope.capturing.spec import from_builtins
 
-    try:
-        spec = from_builtins(task.spec["capture"])
-        run_capture(spec, task.folder, task.settings, task.report, log=task.report.line)
-    except (SpecError, CaptureFailed) as failed:
-        raise WorkRefused(str(failed)) from None
+    spec = from_builtins(task.spec["capture"])
+    run_capture(spec, task.folder, task.settings, task.report, log=task.report.line)
     limit_memory(task.settings)  # only now: torch's process would inherit it
     _read(task, task.folder, "capture")
 
@@ -117,15 +112,7 @@ def _end_as_duplicate(task: Task, result: ReadResult) -> None:
         f"These files were here already, as run {result.run_id}: {result.read}. "
         "Delete that run first to have them read anew."
     )
-    lines = [
-        *task.report.finishing(),
-        *left_out(asdict(item) for item in result.dropped),
-        (transitions.now(), "info", message),
-    ]
+    lines = [*task.report.finishing(), *left_out(asdict(item) for item in result.dropped)]
     with task.sessions.begin() as session:
-        if not transitions.complete(
-            session, task.attempt, run_id=result.run_id, duplicate=True, message=message
-        ):
-            raise OvertakenError
+        end(session, task.attempt, result.run_id, message, lines, duplicate=True)
         place(session, task.attempt, result.run_id)
-        transitions.add_events(session, task.attempt.job_id, lines)
