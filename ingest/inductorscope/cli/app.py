@@ -36,10 +36,10 @@ class Commands(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
-            sentence, code = _end(error)
-            if sentence is None:
+            end = _end(error)
+            if end is None:
                 raise
-            fail(sentence, code)
+            fail(*end)
 
 
 app = typer.Typer(
@@ -81,12 +81,9 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def load_settings(**overrides: object) -> Settings:
-    from inductorscope.settings import SettingError, load
+    from inductorscope.settings import load
 
-    try:
-        return load(**overrides)
-    except SettingError as error:
-        fail(str(error), USAGE)
+    return load(**overrides)
 
 
 def _version(wanted: bool) -> None:
@@ -104,10 +101,11 @@ def _options(
     pass
 
 
-def print_json(value: object) -> None:
+def print_json(value: object, indent: int = -1) -> None:
+    """On one line, unless indented."""
     import msgspec
 
-    typer.echo(msgspec.json.encode(value).decode())
+    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=indent).decode())
 
 
 def load_commands(wanted: str | None = None) -> None:
@@ -130,25 +128,40 @@ def main() -> None:
     app()
 
 
-def _end(error: Exception) -> tuple[str | None, int]:
+def _end(error: Exception) -> tuple[str, int] | None:
     """What to say about an error that is not a bug, and the exit code; None if it is one."""
     from sqlalchemy.exc import DBAPIError
 
     from inductorscope.answers.missing import NotHere
+    from inductorscope.capturing.spec import SpecError
+    from inductorscope.capturing.truth import NoTruth
+    from inductorscope.capturing.watch import CaptureFailed
     from inductorscope.cli.client import ServerError
+    from inductorscope.cli.watch.files import NothingToWatch
+    from inductorscope.contract.lock import LockError
+    from inductorscope.correlate.directory import NoGraphs
+    from inductorscope.intake.limits import Refused
     from inductorscope.jobs.errors import JobsError, cause_of
+    from inductorscope.jobs.queue.supervisor import StartError
+    from inductorscope.jobs.work.task import WorkRefused
+    from inductorscope.reading import NothingToRead
     from inductorscope.settings import SettingError
     from inductorscope.store.database.errors import UnusableError
     from inductorscope.store.people import AccountError
 
-    if isinstance(error, ServerError):
-        return str(error), SERVER
     if isinstance(error, JobsError | NotHere):
         return " ".join(filter(None, (error.what, error.do))), FAILED
-    if isinstance(error, SettingError | UnusableError | AccountError):
-        return str(error), FAILED
     if isinstance(error, DBAPIError):
         return f"The database failed: {cause_of(error)}", FAILED
+    sentences: dict[int, tuple[type[Exception], ...]] = {
+        FAILED: (AccountError, CaptureFailed, StartError, UnusableError, WorkRefused),
+        USAGE: (LockError, SettingError, SpecError),
+        REFUSED: (NoGraphs, NothingToRead, NothingToWatch, NoTruth, Refused),
+        SERVER: (ServerError,),
+    }
+    for code, kinds in sentences.items():
+        if isinstance(error, kinds):
+            return str(error), code
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         return f"{cause_of(error)}.", FAILED
-    return None, FAILED
+    return None

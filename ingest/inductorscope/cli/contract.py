@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from inductorscope.capturing.launch import Launch
 from inductorscope.capturing.run import run_capture
-from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins, kind_of
 from inductorscope.capturing.watch import CaptureFailed
-from inductorscope.cli.app import FAILED, USAGE, fail
+from inductorscope.cli.app import USAGE, fail
 from inductorscope.cli.client import Client
-from inductorscope.cli.local import align_lines, read_paths
+from inductorscope.cli.local import align_lines, read_paths, working_folder
 from inductorscope.cli.one_run import one_run
 from inductorscope.cli.progress import Progress
 from inductorscope.contract.lock import Lock, LockError, Program, read_lock
@@ -23,7 +22,6 @@ from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
-from inductorscope.store.database.private import make_private_folder
 
 
 def lock_in(file: Path) -> Lock:
@@ -46,34 +44,28 @@ def compile_program(
     client: Client | None = None,
 ) -> tuple[Program, str]:
     """Compiles a model without measuring it, with a Python that may have another torch. Returns it
-    and the run, which is sent to the client's server too; exits if it fails."""
+    and the run, which is sent to the client's server too. Raises CaptureFailed."""
+    # A script runs until its steps are found.
+    fast = (
+        {"seconds": 0.5, "eager": False, "profile": False}
+        if kind_of(model) == "script"
+        else {"measure": False, "record": False}
+    )
     try:
-        spec = from_builtins({"model": model, **options})
-        if spec.kind == "script":  # it runs until its steps are found
-            fast = {"seconds": 0.5, "eager": False, "profile": False}
-            spec = from_builtins({"model": model, **fast, **options})
-        else:
-            spec = from_builtins({"model": model, "measure": False, "record": False, **options})
-        make_private_folder(settings.data)
-        make_private_folder(settings.captures)
-        with tempfile.TemporaryDirectory(dir=settings.captures) as out:
-            facts = run_capture(
-                spec, Path(out), settings, progress, trusted=True, launch=Launch(python)
-            )
-            named = spec.title, ["lock", *tags]
+        spec = from_builtins({"model": model, **fast, **options})
+        with working_folder(settings) as out:
+            facts = run_capture(spec, out, settings, progress, trusted=True, launch=Launch(python))
+            name, tags = spec.title, ["lock", *tags]
             run = read_paths(
-                settings, [Path(out)], name=named[0], tags=named[1], origin="capture",
-                progress=progress,
-            ).run_id  # fmt: skip
+                settings, [out], name=name, tags=tags, origin="capture", progress=progress
+            ).run_id
             if client:
-                client.push([Path(out)], *named, progress.bytes)
+                client.push([out], name, tags, progress.bytes)
     except (CaptureFailed, SpecError) as error:
-        progress.stop()
-        fail(f"{model}: {error}", FAILED)
+        raise CaptureFailed(f"{model}: {error}") from None
     if facts.state != "complete":
-        progress.stop()
         why = facts.error.message if facts.error else "no reason is known"
-        fail(f"{model} {facts.state}: {why} (run {run})", FAILED)
+        raise CaptureFailed(f"{model} {facts.state}: {why} (run {run})")
     return stored_program(settings, run, model, options)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from inductorscope.cli.run_name import name_of
@@ -17,6 +19,15 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.database.private import make_private_folder
+
+
+@contextmanager
+def working_folder(settings: Settings) -> Iterator[Path]:
+    """A private folder for what programs write while they run; it is deleted at the end."""
+    make_private_folder(settings.data)
+    make_private_folder(settings.captures)
+    with tempfile.TemporaryDirectory(dir=settings.captures) as folder:
+        yield Path(folder)
 
 
 def read_paths(

@@ -16,7 +16,7 @@ _Mode = Enum("_Mode", {name: name for name in MODES}, type=str)  # type: ignore[
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 Pretend = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="Compile for this GPU, such as 'NVIDIA H100', without having one; needs "
         "inductorscope[pretend].",

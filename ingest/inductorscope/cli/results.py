@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -45,10 +46,9 @@ def ingest_and_print(
                 workers=cores(),
             )
         except (Refused, NothingToRead) as error:
-            progress.stop()
             if as_json:
                 print_json({"error": {"what": str(error)}})
-            fail(str(error), REFUSED)
+            raise
     url = _print_run(settings, result, as_json)
     align_and_print(settings, result.run_id, quiet=as_json)
     return url
@@ -114,16 +114,7 @@ def push_and_print(
         done = Client(server, token, project).push(paths, name, tags, progress.bytes)
     url = f"{server.rstrip('/')}{urls.run(done.run)}" if done.run else ""
     if as_json:
-        print_json(
-            {
-                "job": done.job,
-                "state": done.state,
-                "run": done.run,
-                "url": url or None,
-                "duplicate": done.duplicate,
-                "message": done.message,
-            }
-        )
+        print_json(asdict(done) | {"url": url or None})
     elif url:
         typer.echo(url)
     if done.state != "done":

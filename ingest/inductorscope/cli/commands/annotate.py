@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, REFUSED, USAGE, app, fail
+from inductorscope.cli.app import USAGE, app, fail
 
 
 class Style(StrEnum):
@@ -43,24 +43,18 @@ def annotate(
     Needs no database and no torch. Prints the text unless `-o` names a file.
     """
     from inductorscope.correlate.annotate.files import annotate_file, listings
-    from inductorscope.correlate.directory import NoGraphs
 
-    try:
-        files = listings(path)
-        if len(files) > 1 and output is None:
-            fail(f"{path} holds {len(files)} listings: name a folder for them with -o.", USAGE)
-        for file in files:
-            text = annotate_file(file, style.value, graph)
-            if output is None:
-                typer.echo(text, nl=False)
-                continue
-            target = output
-            if len(files) > 1 or output.is_dir():
-                target = output / file.relative_to(path if path.is_dir() else path.parent)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", newline="\n")
-            typer.echo(f"{target} written.", err=True)
-    except NoGraphs as error:
-        fail(str(error), REFUSED)
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}.", FAILED)
+    files = listings(path)
+    if len(files) > 1 and output is None:
+        fail(f"{path} holds {len(files)} listings: name a folder for them with -o.", USAGE)
+    for file in files:
+        text = annotate_file(file, style.value, graph)
+        if output is None:
+            typer.echo(text, nl=False)
+            continue
+        target = output
+        if len(files) > 1 or output.is_dir():
+            target = output / file.relative_to(path if path.is_dir() else path.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", newline="\n")
+        typer.echo(f"{target} written.", err=True)

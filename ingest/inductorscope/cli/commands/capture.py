@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from inductorscope.capturing.spec import CaptureSpec, SpecError
-from inductorscope.cli.app import (
-    FAILED,
-    USAGE,
-    AsJson,
-    Data,
-    Name,
-    Tags,
-    Token,
-    app,
-    fail,
-    load_settings,
-)
-from inductorscope.cli.model_options import (
-    Config,
-    Device,
-    Dtype,
-    Dynamic,
-    Mode,
-    Pretend,
-    Train,
-    pairs,
-)
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.cli import model_options as given
+from inductorscope.cli.app import FAILED, AsJson, Data, Name, Tags, Token, app, load_settings
 
 
 @app.command(context_settings={"allow_interspersed_args": True})
@@ -52,12 +30,12 @@ def capture(
     token: Token = "",
     name: Name = None,
     tag: Tags = None,
-    device: Device = "cpu",
-    pretend: Pretend = "",
-    dtype: Dtype = None,
-    train: Train = False,
-    dynamic: Dynamic = None,
-    mode: Mode = None,
+    device: given.Device = "cpu",
+    pretend: given.Pretend = None,
+    dtype: given.Dtype = None,
+    train: given.Train = False,
+    dynamic: given.Dynamic = None,
+    mode: given.Mode = None,
     backend: Annotated[str, typer.Option(help="Back end of torch.compile.")] = "inductor",
     function: Annotated[
         str | None, typer.Option(help="Compile only functions of this name.")
@@ -69,7 +47,7 @@ def capture(
         bool,
         typer.Option("--replay-record", help="Record frames for replay; needs the package dill."),
     ] = False,
-    config: Config = None,
+    config: given.Config = None,
     source: Annotated[
         bool,
         typer.Option("--source/--no-source", help="Keep the source files that stack frames name."),
@@ -98,63 +76,53 @@ def capture(
     between two steps, without its exit handlers, and run once more without torch.compile.
     """
     settings = load_settings(data=data)
-    try:
-        spec = CaptureSpec(
-            model=model,
-            args=tuple(args or ()),
-            name=name,
-            device="cuda:0" if pretend else device,
-            pretend=pretend or None,
-            dtype=dtype.value if dtype else None,
-            train=train,
-            dynamic=dynamic,
-            mode=mode.value if mode else None,
-            backend=backend,
-            function=function,
-            replay_record=replay_record,
-            values=values,
-            config=pairs(config),
-            source=source,
-            seconds=seconds,
-            repeats=repeats,
-            eager=eager,
-            steps_after=steps_after,
-            full=full,
-        )
-    except SpecError as error:
-        fail(str(error), USAGE)
+    spec = CaptureSpec(
+        model=model,
+        args=tuple(args or ()),
+        name=name,
+        device="cuda:0" if pretend else device,
+        pretend=pretend,
+        dtype=dtype.value if dtype else None,
+        train=train,
+        dynamic=dynamic,
+        mode=mode.value if mode else None,
+        backend=backend,
+        function=function,
+        replay_record=replay_record,
+        values=values,
+        config=given.pairs(config),
+        source=source,
+        seconds=seconds,
+        repeats=repeats,
+        eager=eager,
+        steps_after=steps_after,
+        full=full,
+    )
     from inductorscope.analyze.failures.text import explain
     from inductorscope.capturing.run import run_capture
-    from inductorscope.capturing.watch import CaptureFailed
+    from inductorscope.cli.local import working_folder
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.results import ingest_and_print, push_and_print
     from inductorscope.cli.watch.early import EarlyRun
-    from inductorscope.store.database.private import make_private_folder
 
-    make_private_folder(settings.data)
-    make_private_folder(settings.captures)
-    with tempfile.TemporaryDirectory(dir=settings.captures) as out:
+    with working_folder(settings) as out:
         with Progress(quiet=as_json) as progress:
             early = EarlyRun(settings, spec.title, server, token, progress.log) if full else None
-            try:
-                facts = run_capture(
-                    spec,
-                    Path(out),
-                    settings,
-                    progress,
-                    log=progress.log,
-                    trusted=True,
-                    measured=early.read if early else None,
-                )
-            except (CaptureFailed, SpecError) as error:
-                progress.stop()
-                fail(str(error), FAILED)
+            facts = run_capture(
+                spec,
+                out,
+                settings,
+                progress,
+                log=progress.log,
+                trusted=True,
+                measured=early.read if early else None,
+            )
         tags = [*(tag or []), *(early.tags if early else [])]
         if server:
-            url = push_and_print(server, token, [Path(out)], spec.title, tags, as_json)
+            url = push_and_print(server, token, [out], spec.title, tags, as_json)
         else:
             url = ingest_and_print(
-                settings, [Path(out)], spec.title, tags, origin="capture", as_json=as_json
+                settings, [out], spec.title, tags, origin="capture", as_json=as_json
             )
         if early:
             early.forget()

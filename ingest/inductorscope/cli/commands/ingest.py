@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, AsJson, Data, Name, Tags, app, fail, load_settings
+from inductorscope.cli.app import AsJson, Data, Name, Tags, app, load_settings
 
 
 @app.command()
@@ -15,7 +15,8 @@ def ingest(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Debug folders at any level, logs, traces, archives. All make one run."
+            exists=True,
+            help="Debug folders at any level, logs, traces, archives. All make one run.",
         ),
     ],
     data: Data = None,
@@ -25,9 +26,6 @@ def ingest(
     origin: Annotated[str, typer.Option(hidden=True)] = "ingest",
 ) -> None:
     """Read files straight into the database, without a server."""
-    for path in paths:
-        if not path.exists():
-            fail(f"{path} does not exist.", USAGE)
     settings = load_settings(data=data)
     from inductorscope.cli.results import ingest_and_print
 

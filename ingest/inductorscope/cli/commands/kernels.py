@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, app, fail
+from inductorscope.cli.app import REFUSED, app, fail, print_json
 
 
 @app.command()
@@ -22,8 +22,6 @@ def kernels(
     wrong with the file. If the trace has no device work, the entries are operators and compiled
     kernels on the CPU, each without the time of what it calls. Needs no database and no torch.
     """
-    import msgspec
-
     from inductorscope.analyze.time.breakdown import break_down
     from inductorscope.analyze.time.summary import summary_of
     from inductorscope.formats.trace.kineto import read_chrome_trace
@@ -37,5 +35,4 @@ def kernels(
     if not read.events:
         why = "; ".join(repair.reason for repair in read.repairs) or "its list of events is empty"
         fail(f"{trace} holds no profiler events: {why}.", REFUSED)
-    summary = summary_of(read, break_down(read))
-    typer.echo(msgspec.json.format(msgspec.json.encode(summary), indent=1).decode())
+    print_json(summary_of(read, break_down(read)), indent=1)

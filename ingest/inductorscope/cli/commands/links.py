@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, app, fail, print_json
+from inductorscope.cli.app import app, print_json
 
 
 @app.command()
@@ -17,9 +17,6 @@ def links(
     ],
 ) -> None:
     """Print as JSON which FX nodes and operations each kernel line computes."""
-    from inductorscope.correlate.directory import NoGraphs, links_of_path
+    from inductorscope.correlate.directory import links_of_path
 
-    try:
-        print_json(links_of_path(path))
-    except (NoGraphs, OSError) as error:
-        fail(str(error), REFUSED)
+    print_json(links_of_path(path))

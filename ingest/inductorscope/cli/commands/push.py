@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, AsJson, Name, Server, Tags, Token, app, fail
+from inductorscope.cli.app import AsJson, Name, Server, Tags, Token, app
 
 
 @app.command()
 def push(
     paths: Annotated[
-        list[Path], typer.Argument(help="Folders, logs, traces, archives. All make one run.")
+        list[Path],
+        typer.Argument(exists=True, help="Folders, logs, traces, archives. All make one run."),
     ],
     server: Server,
     name: Name = None,
@@ -25,9 +26,6 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Send files to a server and wait until it has read them."""
-    for path in paths:
-        if not path.exists():
-            fail(f"{path} does not exist.", USAGE)
     from inductorscope.cli.results import push_and_print
 
     push_and_print(server, token, paths, name, tag or [], as_json, project)

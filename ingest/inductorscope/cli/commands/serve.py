@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, load_settings
 
 
 @app.command()
@@ -29,9 +29,6 @@ def serve(
     A web process or worker that dies is restarted and resumes its work.
     """
     settings = load_settings(data=data, host=host, port=port, workers=workers)
-    from inductorscope.jobs.queue.supervisor import StartError, supervise
+    from inductorscope.jobs.queue.supervisor import supervise
 
-    try:
-        supervise(settings, workers=settings.workers, web=True, first_capture=first_capture)
-    except StartError as error:
-        fail(str(error), FAILED)
+    supervise(settings, workers=settings.workers, web=True, first_capture=first_capture)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, app, fail
+from inductorscope.cli.app import app
 from inductorscope.units import plural
 
 
@@ -17,11 +17,8 @@ def truth(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; created if missing.")],
 ) -> None:
     """Write the exact links of a capture, against which inferred links are scored."""
-    from inductorscope.capturing.truth import NoTruth, write_truth
+    from inductorscope.capturing.truth import write_truth
 
-    try:
-        written = write_truth(path, out)
-    except (NoTruth, OSError) as error:
-        fail(str(error), REFUSED)
+    written = write_truth(path, out)
     lines, graphs = plural(written.lines, "line"), plural(written.graphs, "graph")
     typer.echo(f"{out}: exact links of {lines} in {graphs}.")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, REFUSED, USAGE, Data, Token, app, fail, load_settings
+from inductorscope.cli.app import USAGE, Data, Token, app, fail, load_settings
 
 
 @app.command()
@@ -45,17 +45,14 @@ def watch(
     Prints the page's address. Each check reads the logs, up to their last complete record, and the
     debug folders, and replaces the previous run. Stop with Ctrl-C.
     """
-    from inductorscope.cli.watch.files import NothingToWatch, folder_of_process
+    from inductorscope.cli.watch.files import folder_of_process
     from inductorscope.cli.watch.loop import Watch
     from inductorscope.cli.watch.readers import local_reader, server_reader
     from inductorscope.jobs.queue.address import address
 
     if (folder is None) == (pid is None):
         fail("Name either a folder or a process (--pid).", USAGE)
-    try:
-        place = folder if folder is not None else folder_of_process(pid or 0)
-    except NothingToWatch as error:
-        fail(str(error), REFUSED)
+    place = folder if folder is not None else folder_of_process(pid or 0)
     if place.is_file():
         fail(f"{place} is a file. Name the folder that contains it.", USAGE)
     settings = load_settings(data=data)
@@ -69,5 +66,3 @@ def watch(
         watched.follow()
     except KeyboardInterrupt:
         typer.echo("Stopped watching.")
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}.", FAILED)

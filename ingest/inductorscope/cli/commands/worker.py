@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, load_settings
 
 
 @app.command()
@@ -16,9 +16,6 @@ def worker(
 ) -> None:
     """Run workers only, for web processes that use the same database and data folder."""
     settings = load_settings(data=data)
-    from inductorscope.jobs.queue.supervisor import StartError, supervise
+    from inductorscope.jobs.queue.supervisor import supervise
 
-    try:
-        supervise(settings, workers=count, web=False)
-    except StartError as error:
-        fail(str(error), FAILED)
+    supervise(settings, workers=count, web=False)

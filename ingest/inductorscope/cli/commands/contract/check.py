@@ -72,7 +72,7 @@ def check(
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.reading import writing
     from inductorscope.contract.compare import compare
-    from inductorscope.contract.lock import LockError, write_lock
+    from inductorscope.contract.lock import write_lock
     from inductorscope.contract.report import as_benchmark, as_junit, as_markdown, as_text
     from inductorscope.store.runs.runs import delete_run
 
@@ -97,10 +97,7 @@ def check(
                 )
                 for one in wanted
             ]
-    try:
-        results = [compare(base, now) for (base, _), (now, _) in zip(bases, made, strict=True)]
-    except LockError as error:
-        fail(f"{lock}: {error}", USAGE)
+    results = [compare(base, now) for (base, _), (now, _) in zip(bases, made, strict=True)]
     failed = [
         (base, of)
         for (_, base), (_, of), result in zip(bases, made, results, strict=True)

@@ -7,17 +7,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, USAGE, Data, app, fail, load_settings
-from inductorscope.cli.model_options import (
-    Config,
-    Device,
-    Dtype,
-    Dynamic,
-    Mode,
-    Pretend,
-    Train,
-    pairs,
-)
+from inductorscope.cli import model_options as given
+from inductorscope.cli.app import USAGE, Data, app, fail, load_settings
 
 Shapes = Annotated[
     str,
@@ -38,13 +29,13 @@ def lock(
         "inductor.lock"
     ),
     shapes: Shapes = "",
-    device: Device = "cpu",
-    pretend: Pretend = "",
-    dtype: Dtype = None,
-    train: Train = False,
-    dynamic: Dynamic = None,
-    mode: Mode = None,
-    config: Config = None,
+    device: given.Device = "cpu",
+    pretend: given.Pretend = None,
+    dtype: given.Dtype = None,
+    train: given.Train = False,
+    dynamic: given.Dynamic = None,
+    mode: given.Mode = None,
+    config: given.Config = None,
     run: Annotated[
         str | None, typer.Option(help="Lock a stored run instead of compiling a model.")
     ] = None,
@@ -57,7 +48,7 @@ def lock(
     settings = load_settings(data=data)
     if bool(models) == bool(run):
         fail("Name models to compile, or a stored run with --run.", USAGE)
-    from inductorscope.capturing.spec import SpecError, from_builtins
+    from inductorscope.capturing.spec import from_builtins
     from inductorscope.cli.contract import (
         changed_options,
         compile_program,
@@ -70,14 +61,11 @@ def lock(
 
     known = {one.model: one for one in lock_in(output).program} if output.exists() else {}
     options = {
-        "device": "cuda:0" if pretend else device, "pretend": pretend or None,
+        "device": "cuda:0" if pretend else device, "pretend": pretend,
         "dtype": dtype and dtype.value, "train": train, "dynamic": dynamic,
-        "mode": mode and mode.value, "shapes": shapes, "config": pairs(config),
+        "mode": mode and mode.value, "shapes": shapes, "config": given.pairs(config),
     }  # fmt: skip
-    try:
-        specs = [from_builtins({"model": model, **options}) for model in models or []]
-    except SpecError as error:
-        fail(str(error), USAGE)
+    specs = [from_builtins({"model": model, **options}) for model in models or []]
     with Progress(quiet=False) as progress:
         made = [
             compile_program(settings, spec.model, changed_options(spec), progress) for spec in specs
@@ -87,10 +75,7 @@ def lock(
     for program, _ in made:
         program.budgets = known[program.model].budgets if program.model in known else {}
         known[program.model] = program
-    try:
-        output.write_text(write_lock(known.values()), encoding="utf-8")
-    except OSError as error:
-        fail(f"{output} cannot be written: {error.strerror}.", FAILED)
+    output.write_text(write_lock(known.values()), encoding="utf-8")
     for program, of in made:
         counts = program.counts
         typer.echo(

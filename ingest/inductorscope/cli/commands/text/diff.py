@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import AsJson, Data, app
+from inductorscope.cli.app import AsJson, Data, app, print_json
 
 
 @app.command()
@@ -24,8 +24,6 @@ def diff(
     with reading(data) as (session, _):
         page = compare_page(session, one_run(session, a), one_run(session, b))
     if as_json:
-        import msgspec
-
-        typer.echo(msgspec.json.format(msgspec.json.encode(page), indent=1).decode())
+        print_json(page, indent=1)
     else:
         typer.echo(page.markdown, nl=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from inductorscope.cli.app import FAILED, USAGE, Data, app, fail
+from inductorscope.cli.app import USAGE, Data, app, fail
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -104,23 +104,19 @@ def _redacted(
     from urllib.parse import quote, unquote
 
     from inductorscope.answers.explorer.kernel import permalink_answer
+    from inductorscope.answers.parts import run_of
     from inductorscope.cli.local import align_lines, read_paths
     from inductorscope.progress import silent
     from inductorscope.reading.redacting import NOTE, Redactor, write_redacted
     from inductorscope.settings import Settings
-    from inductorscope.store.tables.models import Run
 
     if address.startswith("/k/"):
         link, _, query = address.removeprefix("/k/").partition("?")
         address = permalink_answer(session, link).url + (query and f"&{query}")
     redactor = Redactor(keep, hide)
     settings = Settings(data=folder / "data", database_url="")
-    runs: dict[Path, Run] = {}
-    for number, run_id in enumerate(dict.fromkeys(RUNS.findall(address))):
-        run = session.get(Run, run_id)
-        if run is None:
-            fail(f"There is no run {run_id}.", FAILED)
-        runs[folder / str(number) / "run"] = run
+    ids = dict.fromkeys(RUNS.findall(address))
+    runs = {folder / str(number) / "run": run_of(session, each) for number, each in enumerate(ids)}
     write_redacted(session, runs, redactor)
     for files, run in runs.items():
         result = read_paths(

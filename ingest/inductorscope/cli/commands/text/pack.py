@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, USAGE, app, fail
+from inductorscope.cli.app import REFUSED, app, fail
 
 
 @app.command()
 def pack(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Debug folders, logs, traces, or a folder with all of them."),
+        typer.Argument(
+            exists=True, help="Debug folders, logs, traces, or a folder with all of them."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive to write.")] = Path(
         "inductorscope.tgz"
@@ -24,9 +26,6 @@ def pack(
 
     Known secrets are removed. Files that no page would show are left out, and named.
     """
-    for path in paths:
-        if not path.exists():
-            fail(f"{path} does not exist.", USAGE)
     from inductorscope.reading.packing import pack_files
     from inductorscope.units import plural, size_in_bytes
 
