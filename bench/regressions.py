@@ -18,10 +18,12 @@ import torch
 from inductorscope.analyze.measure.result import Measurement
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.measured import in_words
+from inductorscope.capturing.measure.processes import Runner
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.cli.local import read_paths
-from inductorscope.jobs.work.measuring import Asked, load_pair, measure_pair
+from inductorscope.jobs.work.measuring import Asked, measure_pair
+from inductorscope.jobs.work.pair import load_pair
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -133,9 +135,8 @@ def measured(settings: Settings, base: str, other: str, name: str) -> tuple[Meas
     with factory.begin() as session, tempfile.TemporaryDirectory() as folder:
         pair = load_pair(session, base, other)
         asked = Asked(processes=6)
-        found = measure_pair(
-            pair, asked, Path(folder), settings, silent, lambda _: None, trusted=True
-        )
+        runner = Runner(Path(folder), settings, trusted=True)
+        found = measure_pair(pair, asked, runner, silent, lambda _: None)
         now = datetime.now(UTC)
         write_measurement(session, base, other, name, now, found, complete=True)
         page = compare_page(session, base, other)

@@ -21,7 +21,7 @@ from inductorscope.capturing.measure.processes import (
     at_revision,
     repository,
 )
-from inductorscope.capturing.measure.profile import COMPILED_CODE, PYTHON, profiled
+from inductorscope.capturing.measure.profile import COMPILED_CODE, PYTHON, Profiled, profiled
 from inductorscope.capturing.measure.turns import Budget, turns
 from inductorscope.capturing.permission import NotAllowed
 from inductorscope.capturing.spec import CaptureSpec, SpecError
@@ -47,7 +47,7 @@ def test_turns(b_ms: float, budget: Budget, processes: int) -> None:
     def once(arm: Arm) -> Once:
         order.append(arm.label)
         ms = (10.0 if arm is A else b_ms) * (1 + len(order) * 7 % 11 / 100)
-        return Once(arm.label, ms, {}, "", 0.0, None, 0.0, None, [])
+        return Once(arm.label, ms, Profiled(), "", 0.0, None, 0.0, None, [])
 
     done = turns([A, B], once, budget, silent, lambda _: None)
     assert len(done) == 2 * processes
@@ -133,11 +133,11 @@ def test_a_program_runs_as_it_was(tmp_path: Path) -> None:
     arm = Arm("A", spec, {str(folder / "model.py"): was}, swap=Swap("std::sin(", "std::cos("))
     settings = Settings(data=tmp_path / "data", database_url="", model_folders=str(folder))
     once = Runner(tmp_path / "work", settings, trusted=False).once(arm, 0.2)
-    assert any(name.startswith("cpp_fused_sin") for name in once.kernels)
+    assert any(name.startswith("cpp_fused_sin") for name in once.step.kernels)
     assert once.ms > 0
     assert once.torch
-    assert once.work > 0
-    assert set(once.around) == {COMPILED_CODE, PYTHON}
+    assert once.step.work > 0
+    assert set(once.step.around) == {COMPILED_CODE, PYTHON}
     with pytest.raises(NotAllowed):
         Runner(tmp_path, Settings(data=tmp_path, database_url=""), trusted=False).once(arm)
 

@@ -16,14 +16,17 @@ from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import CallBytes
 from inductorscope.analyze.measure.result import Try
 from inductorscope.answers.compare.measured import search_in_words, try_in_words
-from inductorscope.capturing.measure.processes import Arm, Once
+from inductorscope.answers.compare.page import GroupRow, KernelCalls
+from inductorscope.capturing.measure.processes import Arm, Once, as_it_was
+from inductorscope.capturing.measure.profile import Profiled
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.cli.app import app
 from inductorscope.cli.commands import bisect
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.jobs.work.bisecting import ByCount, ByTime, search_settings, search_versions
-from inductorscope.jobs.work.settings import Version, revisions, settings_between
+from inductorscope.jobs.work.pair import groups_of
+from inductorscope.jobs.work.settings import Version, revisions_between, settings_between
 from inductorscope.jobs.work.swapping import NoSwap, swaps_of
 from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import silent
@@ -47,11 +50,12 @@ class Needs:
 
     by = "time"
 
-    def __init__(self, *keys: str, unknown: int = -1) -> None:
-        self.keys, self.unknown, self.asked = keys, unknown, 0
+    def __init__(self, *keys: str, unknown: int = -1, over_after: int = 99) -> None:
+        self.keys, self.unknown, self.over_after, self.asked = keys, unknown, over_after, 0
 
-    def check(self) -> None:
-        pass
+    def is_over(self) -> bool:
+        self.asked += 1
+        return self.asked > self.over_after
 
     def __call__(self, arm: Arm, name: str) -> Try:
         self.asked += 1
@@ -86,10 +90,46 @@ def test_the_first_version_is_found_past_those_that_do_not_run(
             return Try(name, "B" if int(arm.python) >= first else "A")
 
     versions = [Version("Python", str(number)) for number in range(8)]
+    out_of_time = search_versions(A, versions, Judge(over_after=1), lambda _: None)
+    assert (len(out_of_time.tries), out_of_time.complete) == (1, False)
     found = search_versions(A, versions, Judge(), lambda _: None)
     assert (found.found, found.after) == ([str(first)], str(after))
     assert found.complete == (after == first - 1)
     assert f"`{after}`" in search_in_words(found)
+
+
+def test_what_no_settings_explain_is_said(tmp_path: Path) -> None:
+    """A has not B's file, and cannot have its mode."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.py").write_text("now")
+    one, other = (
+        Arm(label, CaptureSpec(model=f"{tmp_path}/{name}/model.py:{name}", backend=backend,
+                               mode=mode),
+            {f"{tmp_path}/{name}/model.py": b"then"})
+        for label, name, backend, mode in (("A", "one", "eager", None),
+                                           ("B", "other", "inductor", "max-autotune"))
+    )  # fmt: skip
+    settings = settings_between(one, other)
+    assert [setting.name for setting in settings] == ["backend", "mode", "source"]
+    spec, _ = as_it_was(settings[-1].given(one), tmp_path / "copy")
+    assert Path(spec.model.partition(":")[0]).read_text() == "now"
+    found = search_settings(one, settings[1:], Needs("none"), lambda _: None)
+    assert "belongs to inductor" in found.why_not
+    found = search_settings(A, settings_between(A, B), Needs("none"), lambda _: None)
+    assert "do not make A like B" in found.why_not
+
+
+def test_kernels_of_one_name_are_told_apart() -> None:
+    def row(a: str, b: str) -> GroupRow:
+        one, other = ([KernelCalls("g", name, 0, "triton", "pointwise", 1, None, None)
+                       for name in names.split()] for names in (a, b))  # fmt: skip
+        return GroupRow(one, other, "same code", "name", "", False, 0, None, None, None, {})
+
+    found = groups_of([row("", "x"), row("x", "y"), row("p q", "r"), row("q", "s")])
+    assert {name: (one.a, one.b) for name, one in found.items()} == {
+        "x": ({"x"}, {"y"}), "x of B": (set(), {"x"}), "p": ({"p", "q"}, {"r", "s"}),
+    }  # fmt: skip
 
 
 def test_times_and_counts_tell_programs_apart() -> None:
@@ -100,7 +140,7 @@ def test_times_and_counts_tell_programs_apart() -> None:
     def once(arm: Arm) -> Once:
         ran.append(arm.label)
         noise = 1 + len(ran) * 7 % 11 / 1000
-        return Once(arm.label, ms[arm.label] * noise, {}, "", 0.0, None, 0.0, None, [])
+        return Once(arm.label, ms[arm.label] * noise, Profiled(), "", 0.0, None, 0.0, None, [])
 
     judge = ByTime(A, B, once, 60.0, silent)
     judge.check()
@@ -115,7 +155,7 @@ def test_times_and_counts_tell_programs_apart() -> None:
     tried = counted(replace(A, label="C"), "C")
     assert try_in_words(tried, "kernels") == "C: like B, 8 kernels"
     with pytest.raises(WorkRefused, match="both have 4 kernels"):
-        ByCount(A, A, lambda arm: {"kernels": 4}, "kernels").check()
+        ByCount(A, A, lambda arm: {"kernels": 4}, "kernels")
 
 
 def test_revisions_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
@@ -132,7 +172,7 @@ def test_revisions_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
         git("commit", "-qm", "x")
         heads.append(git("rev-parse", "HEAD"))
     arm = Arm("A", CaptureSpec(model=f"{tmp_path}/model.py:small"))
-    found = revisions(arm.spec, heads[0], "HEAD")
+    found = revisions_between(arm.spec, heads[0], "HEAD")
     assert [one.value for one in found] == heads
     assert found[0].of(arm).sources == {f"{tmp_path}/model.py": b"0"}
     assert found[0].of(arm).root == tmp_path

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -39,30 +40,21 @@ class CompileFailed(Exception):
     """The first compiled call failed although the eager one succeeded; the cause is chained."""
 
 
+@dataclass
 class Capture:
     """A running capture."""
 
-    def __init__(
-        self,
-        spec: CaptureSpec,
-        loading: Loading,
-        out: Path,
-        report: Reporter,
-        memory: int | None,
-        brief: bool = False,
-        swap: Path | None = None,
-    ) -> None:
-        """`brief`: only times and profiles compiled calls. `swap`: file with a kernel to swap."""
-        self.spec = spec
-        self.loading = loading
-        self.out = out
-        self.report = report
-        self.memory = memory
-        self.brief = brief
-        self.swap = swap
-        self.pretended: AbstractContextManager[object] = nullcontext()
-        """In which the model is made and called."""
-        self.certain_sources: list[str] = [loading.file] if loading.file else []
+    spec: CaptureSpec
+    loading: Loading
+    out: Path
+    report: Reporter
+    memory: int | None
+    brief: bool = False
+    """Whether compiled calls are only timed and profiled."""
+
+    def __post_init__(self) -> None:
+        spec, file = self.spec, self.loading.file
+        self.certain_sources = [file] if file else []
         self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
 
     def run(self) -> State:
@@ -83,10 +75,11 @@ class Capture:
 
     def _capture(self) -> None:
         self.report.progress("importing torch")
+        pretended: AbstractContextManager[object] = nullcontext()
         if self.spec.pretend:  # before any module of torch looks for GPUs
             from inductorscope.capturing.inside.pretending import pretend
 
-            self.pretended = pretend(self.spec.pretend)
+            pretended = pretend(self.spec.pretend)
             self.facts.missing.append(
                 f"What autotuning would choose: {self.spec.pretend} is not here; its kernels were "
                 "compiled and did not run."
@@ -104,12 +97,11 @@ class Capture:
         describe_machine(self.facts, self.spec.device)
         try_instructions(self.spec.device)
         environment.limit_memory(self.memory, self.facts.device)
-        if self.swap is not None:
-            swap_kernel(self.swap)
+        swap_kernel()
         compiling = Compiling(self.spec)
         keep_logs(self.out)
         try:
-            with self.pretended:
+            with pretended:
                 self._measure()
         finally:
             compiling.write(self.facts, self.out)
@@ -206,7 +198,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
     parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
     parser.add_argument("--brief", action="store_true", help="only time and profile compiled calls")
-    parser.add_argument("--swap", type=Path, help="file with a kernel to replace")
     parser.add_argument("--reuse", action="store_true", help="reuse kernels of the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
@@ -230,9 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         loading = msgspec.json.decode(options.loading, type=Loading)
     try:
         report = Reporter(options.report)
-        state = Capture(
-            spec, loading, out, report, options.memory, options.brief, options.swap
-        ).run()
+        state = Capture(spec, loading, out, report, options.memory, options.brief).run()
         keep_compiled(cache, out)
     finally:
         if options.cache is None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 
 OURS = str(Path(__file__).parents[2])
+SWAP = "SCOPE_SWAP"
+"""The environment variable with the file of a `Swap` to make."""
 
 
 class Swap(msgspec.Struct, frozen=True):
@@ -33,8 +35,6 @@ class Launch:
     """Variables to set; None removes one."""
     brief: bool = False
     """Whether compiled steps are only timed and profiled, to be compared with others."""
-    swap: Path | None = None
-    """File with the `Swap` to make."""
 
     def variables(self, own: Mapping[str, str]) -> dict[str, str]:
         """What its processes get in place of `own`."""

@@ -88,7 +88,6 @@ def _start(
     spec_file.write_bytes(spec.to_json())
     command = [launch.python, "-m", "inductorscope.capturing.child", str(spec_file), str(out)]
     command += ["--brief"] if launch.brief else []
-    command += ["--swap", str(launch.swap)] if launch.swap is not None else []
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inductorscope.cli.app import FAILED, fail, load_settings
+from inductorscope.cli.app import load_settings
 
 if TYPE_CHECKING:
+    from inductorscope.capturing.measure.processes import Runner
     from inductorscope.cli.progress import Progress
-    from inductorscope.jobs.work.measuring import Pair
-    from inductorscope.settings import Settings
+    from inductorscope.jobs.work.pair import Pair
     from inductorscope.store.database.engine import Sessions
 
 
@@ -25,41 +24,29 @@ class Opened:
     pair: Pair
     runs: tuple[str, str]
     sessions: Sessions
-    settings: Settings
-    folder: Path
+    runner: Runner
     progress: Progress
 
 
 @contextmanager
 def two_runs(a: str, b: str, data: Path | None, *, quiet: bool) -> Iterator[Opened]:
-    """Opens them by the first characters of their ids; says in a sentence why one cannot run."""
-    from inductorscope.capturing.spec import SpecError
-    from inductorscope.capturing.watch import CaptureFailed
+    """Opens them by the first characters of their ids. Raises Refused or WorkRefused with a
+    sentence where one may not be run."""
+    from inductorscope.capturing.measure.processes import Runner
+    from inductorscope.cli.local import working_folder
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.progress import Progress
-    from inductorscope.intake.limits import Refused
-    from inductorscope.jobs.work.measuring import load_pair
-    from inductorscope.jobs.work.task import WorkRefused
-    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.jobs.work.pair import load_pair
+    from inductorscope.store.database.engine import engine_of, sessions
     from inductorscope.store.database.migrate import migrate
-    from inductorscope.store.database.private import make_private_folder
 
-    configured = load_settings(data=data)
-    migrate(configured)
-    make_private_folder(configured.data)
-    make_private_folder(configured.captures)
-    engine = make_engine(configured)
-    factory = sessions(engine)
-    try:
+    settings = load_settings(data=data)
+    migrate(settings)
+    with engine_of(settings) as engine, working_folder(settings) as folder:
+        factory = sessions(engine)
         with factory() as session:
             runs = one_run(session, a), one_run(session, b)
             pair = load_pair(session, *runs)
-        with (
-            tempfile.TemporaryDirectory(dir=configured.captures) as folder,
-            Progress(quiet=quiet) as progress,
-        ):
-            yield Opened(pair, runs, factory, configured, Path(folder), progress)
-    except (Refused, WorkRefused, CaptureFailed, SpecError) as error:
-        fail(str(error), FAILED)
-    finally:
-        engine.dispose()
+        with Progress(quiet=quiet) as progress:
+            runner = Runner(folder, settings, trusted=True)
+            yield Opened(pair, runs, factory, runner, progress)

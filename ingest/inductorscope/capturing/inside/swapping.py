@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.launch import Swap
+from inductorscope.capturing.launch import SWAP, Swap
 
 
-def swap_kernel(file: Path) -> None:
-    """Changes what is compiled from now on. A file beside `file`, which holds the swap, says that
-    the kernel was there."""
+def swap_kernel() -> None:
+    """Changes what is compiled from now on, if the environment names a swap. A file beside that one
+    says that the kernel was there."""
+    if SWAP not in os.environ:
+        return
     from torch._inductor.codecache import PyCodeCache
 
+    file = Path(os.environ[SWAP])
     swap = msgspec.json.decode(file.read_bytes(), type=Swap)
     write = PyCodeCache.write
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,8 +19,8 @@ SECONDS = 0.5
 """How long one group is timed in one process."""
 
 
-class Group(msgspec.Struct):
-    """Kernels of both sides that do the same work: test cases, and how often a step runs each."""
+class Cases(msgspec.Struct):
+    """Test cases of kernels of both sides that do the same work, and how often a step runs each."""
 
     device: str
     a: list[tuple[str, int]]
@@ -37,16 +38,17 @@ class Alone(msgspec.Struct):
 
 
 def run_alone(
-    groups: Mapping[str, Group], folder: Path, settings: Settings, progress: Progress
+    groups: Mapping[str, Cases], folder: Path, settings: Settings, progress: Progress
 ) -> dict[str, Alone]:
     """Runs all groups in each of several processes, A's and B's kernels within one process, where
-    clocks and neighbours are the same. Raises BenchmarkFailed, CaptureFailed."""
+    clocks and neighbours are the same. Raises CaptureFailed."""
     (folder / "cases").mkdir(parents=True)
+    numbers = itertools.count()
     request: dict[str, dict[str, list[tuple[str, int]]]] = {}
     for name, group in groups.items():
         for side, cases in (("a", group.a), ("b", group.b)):
             for text, calls in cases:
-                file = folder / "cases" / f"{len(list((folder / 'cases').iterdir()))}.py"
+                file = folder / "cases" / f"{next(numbers)}.py"
                 file.write_text(text, encoding="utf-8")
                 request.setdefault(name, {}).setdefault(side, []).append((str(file), calls))
     (folder / "in_turns.json").write_bytes(msgspec.json.encode(request))

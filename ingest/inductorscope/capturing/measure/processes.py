@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from inductorscope.capturing.launch import Launch, Swap
+from inductorscope.capturing.launch import SWAP, Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
 from inductorscope.capturing.measure.profile import Profiled, profiled
 from inductorscope.capturing.measure.structure import counts
@@ -58,8 +58,7 @@ class Once(msgspec.Struct, frozen=True):
     arm: str
     ms: float
     """What a tenth of its steps stay below: neighbours only ever add time."""
-    kernels: dict[str, float]
-    """µs of a profiled step, by kernel, or by operator with what it calls."""
+    step: Profiled
     torch: str
     seconds: float
     """Of everything: starting, compiling, timing."""
@@ -68,10 +67,6 @@ class Once(msgspec.Struct, frozen=True):
     """Share of all cores that other processes used."""
     clock_mhz: float | None
     disturbed: list[str]
-    work: float = 0.0
-    """µs of a profiled step in kernels and operators, each once."""
-    around: dict[str, float] = {}
-    """µs of a profiled step around them, by part; empty on a GPU."""
 
 
 class Runner:
@@ -97,9 +92,8 @@ class Runner:
             step = _profiled(out, facts.profiles.get(COMPILED))
         seen = watching.seen
         return Once(
-            arm.label, timing.p10, step.kernels, facts.torch_version or "",
-            time.monotonic() - began, seen.load, seen.others_share, seen.clock, seen.disturbed(),
-            step.work, step.around,
+            arm.label, timing.p10, step, facts.torch_version or "", time.monotonic() - began,
+            seen.load, seen.others_share, seen.clock, seen.disturbed(),
         )  # fmt: skip
 
     def counts(self, arm: Arm) -> dict[str, int]:
@@ -113,25 +107,23 @@ class Runner:
     def _captured(self, arm: Arm, **options: object) -> Iterator[tuple[CaptureFacts, Path]]:
         """The facts of a capture, and its folder, which is deleted afterwards."""
         own = self.folder / re.sub(r"\W", "_", arm.label)
-        out, swap = own / "out", own / "swap.json"
+        out, swap, swapped = own / "out", own / "swap.json", own / "swap.done"
         own.mkdir(parents=True, exist_ok=True)
         permit(arm.spec, model_folders(self.settings.model_folders), self.trusted)
         spec, environment = as_it_was(arm, own / "sources")
-        spec = msgspec.structs.replace(spec, **BRIEF, **options)
-        swap.with_suffix(".done").unlink(missing_ok=True)
         if arm.swap is not None:
+            swapped.unlink(missing_ok=True)
             swap.write_bytes(msgspec.json.encode(arm.swap))
-        launch = Launch(
-            arm.python, (own / "sources",), environment, brief=True,
-            swap=swap if arm.swap is not None else None,
-        )  # fmt: skip
+            environment[SWAP] = str(swap)
         try:
             facts = run_capture(
-                spec, out, self.settings, trusted=self.trusted, cache=own / "cache", launch=launch
-            )
+                msgspec.structs.replace(spec, **BRIEF, **options), out, self.settings,
+                trusted=self.trusted, cache=own / "cache",
+                launch=Launch(arm.python, (own / "sources",), environment, brief=True),
+            )  # fmt: skip
             if facts.state != "complete":
                 raise CaptureFailed(f"{arm.label}: {facts.error.message if facts.error else ''}")
-            if launch.swap is not None and not launch.swap.with_suffix(".done").exists():
+            if arm.swap is not None and not swapped.exists():
                 raise CaptureFailed(f"{arm.label}: no graph has this kernel when it runs again.")
             yield facts, out
         finally:
@@ -189,6 +181,7 @@ def as_it_was(arm: Arm, folder: Path) -> tuple[CaptureSpec, dict[str, str | None
         changed = {
             tuple(Path(path).relative_to(top).parts): text
             for path, text in {str(main): main.read_bytes(), **arm.sources}.items()
+            if Path(path).is_relative_to(top)  # those of another program may not be
         }
         _lay_out(top, folder, changed)
     copy = folder / main.relative_to(top)

@@ -11,8 +11,6 @@ from inductorscope.capturing.inside.environment import DEBUG_FOLDER, TRACE_FOLDE
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.log.trace_log import read_trace_log
 
-COUNTED = ("kernels", "graphs", "breaks", "recompiles")
-
 
 def counts(out: Path) -> dict[str, int]:
     """Generated kernels, graphs, places with a graph break, and recompiles, of a capture."""
@@ -29,8 +27,9 @@ def counts(out: Path) -> dict[str, int]:
                 log.add(record)
             log.finish(read.strings)
     story, _ = gatherer.finish()
-    found = (
-        sum(len(code.kernels) for code in codes), len(codes), len(break_places(story)),
-        sum(history.recompiles for history in histories(story)),
-    )  # fmt: skip
-    return dict(zip(COUNTED, found, strict=True))
+    return {
+        "kernels": sum(len(code.kernels) for code in codes),
+        "graphs": len(codes),
+        "breaks": len(break_places(story)),
+        "recompiles": sum(history.recompiles for history in histories(story)),
+    }

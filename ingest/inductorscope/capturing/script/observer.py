@@ -104,8 +104,7 @@ class Observer:
                 apply_options(self.order.spec, trusted=self.order.trusted)
             except SpecError as error:
                 self._refuse(error)
-        if self.order.swap:
-            swap_kernel(Path(self.order.swap))
+        swap_kernel()
         if self.order.label == COMPILED and os.environ.get("RANK", "0") == "0":
             keep_logs(Path(self.order.out))
         _follow_torch()

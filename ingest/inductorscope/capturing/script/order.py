@@ -30,8 +30,6 @@ class Order(msgspec.Struct, frozen=True):
     """The process that follows the capture, and with which the script ends."""
     first: int = 0
     """The first step that may be timed."""
-    swap: str = ""
-    """File with a kernel to replace."""
 
     def variables(self) -> dict[str, str]:
         return {VARIABLE: msgspec.json.encode(self).decode()}

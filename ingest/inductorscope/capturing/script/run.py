@@ -93,9 +93,8 @@ class Running:
     @property
     def variables(self) -> dict[str, str]:
         order = Order(
-            self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first,
-            str(self.launch.swap or ""),
-        )  # fmt: skip
+            self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first
+        )
         own = self.launch.variables(variables_for(self.loading.trusted))
         path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
         own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()

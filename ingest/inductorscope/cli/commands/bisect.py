@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from inductorscope.cli.app import FAILED, USAGE, AsJson, Data, app, fail, print_json
-
-
-class By(StrEnum):
-    """What tells programs apart."""
-
-    TIME = "time"
-    KERNELS = "kernels"
-    GRAPHS = "graphs"
-    BREAKS = "breaks"
-    RECOMPILES = "recompiles"
 
 
 @app.command()
@@ -33,7 +22,10 @@ def bisect(
         list[str] | None,
         typer.Option(help="Search these Pythons, which may have other torches, in this order."),
     ] = None,
-    by: Annotated[By, typer.Option(help="What tells programs apart.")] = By.TIME,
+    by: Annotated[
+        Literal["time", "kernels", "graphs", "breaks", "recompiles"],
+        typer.Option(help="What tells programs apart."),
+    ] = "time",
     seconds: Annotated[float, typer.Option(help="Longest time to spend on processes.")] = 1800.0,
     data: Data = None,
     as_json: AsJson = False,
@@ -47,44 +39,39 @@ def bisect(
 
     from inductorscope.analyze.measure.result import Search
     from inductorscope.answers.compare.measured import search_in_words, try_in_words
-    from inductorscope.capturing.measure.processes import Runner
     from inductorscope.cli.pair import two_runs
-    from inductorscope.jobs.work import settings as changes
-    from inductorscope.jobs.work.bisecting import (
-        ByCount,
-        ByTime,
-        Judge,
-        search_settings,
-        search_versions,
-    )
+    from inductorscope.jobs.work import bisecting
+    from inductorscope.jobs.work.settings import Version, revisions_between, settings_between
 
     first, dots, last = revisions.partition("..")
     if sum((bool(b), bool(revisions), bool(python))) != 1 or bool(revisions) != bool(dots):
         fail("Name a second run, --revisions FIRST..LAST or several --python.", USAGE)
     with two_runs(a, b or a, data, quiet=as_json) as opened:
-        one, other, versions = opened.pair.a, opened.pair.b, list[changes.Version]()
-        settings = changes.settings_between(one, other)
+        one, other = opened.pair.a, opened.pair.b
+        settings = settings_between(one, other)
+        versions = [Version("Python", each) for each in python or ()]
+        if revisions:
+            versions = revisions_between(one.spec, first, last or "HEAD")
         if b and not settings:
             fail("The two runs do not differ in a setting.", FAILED)
         if not b:
-            versions = [changes.Version("Python", each) for each in python or ()]
-            versions = versions or changes.revisions(one.spec, first, last or "HEAD")
             if len(versions) < 2:
                 fail("There is only one version.", FAILED)
             one, other = (replace(versions[at].of(one), label="AB"[at]) for at in (0, -1))
-        runner = Runner(opened.folder, opened.settings, trusted=True)
-        judge: Judge = ByTime(one, other, runner.once, seconds, opened.progress)
-        if by is not By.TIME:
-            judge = ByCount(one, other, runner.counts, by.value)
-        judge.check()
+        judge: bisecting.Judge
+        if by == "time":
+            judge = bisecting.ByTime(one, other, opened.runner.once, seconds, opened.progress)
+            judge.check()
+        else:
+            judge = bisecting.ByCount(one, other, opened.runner.counts, by)
 
         def keep(search: Search) -> None:
             opened.progress.log(try_in_words(search.tries[-1], search.by))
 
         if b:
-            found = search_settings(one, settings, judge, keep)
+            found = bisecting.search_settings(one, settings, judge, keep)
         else:
-            found = search_versions(opened.pair.a, versions, judge, keep)
+            found = bisecting.search_versions(opened.pair.a, versions, judge, keep)
     if as_json:
         print_json(found)
     else:

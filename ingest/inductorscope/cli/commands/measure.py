@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, AsJson, Data, app, fail
+from inductorscope.cli.app import USAGE, AsJson, Data, app, fail, print_json
 
 
 @app.command()
@@ -42,12 +42,11 @@ def measure(
     Both must have been captured on this installation. Use an idle machine. With --python or
     --revision, A runs beside these versions of itself; the last one is B.
     """
-    import msgspec
-
     from inductorscope.analyze.measure.result import Measurement
     from inductorscope.answers.compare.compare import compare_page
     from inductorscope.answers.compare.measured import in_words, one_by_one
     from inductorscope.cli.pair import two_runs
+    from inductorscope.jobs.queue.address import address
     from inductorscope.jobs.work.measuring import Asked, measure_pair
     from inductorscope.jobs.work.settings import Version
     from inductorscope.store.runs.measurements import write_measurement
@@ -67,20 +66,18 @@ def measure(
                 write_measurement(session, *opened.runs, job, now, found, complete=complete)
 
         asked = Asked(seconds, processes, settings, tuple(versions))
-        found = measure_pair(
-            opened.pair, asked, opened.folder, opened.settings, opened.progress, keep, trusted=True
-        )
+        found = measure_pair(opened.pair, asked, opened.runner, opened.progress, keep)
         keep(found, complete=True)
         lines = []
         if not versions:
             with opened.sessions() as session:
                 lines = compare_page(session, *opened.runs).measured.lines
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+        print_json(found, indent=1)
         return
     typer.echo(in_words(found))
     typer.echo("\n".join(one_by_one(found)))
     for line in lines:
-        typer.echo(f"{line.words}\n    {line.href}")
+        typer.echo(f"{line.words}\n    {address(opened.runner.settings)}{line.href}")
     if not versions:
         typer.echo(f"inductorscope diff {' '.join(opened.runs)} shows the rest.")

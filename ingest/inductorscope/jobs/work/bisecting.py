@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from inductorscope.analyze.measure.result import Search, Share, Try, share_of
 from inductorscope.capturing.measure.processes import Arm, Once
 from inductorscope.capturing.measure.turns import Budget, beside, times, turns
+from inductorscope.capturing.spec import SpecError
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.jobs.work.settings import Setting, Version
 from inductorscope.jobs.work.task import WorkRefused
@@ -27,8 +28,8 @@ class Judge(Protocol):
 
     by: str
 
-    def check(self) -> None:
-        """Raises WorkRefused if the ends do not differ."""
+    def is_over(self) -> bool:
+        """Whether no time is left."""
 
     def __call__(self, arm: Arm, name: str) -> Try:
         """Raises CaptureFailed, SpecError."""
@@ -48,6 +49,7 @@ class ByTime:
         self.progress = progress
 
     def check(self) -> None:
+        """Raises WorkRefused if the ends do not differ."""
         done = self._turns([*self.ends], Budget(self._left))
         judged = beside(done, *(arm.label for arm in self.ends))
         if judged is None or judged.answer not in ("slower", "faster"):
@@ -60,6 +62,9 @@ class ByTime:
         done = self._turns([a, arm, b], budget, lambda so_far: bool(self._like(so_far, arm)[0]))
         like, share = self._like(done, arm)
         return Try(name, like, share)
+
+    def is_over(self) -> bool:
+        return not self._left
 
     @property
     def _left(self) -> float:
@@ -83,15 +88,15 @@ class ByCount:
     """Compiles the program and counts."""
 
     def __init__(self, a: Arm, b: Arm, counts: Callable[[Arm], dict[str, int]], by: str) -> None:
+        """Raises WorkRefused if the ends do not differ, CaptureFailed, SpecError."""
         self.by = by
         self.counts = counts
         self.ends = [counts(arm)[by] for arm in (a, b)]
-
-    def check(self) -> None:
         if self.ends[0] == self.ends[1]:
-            raise WorkRefused(
-                f"There is nothing to search for: both have {self.ends[0]} {self.by}."
-            )
+            raise WorkRefused(f"There is nothing to search for: both have {self.ends[0]} {by}.")
+
+    def is_over(self) -> bool:
+        return False
 
     def __call__(self, arm: Arm, name: str) -> Try:
         count = self.counts(arm)[self.by]
@@ -100,16 +105,16 @@ class ByCount:
 
 
 def search_versions(arm: Arm, versions: Sequence[Version], judge: Judge, keep: Keep) -> Search:
-    """The first version that is like the last one. Versions that do not run, or of which nobody can
-    tell, are passed over."""
+    """The first version that is like the last one, as far as the time allows. Versions that do not
+    run, or of which nobody can tell, are passed over."""
     search = Search(versions[0].kind, judge.by, len(versions))
     low, high, skipped = 0, len(versions) - 1, set[int]()
-    while left := [at for at in range(low + 1, high) if at not in skipped]:
+    while (left := {*range(low + 1, high)} - skipped) and not judge.is_over():
         middle = min(left, key=lambda at: abs(2 * at - low - high))
         version = versions[middle]
         try:
             tried = judge(version.of(arm), version.value)
-        except CaptureFailed as failed:
+        except (CaptureFailed, SpecError) as failed:
             tried = Try(f"{version.value}: {failed}", "")
         search.tries.append(tried)
         keep(search)
@@ -142,11 +147,11 @@ def search_settings(a: Arm, settings: Sequence[Setting], judge: Judge, keep: Kee
                     low = middle
             needed.append(rest[high - 1])
             rest = rest[: high - 1]
-            if rest and _like_b(a, needed, judge, search, keep):
-                break
-    except CaptureFailed as failed:
+            if _like_b(a, needed, judge, search, keep):
+                return replace(search, found=[one.name for one in needed], complete=True)
+    except (CaptureFailed, SpecError) as failed:
         return replace(search, why_not=str(failed))
-    return replace(search, found=[one.name for one in needed], complete=True)
+    return replace(search, why_not="All settings of B together do not make A like B.")
 
 
 def _like_b(a: Arm, settings: Sequence[Setting], judge: Judge, search: Search, keep: Keep) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from inductorscope.analyze.measure.result import Measurement
 from inductorscope.answers.compare.measured import in_words
-from inductorscope.capturing.spec import SpecError
-from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.capturing.measure.processes import Runner
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.work.ending import OvertakenError
-from inductorscope.jobs.work.measuring import Asked, load_pair, measure_pair
-from inductorscope.jobs.work.task import Task, WorkRefused
+from inductorscope.jobs.work.ending import end
+from inductorscope.jobs.work.measuring import Asked, measure_pair
+from inductorscope.jobs.work.pair import load_pair
+from inductorscope.jobs.work.task import Task
 from inductorscope.store.runs.measurements import write_measurement
 
 
@@ -26,17 +26,10 @@ def measure(task: Task) -> None:
         with task.sessions.begin() as session:
             write_measurement(session, run, other, job, transitions.now(), found, complete=False)
 
-    try:
-        found = measure_pair(pair, asked, task.folder, task.settings, task.report, keep)
-    except (CaptureFailed, SpecError) as failed:
-        raise WorkRefused(str(failed)) from None
+    runner = Runner(task.folder, task.settings, trusted=False)
+    found = measure_pair(pair, asked, runner, task.report, keep)
     lines = task.report.finishing()
     message = in_words(found)
     with task.sessions.begin() as session:
         write_measurement(session, run, other, job, transitions.now(), found, complete=True)
-        if not transitions.complete(
-            session, task.attempt, run_id=run, duplicate=False, message=message
-        ):
-            raise OvertakenError
-        lines.append((transitions.now(), "info", message))
-        transitions.add_events(session, job, lines)
+        end(session, task.attempt, run, message, lines)

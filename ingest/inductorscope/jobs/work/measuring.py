@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import re
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
-from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.analyze.measure.judge import LOOKS, judge_all
 from inductorscope.analyze.measure.result import (
     NOTHING,
@@ -32,33 +25,17 @@ from inductorscope.analyze.measure.result import (
     share_of,
     share_of_all,
 )
-from inductorscope.answers.compare.compare import compare_page
-from inductorscope.answers.compare.inputs import OF_EACH_RUN
-from inductorscope.answers.compare.page import GroupRow, KernelCalls
-from inductorscope.answers.explorer.benchmark import case_of
-from inductorscope.answers.missing import NotHere
-from inductorscope.capturing.benchmark.run import BenchmarkFailed
-from inductorscope.capturing.benchmark.text import case_text
-from inductorscope.capturing.launch import Swap
-from inductorscope.capturing.measure.alone import Alone, Group, run_alone
-from inductorscope.capturing.measure.processes import Arm, Once, Runner, main_file
+from inductorscope.answers.compare.page import KernelCalls
+from inductorscope.capturing.measure.alone import Alone, run_alone
+from inductorscope.capturing.measure.processes import Arm, Once, Runner
 from inductorscope.capturing.measure.turns import Budget, beside, times, turns
-from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.spec import SpecError
 from inductorscope.capturing.watch import CaptureFailed
-from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.jobs.work.bisecting import ByTime, search_settings
-from inductorscope.jobs.work.diagnosis import captured_spec
+from inductorscope.jobs.work.pair import Pair
 from inductorscope.jobs.work.settings import Setting, Version, settings_between
-from inductorscope.jobs.work.swapping import OTHER_RESULTS, SEVERAL, NoSwap, swaps_of
-from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import Progress
-from inductorscope.settings import Settings
-from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.tables.models import Artifact, Run
 
-MOST_GROUPS = 40
-MOST_CASES = 8
-"""Kernels of one side of a group that are run by themselves."""
 MOST_SETTINGS = 8
 MOST_SWAPPED = 3
 WORTH_SWAPPING = 0.05
@@ -68,9 +45,7 @@ WHOLE = 0.8
 OTHERS = "other kernels and operators"
 IDLE = "the GPU waits for the program"
 NO_TIME = "No time was left to swap the kernels."
-NO_SCIPY = "Measuring needs scipy: pip install 'inductorscope[capture]'."
-# extern_kernels.mm, torch.ops.aten.mm.default
-_EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
+OTHER_RESULTS = "The two kernels give other results on the same inputs."
 
 
 @dataclass(frozen=True)
@@ -86,72 +61,19 @@ class Asked:
     choose them."""
 
 
-@dataclass
-class Pair:
-    """Two runs, ready to be measured."""
-
-    a: Arm
-    b: Arm
-    groups: dict[str, tuple[list[GroupRow], set[str], set[str]]] = field(default_factory=dict)
-    """Rows that share a kernel's name, since the profiler tells kernels by name; the names of A's
-    kernels and of B's."""
-    cases: dict[str, Group | str] = field(default_factory=dict)
-    """Test cases of groups whose code differs, or why there are none."""
-    swaps: dict[str, tuple[Swap, Swap] | str] = field(default_factory=dict)
-    """What makes A run B's kernel and B run A's, or why they do not fit."""
-    notes: list[str] = field(default_factory=list)
-
-
-def load_pair(session: Session, run: str, other: str) -> Pair:
-    """Raises Refused or WorkRefused with a sentence where one may not be run."""
-    if importlib.util.find_spec("scipy") is None:
-        raise WorkRefused(NO_SCIPY)
-    specs = captured_spec(session, run), captured_spec(session, other)
-    rows = session.get_one(Run, run), session.get_one(Run, other)
-    notes: list[str] = []
-    if rows[0].torch_version != rows[1].torch_version:
-        notes.append(
-            f"A was captured with torch {rows[0].torch_version}, B with {rows[1].torch_version}; "
-            "both run with the one installed here. `inductorscope measure A --python …` compares "
-            "several."
-        )
-    environments = [dict(row.environment.get("env") or {}) for row in rows]
-    differing = {
-        name
-        for name in {*environments[0], *environments[1]} - OF_EACH_RUN
-        if environments[0].get(name) != environments[1].get(name)
-    }
-    arms = [
-        Arm(label, spec, _sources(session, row, spec, notes),
-            environment={name: own.get(name) for name in differing})
-        for label, spec, row, own in zip("AB", specs, rows, environments, strict=True)
-    ]  # fmt: skip
-    pair = Pair(arms[0], arms[1], notes=notes)
-    if run != other:
-        pair.groups = dict(_groups(compare_page(session, run, other).groups))
-        for name, (found, _, _) in pair.groups.items():
-            if any(row.change != SAME_CODE for row in found):
-                _add_cases(session, pair, name, (run, other))
-    return pair
-
-
 def measure_pair(
     pair: Pair,
     asked: Asked,
-    folder: Path,
-    settings: Settings,
+    runner: Runner,
     progress: Progress,
     keep: Callable[[Measurement], None],
-    *,
-    trusted: bool = False,
 ) -> Measurement:
     """Runs both in turns until an answer, then what changed. `keep` gets the result so far.
 
     Raises CaptureFailed, SpecError."""
-    runner = Runner(folder, settings, trusted=trusted)
     began = time.monotonic()
     every = settings_between(pair.a, pair.b) if asked.settings else []
-    flips = _flips(pair.a, every) if len(every) > 1 else []
+    flips = _flips(pair, every) if len(every) > 1 else []
     if asked.versions:
         arms = [version.of(pair.a) for version in asked.versions]
         pair.b = replace(arms.pop(), label=pair.b.label)
@@ -171,10 +93,10 @@ def measure_pair(
         return replace(found, flipped=_flipped(flips, done, differ=False))
     found = replace(_with_causes(pair, found, done), flipped=_flipped(flips, done, differ=True))
     keep(found)
-    cases = {name: case for name, case in pair.cases.items() if isinstance(case, Group)}
+    cases = {name: group.cases for name, group in pair.groups.items() if group.cases}
     if cases:
         try:
-            alone = run_alone(cases, folder / "alone", settings, progress)
+            alone = run_alone(cases, runner.folder / "alone", runner.settings, progress)
             found = _with_alone(found, alone)
             keep(found)
             left = asked.seconds - (time.monotonic() - began)
@@ -182,9 +104,10 @@ def measure_pair(
             most = int(left / each / LOOKS[0] - 2) // 2
             found = _with_swaps(pair, found, alone, runner, min(most, MOST_SWAPPED), progress)
             keep(found)
-        except (BenchmarkFailed, CaptureFailed) as failed:
+        except CaptureFailed as failed:
             found.notes.append(str(failed))
-    if len(every) > 1 and max(_shares(found), default=0.0) < WHOLE:
+    alone_make = [one.share.share for one in found.flipped if one.share]
+    if len(every) > 1 and max(alone_make, default=0.0) < WHOLE:
 
         def kept(search: Search) -> None:
             keep(replace(found, search=search))
@@ -192,10 +115,6 @@ def measure_pair(
         judge = ByTime(pair.a, pair.b, runner.once, asked.seconds, progress)
         found = replace(found, search=search_settings(pair.a, every, judge, kept))
     return replace(found, seconds=time.monotonic() - began)
-
-
-def _shares(found: Measurement) -> list[float]:
-    return [one.share.share for one in found.flipped if one.share is not None]
 
 
 def _measured(pair: Pair, done: Sequence[Once], began: float) -> Measurement:
@@ -217,23 +136,21 @@ def _measured(pair: Pair, done: Sequence[Once], began: float) -> Measurement:
 
 def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measurement:
     groups: dict[str, tuple[Cause, Times]] = {}
-    for name, (rows, *names) in pair.groups.items():
-        pairs = [
-            [sum(each.kernels.get(kernel, 0.0) for kernel in kernels) / 1000
+    for name, group in pair.groups.items():
+        a, b = (
+            [sum(each.step.kernels.get(kernel, 0.0) for kernel in kernels) / 1000
              for each in done if each.arm == arm.label]
-            for arm, kernels in zip((pair.a, pair.b), names, strict=True)
-        ]  # fmt: skip
-        case, swap = pair.cases.get(name), pair.swaps.get(name)
-        changes = Counter(row.change for row in rows if row.change != SAME_CODE)
-        change = changes.most_common(1)[0][0] if changes else SAME_CODE
-        cause = Cause(
-            name, _kernels(one for row in rows for one in row.a),
-            _kernels(one for row in rows for one in row.b), change, 0.0, 0.0, None, NOTHING,
-            why_not_alone=case if isinstance(case, str) else "",
-            why_not_swapped=swap if isinstance(swap, str) else "",
+            for arm, kernels in ((pair.a, group.a), (pair.b, group.b))
         )  # fmt: skip
-        if any(map(any, pairs)):
-            groups[name] = cause, (pairs[0], pairs[1])
+        changes = Counter(row.change for row in group.rows if row.change != SAME_CODE)
+        change = changes.most_common(1)[0][0] if changes else SAME_CODE
+        if any(a) or any(b):
+            cause = Cause(
+                name, _kernels(one for row in group.rows for one in row.a),
+                _kernels(one for row in group.rows for one in row.b), change, 0.0, 0.0, None,
+                NOTHING, why_not_alone=group.why_not_alone, why_not_swapped=group.why_not_swapped,
+            )  # fmt: skip
+            groups[name] = cause, (a, b)
     step = times(done, pair.a.label), times(done, pair.b.label)
     same = [values for cause, values in groups.values() if cause.change == SAME_CODE]
     groups |= _around(pair, done, [values for _, values in groups.values()])
@@ -260,8 +177,8 @@ def _around(
 
 def _outside(once: Once, known_ms: float) -> dict[str, float]:
     """Milliseconds by part of a step."""
-    found = {name: us / 1000 for name, us in once.around.items()}
-    work_ms = once.work / 1000
+    found = {name: us / 1000 for name, us in once.step.around.items()}
+    work_ms = once.step.work / 1000
     if work_ms and not found:
         found[IDLE] = max(once.ms - work_ms, 0.0)
     return found | {OTHERS: max(work_ms - known_ms, 0.0)}
@@ -286,8 +203,8 @@ def _with_swaps(
     chosen: dict[str, tuple[Arm, Arm]] = {}
     causes = {cause.name: cause for cause in found.causes}
     for name, cause in causes.items():
-        swaps = pair.swaps.get(name)
-        if not isinstance(swaps, tuple):
+        group = pair.groups.get(name)
+        if group is None or group.swaps is None:
             continue
         if not alone[name].agrees:
             causes[name] = replace(cause, why_not_swapped=alone[name].error or OTHER_RESULTS)
@@ -297,8 +214,8 @@ def _with_swaps(
             causes[name] = replace(cause, why_not_swapped=NO_TIME)
         else:
             chosen[name] = (
-                replace(pair.a, label=f"A with B's {name}", swap=swaps[0]),
-                replace(pair.b, label=f"B with A's {name}", swap=swaps[1]),
+                replace(pair.a, label=f"A with B's {name}", swap=group.swaps[0]),
+                replace(pair.b, label=f"B with A's {name}", swap=group.swaps[1]),
             )
     if chosen:
         arms = [pair.a, *(arm for both in chosen.values() for arm in both), pair.b]
@@ -314,12 +231,15 @@ def _with_swaps(
     return replace(found, causes=list(causes.values()))
 
 
-def _flips(a: Arm, settings: Sequence[Setting]) -> list[tuple[Arm, Setting]]:
+def _flips(pair: Pair, settings: Sequence[Setting]) -> list[tuple[Arm, Setting]]:
     """A with each setting of B alone."""
-    return [
-        (replace(one.given(a), label=f"A with {one.name} of B"), one)
-        for one in settings[:MOST_SETTINGS]
-    ]
+    flips = []
+    for one in settings[:MOST_SETTINGS]:
+        try:
+            flips.append((replace(one.given(pair.a), label=f"A with {one.name} of B"), one))
+        except SpecError as error:
+            pair.notes.append(f"A cannot have {one.name} of B alone: {error}")
+    return flips
 
 
 def _flipped(
@@ -335,83 +255,5 @@ def _flipped(
     return sorted(shown, key=lambda one: -abs(one.judged.shift))
 
 
-def _groups(
-    rows: Sequence[GroupRow],
-) -> Iterator[tuple[str, tuple[list[GroupRow], set[str], set[str]]]]:
-    """Rows that share a name on a side, together."""
-    waiting = [
-        ([row], {_profiled(one) for one in row.a}, {_profiled(one) for one in row.b})
-        for row in rows[:MOST_GROUPS]
-    ]
-    while waiting:
-        found, a, b = waiting.pop(0)
-        again = True
-        while again:
-            near = [one for one in waiting if one[1] & a or one[2] & b]
-            for one in near:
-                waiting.remove(one)
-                found, a, b = found + one[0], a | one[1], b | one[2]
-            again = bool(near)
-        yield min(a or b), (found, a, b)
-
-
-def _profiled(kernel: KernelCalls) -> str:
-    """How the profiler names a kernel."""
-    match = _EXTERN.match(kernel.kernel) if kernel.kind == "extern" else None
-    return f"{match[1] or 'aten'}::{match[2]}" if match else kernel.kernel
-
-
 def _kernels(calls: Iterable[KernelCalls]) -> list[Kernel]:
     return [Kernel(one.graph, one.kernel, one.handle, one.kind, one.calls) for one in calls]
-
-
-def _add_cases(session: Session, pair: Pair, name: str, runs: tuple[str, str]) -> None:
-    """The test cases of a group's kernels, and what swaps them."""
-    rows, _, _ = pair.groups[name]
-    sides = [[one for row in rows for one in row.a], [one for row in rows for one in row.b]]
-    pair.swaps[name] = SEVERAL
-    if not all(sides):
-        pair.cases[name] = "Only one run has these kernels."
-        return
-    if max(map(len, sides)) > MOST_CASES:
-        pair.cases[name] = "It has too many kernels."
-        return
-    try:
-        cases = [
-            [(case_of(session, run, one.graph, one.kernel, one.handle), one.calls) for one in side]
-            for run, side in zip(runs, sides, strict=True)
-        ]
-    except (NoCase, NotHere) as error:
-        pair.cases[name] = pair.swaps[name] = str(error)
-        return
-    texts = [[(case_text(one.case, one.origin), calls) for one, calls in side] for side in cases]
-    pair.cases[name] = Group(pair.a.spec.device, *texts)
-    if len(cases[0]) == len(cases[1]) == 1:
-        (a, _), (b, _) = cases[0][0], cases[1][0]
-        try:
-            configs = pair.a.spec.config, pair.b.spec.config
-            pair.swaps[name] = swaps_of(a.case, b.case, *configs)
-        except NoSwap as error:
-            pair.swaps[name] = str(error)
-
-
-def _sources(session: Session, run: Run, spec: CaptureSpec, notes: list[str]) -> dict[str, bytes]:
-    """The run's source files that differ from those on the disk."""
-    query = select(Artifact.path, Artifact.digest).where(
-        Artifact.run_id == run.id, Artifact.role == SOURCE, Artifact.derived.is_(False)
-    )
-    main = main_file(spec)
-    changed: dict[str, bytes] = {}
-    for path, digest in session.execute(query):
-        text = read_blob(session, digest)
-        try:
-            same = text is None or Path(path).read_bytes() == text
-        except OSError:
-            same = False
-        if text is None or same or "site-packages" in path:
-            continue
-        if main is not None and Path(path).is_relative_to(main.parent):
-            changed[path] = text
-        else:
-            notes.append(f"{path} has changed since {run.name} was captured, and runs as it is.")
-    return changed

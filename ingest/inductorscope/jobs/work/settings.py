@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -14,7 +14,6 @@ from inductorscope.capturing.spec import CaptureSpec
 
 OPTIONS = ("args", "mode", "dynamic", "dtype", "backend", "device", "function")
 """Options of a capture that are changed alone; keys of its `config` are too."""
-SIMDLEN = "cpp.simdlen"
 
 
 @dataclass(frozen=True)
@@ -44,21 +43,19 @@ class Version:
         return replace(arm, label=label, sources=sources, root=repository(arm.spec))
 
 
-def revisions(spec: CaptureSpec, first: str, last: str) -> list[Version]:
+def revisions_between(spec: CaptureSpec, first: str, last: str) -> list[Version]:
     """From the first to the last. Raises SpecError."""
     listed = git(spec, "rev-list", "--reverse", "--end-of-options", f"{first}..{last}").decode()
     return [Version("revision", each) for each in (first, *listed.split())]
 
 
 def settings_between(one: Arm, other: Arm) -> list[Setting]:
-    a, b = one.spec, other.spec
+    a, b = ({name: getattr(arm.spec, name) for name in OPTIONS} for arm in (one, other))
     found = [
-        _setting(name, getattr(a, name), getattr(b, name), partial(_with_option, name=name))
-        for name in OPTIONS
-        if getattr(a, name) != getattr(b, name)
+        *_of_each(a, b, _with_option),
+        *_of_each(one.spec.config, other.spec.config, _with_key),
+        *_of_each(one.environment, other.environment, _with_variable),
     ]
-    found += _of_each(a.config, b.config, _with_key)
-    found += _of_each(one.environment, other.environment, _with_variable)
     if one.sources != other.sources:
         sources = other.sources
         found.append(Setting("source", None, "of B", lambda arm: replace(arm, sources=sources)))
@@ -66,18 +63,16 @@ def settings_between(one: Arm, other: Arm) -> list[Setting]:
 
 
 def _of_each(
-    a: Mapping[str, str | None], b: Mapping[str, str | None], given: Callable[..., Arm]
-) -> list[Setting]:
-    return [
-        _setting(name, a.get(name), b.get(name), partial(given, name=name))
-        for name in sorted({*a, *b})
-        if a.get(name) != b.get(name)
-    ]
+    a: Mapping[str, object], b: Mapping[str, object], given: Callable[..., Arm]
+) -> Iterator[Setting]:
+    for name in sorted({*a, *b}):
+        was, now = a.get(name), b.get(name)
+        if was != now:
+            yield Setting(name, _word(was), _word(now), partial(given, name=name, value=now))
 
 
-def _setting(name: str, a: object, b: object, given: Callable[..., Arm]) -> Setting:
-    words = [None if value is None else str(value) for value in (a, b)]
-    return Setting(name, words[0], words[1], partial(given, value=b))
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _with_option(arm: Arm, name: str, value: object) -> Arm:

@@ -6,10 +6,8 @@ import re
 
 from inductorscope.analyze.benchmark.case import KernelCase
 from inductorscope.capturing.launch import Swap
-from inductorscope.jobs.work.settings import SIMDLEN
 
-SEVERAL = "Swapping needs one kernel in each program."
-OTHER_RESULTS = "The two kernels give other results on the same inputs."
+SIMDLEN = "cpp.simdlen"
 
 
 class NoSwap(ValueError):
@@ -21,12 +19,11 @@ def swaps_of(
 ) -> tuple[Swap, Swap]:
     """What makes A run B's kernel, and B run A's. Raises NoSwap."""
     _check(a, b)
-    simd = a_config.get(SIMDLEN), b_config.get(SIMDLEN)
-    differs = simd[0] != simd[1]
-    return (
-        Swap(_text(a), _as(a.kernel, b, simd[1] if differs else "")),
-        Swap(_text(b), _as(b.kernel, a, simd[0] if differs else "")),
-    )
+    in_a, in_b = _renamed(b, a.kernel), _renamed(a, b.kernel)
+    of_a, of_b = a_config.get(SIMDLEN), b_config.get(SIMDLEN)
+    if of_a != of_b and a.kind == "cpp":
+        in_a, in_b = _with_vectors(in_a, of_b), _with_vectors(in_b, of_a)
+    return Swap(_text(a), in_a), Swap(_text(b), in_b)
 
 
 def _check(a: KernelCase, b: KernelCase) -> None:
@@ -60,11 +57,11 @@ def _text(case: KernelCase) -> str:
     return "\n".join(case.definition)
 
 
-def _as(name: str, case: KernelCase, simdlen: str | None) -> str:
-    """The definition under another name. `simdlen`: as in its program, where the other's differs;
-    generated code counts on the vectors that it is compiled for."""
-    text = _text(case).replace(case.kernel, name)
-    if case.kind != "cpp" or simdlen == "":
-        return text
+def _renamed(case: KernelCase, name: str) -> str:
+    return _text(case).replace(case.kernel, name)
+
+
+def _with_vectors(definition: str, simdlen: str | None) -> str:
+    """Compiles generated code for the vectors that it counts on."""
     bits = int(simdlen) if simdlen and simdlen.isdecimal() else None
-    return f"with torch._inductor.config.patch({{{SIMDLEN!r}: {bits}}}):\n    {text}"
+    return f"with torch._inductor.config.patch({{{SIMDLEN!r}: {bits}}}):\n    {definition}"

@@ -1,0 +1,172 @@
+"""Two captured runs as programs to run again, and their kernels that do the same work."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.analyze.measure.result import SAME_CODE
+from inductorscope.answers.compare.compare import compare_page
+from inductorscope.answers.compare.inputs import OF_EACH_RUN
+from inductorscope.answers.compare.page import GroupRow, KernelCalls
+from inductorscope.answers.explorer.benchmark import case_of
+from inductorscope.answers.missing import NotHere
+from inductorscope.capturing.benchmark.text import case_text
+from inductorscope.capturing.launch import Swap
+from inductorscope.capturing.measure.alone import Cases
+from inductorscope.capturing.measure.processes import Arm, main_file
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.jobs.work.diagnosis import captured_spec
+from inductorscope.jobs.work.swapping import NoSwap, swaps_of
+from inductorscope.jobs.work.task import WorkRefused
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact, Run
+
+MOST_GROUPS = 40
+MOST_CASES = 8
+"""Kernels of one side of a group that are run by themselves."""
+SEVERAL = "Swapping needs one kernel in each program."
+NO_SCIPY = "Measuring needs scipy: pip install 'inductorscope[capture]'."
+# extern_kernels.mm, torch.ops.aten.mm.default
+_EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
+
+
+@dataclass
+class Group:
+    """Kernels of both runs that do the same work. Those that share a name are one group, since the
+    profiler tells kernels by name."""
+
+    rows: list[GroupRow]
+    a: set[str]
+    b: set[str]
+    """The profiler's names."""
+    cases: Cases | None = None
+    why_not_alone: str = ""
+    swaps: tuple[Swap, Swap] | None = None
+    """What makes A run B's kernel, and B run A's."""
+    why_not_swapped: str = ""
+
+
+@dataclass
+class Pair:
+    """Two runs, ready to be measured."""
+
+    a: Arm
+    b: Arm
+    groups: dict[str, Group] = field(default_factory=dict)
+    """By the profiler's name of a kernel."""
+    notes: list[str] = field(default_factory=list)
+
+
+def load_pair(session: Session, run: str, other: str) -> Pair:
+    """Raises Refused, WorkRefused or SpecError with a sentence where one may not be run."""
+    if importlib.util.find_spec("scipy") is None:
+        raise WorkRefused(NO_SCIPY)
+    specs = captured_spec(session, run), captured_spec(session, other)
+    rows = session.get_one(Run, run), session.get_one(Run, other)
+    notes: list[str] = []
+    if rows[0].torch_version != rows[1].torch_version:
+        notes.append(
+            f"A was captured with torch {rows[0].torch_version}, B with {rows[1].torch_version}; "
+            "both run with the one installed here. `inductorscope measure A --python …` compares "
+            "several."
+        )
+    a, b = (dict(row.environment.get("env") or {}) for row in rows)
+    differing = {name for name in {*a, *b} - OF_EACH_RUN if a.get(name) != b.get(name)}
+    arms = [
+        Arm(label, spec, _sources(session, row, spec, notes),
+            environment={name: own.get(name) for name in differing})
+        for label, spec, row, own in zip("AB", specs, rows, (a, b), strict=True)
+    ]  # fmt: skip
+    pair = Pair(arms[0], arms[1], notes=notes)
+    if run != other:
+        pair.groups = groups_of(compare_page(session, run, other).groups[:MOST_GROUPS])
+        for group in pair.groups.values():
+            if any(row.change != SAME_CODE for row in group.rows):
+                _add_cases(session, pair, group, (run, other))
+    return pair
+
+
+def groups_of(rows: Sequence[GroupRow]) -> dict[str, Group]:
+    """By a name of theirs. Rows that share one on a side are together."""
+    groups: list[Group] = []
+    for row in rows:
+        a, b = ({_profiled(one) for one in side} for side in (row.a, row.b))
+        new = Group([row], a, b)
+        for near in [one for one in groups if one.a & new.a or one.b & new.b]:
+            groups.remove(near)
+            new = Group(near.rows + new.rows, near.a | new.a, near.b | new.b)
+        groups.append(new)
+    named: dict[str, Group] = {}
+    for group in sorted(groups, key=lambda one: not one.a):
+        name = min(group.a or group.b)
+        # A new kernel of B may have the name of another one of A.
+        named[f"{name} of B" if name in named else name] = group
+    return named
+
+
+def _profiled(kernel: KernelCalls) -> str:
+    """How the profiler names a kernel."""
+    match = _EXTERN.match(kernel.kernel) if kernel.kind == "extern" else None
+    return f"{match[1] or 'aten'}::{match[2]}" if match else kernel.kernel
+
+
+def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]) -> None:
+    """The test cases of a group's kernels, and what swaps them."""
+    sides = [[one for row in group.rows for one in row.a],
+             [one for row in group.rows for one in row.b]]  # fmt: skip
+    group.why_not_swapped = SEVERAL
+    if not all(sides):
+        group.why_not_alone = "Only one run has these kernels."
+        return
+    if max(map(len, sides)) > MOST_CASES:
+        group.why_not_alone = "It has too many kernels."
+        return
+    try:
+        cases = [
+            [(case_of(session, run, one.graph, one.kernel, one.handle), one.calls) for one in side]
+            for run, side in zip(runs, sides, strict=True)
+        ]
+    except (NoCase, NotHere) as error:
+        group.why_not_alone = group.why_not_swapped = str(error)
+        return
+    texts = [[(case_text(one.case, one.origin), calls) for one, calls in side] for side in cases]
+    group.cases = Cases(pair.a.spec.device, *texts)
+    if len(cases[0]) == len(cases[1]) == 1:
+        try:
+            group.swaps = swaps_of(
+                cases[0][0][0].case, cases[1][0][0].case, pair.a.spec.config, pair.b.spec.config
+            )
+            group.why_not_swapped = ""
+        except NoSwap as error:
+            group.why_not_swapped = str(error)
+
+
+def _sources(session: Session, run: Run, spec: CaptureSpec, notes: list[str]) -> dict[str, bytes]:
+    """The run's source files that differ from those on the disk."""
+    query = select(Artifact.path, Artifact.digest).where(
+        Artifact.run_id == run.id, Artifact.role == SOURCE, Artifact.derived.is_(False)
+    )
+    main = main_file(spec)
+    changed: dict[str, bytes] = {}
+    for path, digest in session.execute(query):
+        text = read_blob(session, digest)
+        if text is None or "site-packages" in path:
+            continue
+        with contextlib.suppress(OSError):
+            if Path(path).read_bytes() == text:
+                continue
+        if main is not None and Path(path).is_relative_to(main.parent):
+            changed[path] = text
+        else:
+            notes.append(f"{path} has changed since {run.name} was captured, and runs as it is.")
+    return changed
