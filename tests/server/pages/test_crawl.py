@@ -1,4 +1,4 @@
-"""Every page and its JSON twin, of every kind of run: none fails, none is empty, no link is dead.
+"""Every page of every kind of run: none fails, none is empty, no link is dead.
 
 Pages come from the table that registers them, so a new page is crawled by itself. A parameter of an
 address that is new here needs an entry in `VALUES`.
@@ -33,7 +33,7 @@ OF_RUN = tuple(page for page in PAGES if page.path.startswith(RUN))
 OTHERS = tuple(page for page in PAGES if not page.path.startswith(RUN))
 TABS = tuple(page.path.removeprefix(RUN) for page in OF_RUN if page.nav)
 FOLLOWED = 2
-"""Links to each page that are followed in a run of ours, without the twins of what they lead to."""
+"""Links to each page that are followed in a run of ours."""
 FEW = 2
 """Graphs, kernels, files and compiles of a run that are opened."""
 
@@ -113,28 +113,21 @@ def test_what_a_run_lacks_is_missing_within_its_tabs(filled: Filled) -> None:
 def crawl(client: TestClient, run: str, followed_at_most: int = FOLLOWED) -> None:
     """Opens all pages of a run, and what they link to."""
     links: dict[str, None] = {}
+    opened: set[str] = set()
     for page in OF_RUN:
         for address in addresses(client, page, run):
+            opened.add(address)
             for link in look(client, page, address).links:
                 links.setdefault(link.partition("#")[0])
     followed: Counter[str] = Counter()
-    for link in links:
+    for link in (link for link in links if link not in opened):
         target = next((page for page in PAGES if leads_to(page, link)), None)
         if target is not None and followed[target.path] < followed_at_most:
             followed[target.path] += 1
-            look_at_page(client, target, link)
+            look(client, target, link)
 
 
 def look(client: TestClient, page: Page, address: str) -> Seen:
-    """Opens a page and its twin, which must have content."""
-    seen = look_at_page(client, page, address)
-    twin = client.get(urls.api(address))
-    assert twin.status_code == 200, f"{urls.api(address)}: {twin.status_code}"
-    assert isinstance(twin.json(), dict)
-    return seen
-
-
-def look_at_page(client: TestClient, page: Page, address: str) -> Seen:
     answer = client.get(address, follow_redirects=True)
     assert answer.status_code == 200, f"{address}: {answer.status_code}"
     seen = read_html(answer.text)
