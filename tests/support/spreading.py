@@ -44,6 +44,7 @@ LONGEST = (
     "server/pages/test_crawl.py",
     "browser/test_play.py",
     "attacks/test_full_disk.py",
+    "attacks/test_machines_that_die.py",
     "jobs/test_supervisor.py",
     "browser/test_tutorial.py",
     "jobs/test_relinking.py",
