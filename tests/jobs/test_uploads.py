@@ -22,6 +22,8 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Job
 from sqlalchemy import Engine, func, select, text
 
+from tests.conftest import ON_SQLITE
+
 
 def test_an_upload_from_announcement_to_job(client: JobsClient) -> None:
     upload = client.create_upload(None, ["a"], [("run/a.py", 6), ("run/empty", 0)])
@@ -38,6 +40,7 @@ def test_an_upload_from_announcement_to_job(client: JobsClient) -> None:
     assert (after.finished, after.job) == (True, job)
 
 
+@ON_SQLITE
 def test_a_wrong_offset_tells_the_right_one(client: JobsClient) -> None:
     upload = client.create_upload("x", [], [("a", 10)])
     client.append(upload.id, 0, 0, b"1234")
@@ -47,6 +50,7 @@ def test_a_wrong_offset_tells_the_right_one(client: JobsClient) -> None:
         assert caught.value.offset == 4
 
 
+@ON_SQLITE
 def test_more_than_announced_is_refused_and_not_kept(client: JobsClient) -> None:
     upload = client.create_upload("x", [], [("a", 4)])
     with pytest.raises(UploadRefusedError, match="More bytes"):
@@ -54,6 +58,7 @@ def test_more_than_announced_is_refused_and_not_kept(client: JobsClient) -> None
     assert client.upload(upload.id).files[0].received == 0
 
 
+@ON_SQLITE
 def test_one_request_at_a_time_writes_a_file(client: JobsClient) -> None:
     upload = client.create_upload("x", [], [("a", 4)])
     with client.open_file(upload.id, 0, 0), pytest.raises(OffsetError, match="Another request"):
@@ -61,6 +66,7 @@ def test_one_request_at_a_time_writes_a_file(client: JobsClient) -> None:
     client.append(upload.id, 0, 0, b"12")
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     "files",
     [
@@ -83,6 +89,7 @@ def test_what_cannot_be_laid_out_is_refused(
         client.create_upload("x", [], files)
 
 
+@ON_SQLITE
 def test_limits_are_named(settings: Settings) -> None:
     client = JobsClient(replace(settings, max_upload_bytes=10, max_members=2))
     with pytest.raises(UploadRefusedError) as large:
@@ -93,6 +100,7 @@ def test_limits_are_named(settings: Settings) -> None:
     assert (large.value.limit, many.value.limit) == ("max_upload_bytes", "max_members")
 
 
+@ON_SQLITE
 def test_finishing_too_early_names_what_lacks(client: JobsClient) -> None:
     upload = client.create_upload("x", [], [(f"{name}.py", 2) for name in "abcde"])
     client.append(upload.id, 0, 0, b"12")
@@ -130,6 +138,7 @@ def test_a_finished_upload_takes_nothing_more(client: JobsClient) -> None:
         client.append(upload.id, 0, 1, b"2")
 
 
+@ON_SQLITE
 def test_what_is_not_there_is_not_found(client: JobsClient) -> None:
     upload = client.create_upload("x", [], [("a", 1)])
     for ask in (
@@ -145,6 +154,7 @@ def test_what_is_not_there_is_not_found(client: JobsClient) -> None:
             ask()
 
 
+@ON_SQLITE
 def test_a_capture_that_cannot_be_is_refused_at_once(client: JobsClient) -> None:
     with pytest.raises(CaptureRefusedError, match="neg-maximum-cat"):
         client.enqueue_capture({"model": "neg-maximum-dog"})
