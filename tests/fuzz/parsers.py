@@ -152,7 +152,7 @@ def machine_code(data: bytes) -> None:
     assert sum(map(len, read_functions(data).values())) <= 2 * len(data)
     read_report(data)
     for found in compilations(io.BytesIO(data)):
-        assert found is None or isinstance(found.metadata, str)
+        assert found is None or isinstance(found.file_content, dict)
 
 
 def role(data: bytes) -> None:

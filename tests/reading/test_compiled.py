@@ -75,6 +75,19 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
     assert set(chosen.files) == set(OF_KERNELS) - {ASSEMBLY, AMDGCN}
 
 
+def test_nobody_knows_which_of_two_unnamed_configurations_ran(
+    db: Database, fixtures: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(fixtures / "triton-cache", tmp_path / "cache")
+    for file in [*folder.rglob("*.best_config"), *folder.rglob("triton/*/*.json")]:
+        file.write_text("{}")
+    run = db.read(folder).run_id
+    with db.sessions() as session:
+        graph = session.scalars(select(Graph)).one()
+        assert [each.ran for each in configurations(session, graph)[KERNEL]] == [False, False]
+        assert compare_page(session, run, run).machine == []
+
+
 def test_a_comparison_names_another_configuration_and_its_instructions(
     db: Database, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

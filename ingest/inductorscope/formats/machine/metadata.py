@@ -57,15 +57,16 @@ def read_metadata(text: str) -> CompiledFacts | None:
     return CompiledFacts(key, read.name, arch if isinstance(arch, int) else 0, options)
 
 
-def read_best(text: str) -> tuple[str, dict[str, object]]:
-    """The configuration that autotuning chose: the name of its folder in Triton's cache, and its
-    sizes of blocks."""
+def read_best(text: str) -> dict[str, dict[str, object]]:
+    """The configuration that autotuning chose: the name of its folder in Triton's cache → its sizes
+    of blocks. Empty if it is not named."""
     try:
         read = msgspec.json.decode(text, type=dict[str, object])
     except (ValueError, RecursionError):
-        return "", {}
+        return {}
+    key = read.get("triton_cache_hash")
     sizes = {name: value for name, value in read.items() if name.isupper()}
-    return str(read.get("triton_cache_hash") or ""), sizes
+    return {key: sizes} if key and isinstance(key, str) else {}
 
 
 def source_named(text: str) -> str:

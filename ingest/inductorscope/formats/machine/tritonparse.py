@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -24,51 +24,33 @@ HEAD = 4096
 class PythonSource(msgspec.Struct, frozen=True):
     """The function that was compiled."""
 
-    file_path: str = ""
     start_line: int = 1
     code: str = ""
 
 
-class _Payload(msgspec.Struct):
+class Compilation(msgspec.Struct, frozen=True):
+    """One configuration of a kernel."""
+
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
+    """As Triton's cache has it, `k.json`."""
     file_content: dict[str, str] = {}
+    """Name of each file in Triton's cache → its text."""
     python_source: PythonSource | None = None
 
 
 class _Event(msgspec.Struct):
-    event_type: str
-    payload: _Payload
-
-
-@dataclass(frozen=True, slots=True)
-class Compilation:
-    """One configuration of a kernel."""
-
-    metadata: str
-    """As Triton's cache has it, `k.json`."""
-    texts: dict[str, str]
-    """Name of each file in Triton's cache → its text."""
-    source: PythonSource
-
-
-def read_compilation(line: bytes) -> Compilation | None:
-    """None for another event, and for what is none."""
-    try:
-        event = msgspec.json.decode(line, type=_Event)
-    except (ValueError, RecursionError):
-        return None
-    if event.event_type != "compilation":
-        return None
-    payload = event.payload
-    metadata = bytes(payload.metadata).decode("utf-8", "replace")
-    return Compilation(metadata, payload.file_content, payload.python_source or PythonSource())
+    event_type: Literal["compilation"]
+    payload: Compilation
 
 
 def compilations(log: Readable) -> Iterator[Compilation | None]:
     """Those of a log; None for one that cannot be read."""
     for line in _lines(log):
         if _COMPILATION in line[:HEAD]:
-            yield read_compilation(line)
+            try:
+                yield msgspec.json.decode(line, type=_Event).payload
+            except (ValueError, RecursionError):
+                yield None
 
 
 def _lines(log: Readable) -> Iterator[bytes]:

@@ -37,7 +37,7 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
-from inductorscope.reading.texts import count_lines, read_text
+from inductorscope.reading.texts import check_length, count_lines, read_text
 from inductorscope.store.contents.blobs import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, KernelDraft, artifact_of
 from inductorscope.store.tables.models import JsonObject
@@ -53,8 +53,8 @@ MOST_CONFIGURATIONS = 100
 MOST_SOURCES = 10_000
 LARGEST_LIBRARY = 16 * MIB
 UNKNOWN = CubinFacts()
-EMPTY: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False, "files": {}}
-"""A configuration of which nothing is known."""
+UNNAMED: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False}
+"""What is known of a library's configuration."""
 
 
 @dataclass(slots=True)
@@ -77,12 +77,10 @@ class CompiledKernels:
         given = False
         for kernel in kernels:
             source = source_of(str(kernel.facts.get("kernel_path", "")))
-            for key in (str(kernel.facts.get(SOURCE_HASH)), _key(source, kernel.name)):
-                found = self.by_source.get(key)
-                if found:
-                    kernel.facts = kernel.facts | {COMPILED: found[:MOST_CONFIGURATIONS]}
-                    given = True
-                    break
+            keys = str(kernel.facts.get(SOURCE_HASH)), _key(source, kernel.name)
+            if found := next(filter(None, map(self.by_source.get, keys)), None):
+                kernel.facts = kernel.facts | {COMPILED: found[:MOST_CONFIGURATIONS]}
+                given = True
         return given
 
     def code(self) -> bytes:
@@ -129,6 +127,17 @@ class CompiledKernels:
         })  # fmt: skip
         return True
 
+    def add_library(self, file: File) -> None:
+        """Adds a C++ kernel's library by the hash of its source. The cache has the source beside
+        it; a capture names the library by that hash."""
+        beside = file.absolute.with_suffix(".cpp")
+        stem = file.path.rpartition("/")[2].partition(".")[0]
+        source = hash_of(kernel_of_library(read_text(beside))) if beside.is_file() else stem
+        with file.absolute.open("rb") as stream:
+            named = library_source(stream.read(LARGEST_LIBRARY))
+        library = UNNAMED | {"files": {ASSEMBLY: file.path}, "source": named}
+        self.by_source.setdefault(source, []).append(library)
+
 
 def _key(source: str, name: str) -> str:
     """Inductor's files have one kernel each; others, named by their path, may have several."""
@@ -141,22 +150,18 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
     result = CompiledKernels()
     for file in files:
         if file.role == ASSEMBLY:
-            source, library = notes.attempt(
-                file.path, "Reading it", partial(_library, file), ("", EMPTY)
-            )
-            result.by_source.setdefault(source, []).append(library)
+            notes.attempt(file.path, "Reading it", partial(result.add_library, file), None)
         elif file.role in OF_KERNELS or file.role == TRITON_METADATA:
             folder, _, name = file.path.rpartition("/")
             groups.setdefault((folder, name.rpartition(".")[0]), {})[file.role] = file
         elif file.role == BEST_CONFIG:
-            key, sizes = read_best(_read(file, read_text, "", notes))
-            result.chosen[key] = sizes
+            result.chosen |= read_best(_read(file, read_text, "", notes))
     for group in groups.values():
         result.add(
             _read(group.get(TRITON_METADATA), read_text, "", notes),
             {role: file.path for role, file in group.items() if role in OF_KERNELS},
             {role: _end(group[role]) for role in NAMING if role in group},
-            _read(group.get(SASS), lambda path: read_cubin(path.read_bytes()), UNKNOWN, notes),
+            _read(group.get(SASS), _read_cubin, UNKNOWN, notes),
         )
     for file in files:
         if file.role == TRITONPARSE_LOG:
@@ -174,14 +179,8 @@ def _read(file: File | None, read: Callable[[Path], T], otherwise: T, notes: Not
     return notes.attempt(file.path, "Reading it", partial(read, file.absolute), otherwise)
 
 
-def _library(file: File) -> tuple[str, JsonObject]:
-    """The hash of a C++ kernel's source, and its library. The cache has the source beside it; a
-    capture names the library by that hash."""
-    beside = file.absolute.with_suffix(".cpp")
-    stem = file.path.rpartition("/")[2].partition(".")[0]
-    source = hash_of(kernel_of_library(read_text(beside))) if beside.is_file() else stem
-    named = library_source(file.absolute.read_bytes()[:LARGEST_LIBRARY])
-    return source, EMPTY | {"files": {ASSEMBLY: file.path}, "source": named}
+def _read_cubin(path: Path) -> CubinFacts:
+    return read_cubin(check_length(path.read_bytes, path.stat().st_size))
 
 
 def _end(file: File) -> str:
@@ -208,12 +207,13 @@ def _read_log(file: File, result: CompiledKernels, notes: Notes) -> None:
 def _add_logged(folder: str, found: Compilation, result: CompiledKernels) -> None:
     texts = {
         role: text
-        for name, text in found.texts.items()
+        for name, text in found.file_content.items()
         for role, ending in TEXTS.items()
         if name.endswith(ending)
     }
     files = {role: f"{folder}{TEXTS[role]}" for role in texts}
-    if result.add(found.metadata, files, texts, python=found.source):
+    metadata = bytes(found.metadata).decode("utf-8", "replace")
+    if result.add(metadata, files, texts, python=found.python_source):
         for role, text in texts.items():
             plain = text.encode("utf-8", "replace")
             result.texts[files[role]] = artifact_of(
