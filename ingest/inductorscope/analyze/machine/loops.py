@@ -34,12 +34,10 @@ class LoopFigures:
     gathers: int = 0
     calls: dict[str, int] = field(default_factory=dict)
     """Function that is called there → instructions that call it."""
-
-
-def is_scalar(vectors: dict[int, int]) -> bool:
-    """Whether a loop computes floating-point numbers one by one. Of 128 bits are also the moves and
-    conversions of a single number."""
-    return vectors.get(SCALAR, 0) > vectors.get(128, 0) and max(vectors) <= 128
+    scalar: bool = False
+    """Whether it computes floating-point numbers one by one."""
+    lines: tuple[int, int] | None = None
+    """First and last line of the output code that it computes; None if that is not known."""
 
 
 def kind_of(operation: str, operands: str) -> str:
@@ -93,6 +91,8 @@ def _figures(code: Assembly, loop: Loop) -> LoopFigures:
         if operation == "call":
             called = _CALLED.search(operands)
             calls["an address" if called is None else called.group(1)] += 1
+    # Of 128 bits are also the moves and conversions of a single number.
+    scalar = vectors[SCALAR] > vectors[128] and max(vectors) <= 128
     return LoopFigures(
         loop.depth,
         len(loop.lines),
@@ -100,4 +100,5 @@ def _figures(code: Assembly, loop: Loop) -> LoopFigures:
         stack,
         gathers,
         dict(calls.most_common()),
+        scalar,
     )

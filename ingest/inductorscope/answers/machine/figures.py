@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
 
@@ -15,7 +15,7 @@ from inductorscope.analyze.machine.figures import (
     occupancy_of,
     widths_of,
 )
-from inductorscope.analyze.machine.loops import LoopFigures, is_scalar, loops_of
+from inductorscope.analyze.machine.loops import LoopFigures, loops_of
 from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.analyze.machine.without import without
 from inductorscope.answers.limits import NotAnalysed
@@ -113,16 +113,6 @@ class KernelMachine:
 
 
 @dataclass(frozen=True, slots=True)
-class InnermostLoop(LoopFigures):
-    """An innermost loop of a C++ kernel."""
-
-    lines: tuple[int, int] | None = None
-    """First and last line of the output code that it computes; None without line tables."""
-    scalar: bool = False
-    """Whether it computes floating-point numbers one by one."""
-
-
-@dataclass(frozen=True, slots=True)
 class KernelAssembly:
     """The instructions of a C++ kernel, in figures."""
 
@@ -132,7 +122,7 @@ class KernelAssembly:
     """Those that compute FX nodes, or what these need."""
     whole: int = 0
     """Those that set the kernel up, check, and end it."""
-    loops: list[InnermostLoop] = field(default_factory=list)
+    loops: list[LoopFigures] = field(default_factory=list)
     """The deepest first, then by instructions."""
     estimate: Prose = ""
     """What an iteration of the first loop costs, as llvm-mca models it."""
@@ -154,19 +144,12 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
     located = reading.located
     assert isinstance(located, Assembly)
     code = kernel_of(session, graph, kernel)
-    own = [(code.lines_of(frames, known[0].source) or [0])[-1] for frames in located.places]
+    own = _own_lines(reading, code)
     loops = []
     found = loops_of(located)
     for loop, figures in found[:MOST_LOOPS]:
-        lines = {own[at] for number in loop.lines if (at := located.at[number]) >= 0} - {0}
-        values = {each.name: getattr(figures, each.name) for each in fields(LoopFigures)}
-        loops.append(
-            InnermostLoop(
-                **values,
-                lines=(min(lines), max(lines)) if lines else None,
-                scalar=is_scalar(figures.vectors),
-            )
-        )
+        lines = {own[number] for number in loop.lines} - {0}
+        loops.append(replace(figures, lines=(min(lines), max(lines)) if lines else None))
     by_line = _by_line(reading, code)[:MOST_LINES]
     slow = [each.lines for each in loops if each.scalar and each.lines]
     _offer(by_line, lambda each: any(first <= each.line <= last for first, last in slow))
@@ -234,34 +217,38 @@ def _offer(lines: list[LineFigures], costly: Callable[[LineFigures], bool]) -> N
             each.without = without(each.text)
 
 
+def _own_lines(reading: Reading, code: KernelLines) -> list[int]:
+    """For each line of the text the kernel's line that it comes from, or 0."""
+    source = reading.configuration.source
+    own = [(code.lines_of(frames, source) or [0])[-1] for frames in reading.located.places]
+    return [own[at] if at >= 0 else 0 for at in reading.located.at]
+
+
 def _by_line(
     reading: Reading, code: KernelLines, sampled: Sampled | None = None
 ) -> list[LineFigures]:
-    lines: dict[int, LineFigures] = {}
-    reasons: dict[int, Counter[str]] = {}
-    located, source = reading.located, reading.configuration.source
-    live = reading.live or [0] * len(located.at)
-    for number, (at, counted) in enumerate(zip(located.at, located.counted, strict=True)):
-        own = code.lines_of(located.places[at], source) if at >= 0 and counted else []
-        if not own:
-            continue
-        line = own[-1]
-        found = lines.get(line)
-        if found is None:
-            text = code.text[line - code.first].strip()
-            found = lines[line] = LineFigures(line, text, sorted(code.nodes_of(line)))
-        found.instructions += 1
-        found.live = max(found.live, live[number])
-        found.spills += bool(reading.spills and reading.spills[number])
+    instructions: dict[int, list[int]] = defaultdict(list)
+    for at, line in enumerate(_own_lines(reading, code)):
+        if line and reading.located.counted[at]:
+            instructions[line].append(at)
+    found = []
+    for line, own in instructions.items():
+        figures = LineFigures(
+            line,
+            code.text[line - code.first].strip(),
+            sorted(code.nodes_of(line)),
+            len(own),
+            max(reading.live[at] for at in own) if reading.live else 0,
+            sum(reading.spills[at] for at in own) if reading.spills else 0,
+        )
         if sampled is not None:
-            found.bytes += sampled.bytes[number]
-            reasons.setdefault(line, Counter()).update(sampled.reasons[number])
-    for line, stalls in reasons.items():
-        lines[line].samples = stalls.total()
-        lines[line].waits = " ".join(reason for reason, _ in stalls.most_common(1))
+            stalls = sum((Counter(sampled.reasons[at]) for at in own), Counter())
+            figures.samples = stalls.total()
+            figures.waits = " ".join(reason for reason, _ in stalls.most_common(1))
+            figures.bytes = sum(sampled.bytes[at] for at in own)
+        found.append(figures)
     return sorted(
-        lines.values(),
-        key=lambda each: (-each.samples, -each.spills, -each.instructions, each.line),
+        found, key=lambda each: (-each.samples, -each.spills, -each.instructions, each.line)
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.machine.loops import is_scalar, loops_of
+from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.answers.explorer.benchmark import LEFT_OUT
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.code import read_code, read_library
@@ -74,7 +74,7 @@ def taken(cache: Path, key: str) -> Taken:
     if not key:
         code, spills = read_library(content, digest)
         loops = [figures for _, figures in loops_of(code)]
-        scalar = sum(is_scalar(each.vectors) for each in loops)
+        scalar = sum(each.scalar for each in loops)
         count, _ = code.instructions()
         return Taken(count, sum(spills), loops=len(loops), scalar=scalar)
     ptx = file.with_suffix(OF_KERNELS[PTX])

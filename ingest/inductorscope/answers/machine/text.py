@@ -128,6 +128,12 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
         cubin = read_blob(session, file.digest) or b""
         located, live, spills = read_code(cubin, file.digest, text)
         note = "" if live else "nvdisasm cannot tell which registers are live in this kernel."
+        inlined = next((each for each in (LLIR, PTX) if each in configuration.files), None)
+        if inlined is not None:
+            text = _text(session, configuration.files[inlined])
+            completed(located, callers_of(READERS[inlined](text).places))
+        else:
+            note += " Without its LLVM IR, code of inlined functions has no line of the kernel."
     elif stage == ASSEMBLY:
         begin(f"library {file.digest}", file.size)
         located, spills = read_library(read_blob(session, file.digest) or b"", file.digest)
@@ -137,13 +143,6 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
         located = READERS[stage](_text(session, file))
         if stage == AMDGCN:
             spills = gcn_spills(located)
-    if stage == SASS:
-        inlined = next((each for each in (LLIR, PTX) if each in configuration.files), None)
-        if inlined is not None:
-            text = _text(session, configuration.files[inlined])
-            completed(located, callers_of(READERS[inlined](text).places))
-        else:
-            note += " Without its LLVM IR, code of inlined functions has no line of the kernel."
     return Reading(configuration, located, live, spills, note.strip())
 
 
