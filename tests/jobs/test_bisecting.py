@@ -205,7 +205,7 @@ def test_kernels_swap_where_their_calls_fit() -> None:
     for misfit, why in (
         ({"definition": []}, "library"),
         ({"kind": "triton"}, "C\\+\\+"),
-        ({"operands": other}, "`x` of A and `x` of B differ in shape"),
+        ({"operands": other}, "`x` of one kernel and `x` of the other differ in shape"),
         ({"operands": a.operands[:1]}, "other buffers"),
         ({"call": "cpp_fused_a_0(x, buf0, 16)"}, "other numbers"),
     ):

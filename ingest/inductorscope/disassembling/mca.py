@@ -16,16 +16,11 @@ OPTIONS = ("-bottleneck-analysis", "-instruction-info=0", "-resource-pressure=0"
 
 
 def throughput(code: Assembly, loop: Loop) -> tuple[Throughput | None, str]:
-    """What an iteration costs, and the processor that is modelled, or why it is not known."""
+    """What an iteration costs, and the processor that is modelled. Raises NotDisassembled."""
     text, cpu = loop_text(code, loop)
     if not text:
-        return None, "The loop is too long to estimate its cycles."
+        raise NotDisassembled("The loop is too long to estimate its cycles.")
     content = text.encode()
     digest = hashlib.sha256(content).hexdigest()
-    try:
-        printed = printed_by(
-            ["llvm-mca"], MISSING, content, digest, (f"-mcpu={cpu}", *OPTIONS), b""
-        )
-    except NotDisassembled as error:
-        return None, str(error)
-    return read_mca(printed), cpu
+    options = (f"-mcpu={cpu}", *OPTIONS)
+    return read_mca(printed_by(["llvm-mca"], MISSING, content, digest, options, b"")), cpu

@@ -30,7 +30,7 @@ from inductorscope.answers.machine.figures import (
     kernel_assembly,
     kernel_machine,
 )
-from inductorscope.answers.machine.left_out import LeftOutRow, left_out_of
+from inductorscope.answers.machine.left_out import LeftOut, left_out_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
     GraphName,
@@ -183,7 +183,7 @@ class KernelPage:
     case: CaseCheck | None
     """None if the graph is too large to tell."""
     benchmarks: list[Benchmark]
-    left_out: list[LeftOutRow]
+    left_out: list[LeftOut]
     """Lines whose operations were left out; the newest of each."""
     machine: KernelMachine | None
     """What Triton compiled of it; None if nothing of that came with the run."""

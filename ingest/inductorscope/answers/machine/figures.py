@@ -28,6 +28,7 @@ from inductorscope.answers.machine.text import (
     profile_of,
     read_stage,
 )
+from inductorscope.disassembling.limited import NotDisassembled
 from inductorscope.disassembling.mca import throughput
 from inductorscope.fields import Bytes, Count, Hidden, Prose
 from inductorscope.formats.machine.assembly import Assembly, Loop
@@ -164,9 +165,12 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
 
 
 def _estimate(code: Assembly, loop: Loop) -> str:
-    known, cpu = throughput(code, loop)
+    try:
+        known, cpu = throughput(code, loop)
+    except NotDisassembled as error:
+        return str(error)
     if known is None:
-        return "" if cpu in PROCESSORS else cpu
+        return ""
     limit = f"; {percent(known.share)} of them wait for {known.limit}" if known.limit else ""
     return (
         f"An iteration of the first loop takes about {known.cycles:.1f} cycles{limit}, as llvm-mca "

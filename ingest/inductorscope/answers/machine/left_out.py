@@ -52,14 +52,8 @@ class LeftOut:
     after: Taken | None = None
     missing: Prose = ""
     """Why one of them is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOutRow:
-    """A line whose operation was left out, and the job that did it."""
-
-    found: LeftOut
-    job_id: str
+    job_id: str = ""
+    """The job that did it."""
 
 
 def taken(cache: Path, key: str) -> Taken:
@@ -84,7 +78,7 @@ def taken(cache: Path, key: str) -> Taken:
     return Taken(count, sum(spills), read_cubin(content).registers, max(live, default=0))
 
 
-def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOutRow]:
+def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOut]:
     """The newest of each line."""
     query = (
         select(KernelBenchmark)
@@ -92,7 +86,7 @@ def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOutRow
         .order_by(KernelBenchmark.created_at, KernelBenchmark.id)
     )
     rows = {
-        row.result["without"]: LeftOutRow(msgspec.convert(row.result, LeftOut), row.job_id)
+        row.result["without"]: msgspec.convert(row.result | {"job_id": row.job_id}, LeftOut)
         for row in session.scalars(query)
     }
     return list(rows.values())

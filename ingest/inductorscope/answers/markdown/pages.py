@@ -189,7 +189,7 @@ def _kernel(page: KernelPage, base: str) -> Iterator[str]:
         ("Elsewhere", page.elsewhere), ("Benchmarks", page.benchmarks), ("Machine code", compiled),
     ):  # fmt: skip
         yield from _part(title, rows(values, links))
-    without = (f"- {prose(in_words(each.found))}" for each in page.left_out)
+    without = (f"- {prose(in_words(each))}" for each in page.left_out)
     yield from _part("Operations left out", without)
 
 

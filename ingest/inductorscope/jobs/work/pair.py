@@ -76,9 +76,9 @@ def load_pair(session: Session, run: str, other: str) -> Pair:
     notes: list[str] = []
     if rows[0].torch_version != rows[1].torch_version:
         notes.append(
-            f"A was captured with torch {rows[0].torch_version}, B with {rows[1].torch_version}; "
-            "both run with the one installed here. `inductorscope measure A --python …` compares "
-            "several."
+            "The runs were captured with torch "
+            f"{' and '.join(sorted(str(row.torch_version) for row in rows))}; both run with the "
+            "one installed here. `inductorscope measure RUN --python …` compares several."
         )
     a, b = (dict(row.environment.get("env") or {}) for row in rows)
     differing = {name for name in {*a, *b} - OF_EACH_RUN if a.get(name) != b.get(name)}

@@ -35,9 +35,8 @@ def _check(a: KernelCase, b: KernelCase) -> None:
         raise NoSwap("The wrappers pass other buffers to the two kernels.")
     for one, other in zip(a.operands, b.operands, strict=True):
         if one.layout != other.layout:
-            raise NoSwap(
-                f"`{one.name}` of A and `{other.name}` of B differ in shape, strides or type."
-            )
+            both = f"`{one.name}` of one kernel and `{other.name}` of the other"
+            raise NoSwap(f"{both} differ in shape, strides or type.")
     if _call(a) != _call(b):
         raise NoSwap("The wrappers call the two kernels with other numbers.")
 
