@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.formats.machine.metadata import BINDINGS, COMPILED
 from inductorscope.formats.machine.mlir import read_mlir
+from inductorscope.formats.machine.ncu import READ, read_report
 from inductorscope.formats.vocabulary import (
     AMDGCN,
     ASSEMBLY,
@@ -302,6 +305,13 @@ def test_a_report_of_nsight_compute_is_joined_by_address(
     assert {each.reason: each.samples for each in found.profile.stalls}["no instructions"] == 44
     assert sum(each.bytes for each in found.lines) == 131_072 * 32
     assert (found.lines[0].samples, found.lines[0].waits) == (172, "long_scoreboard")
+
+
+def test_a_figure_of_a_report_is_finite(fixtures: Path) -> None:
+    data = (fixtures / "ncu" / f"{KERNEL}.ncu-rep").read_bytes()
+    damaged = data.replace(struct.pack("<d", 2_099_968), struct.pack("<d", math.inf))
+    assert damaged != data
+    assert read_report(damaged).launches[0].figures[READ] == 0
 
 
 def test_its_files_are_recognised(fixtures: Path) -> None:

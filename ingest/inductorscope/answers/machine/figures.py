@@ -189,10 +189,9 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
         return KernelMachine(rows, missing="Its machine code (.cubin) did not come with the run.")
     try:
         reading = read_stage(session, known[0], stage)
-        measured = profile_of(session, graph.run_id, reading)
+        profile, sampled = profile_of(session, graph.run_id, reading)
     except NotAnalysed as error:
         return KernelMachine(rows, missing=str(error))
-    sampled = measured.lines if measured is not None else None
     lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)[:MOST_LINES]
     most = max(reading.live, default=0)
     if stage == SASS:
@@ -210,7 +209,7 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
         most,
         lines,
         stage,
-        measured.profile if measured is not None else None,
+        profile,
     )
 
 

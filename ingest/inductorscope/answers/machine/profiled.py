@@ -61,18 +61,10 @@ class KernelProfile:
     """Why there are no samples, or not all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """A profiled launch, joined to the lines of its code."""
-
-    profile: KernelProfile
-    lines: Sampled | None = None
-
-
 def profiled(
     session: Session, run: str, configuration: Configuration, sass: Sass
-) -> Profiled | None:
-    """None where no report has a launch of the kernel."""
+) -> tuple[KernelProfile | None, Sampled | None]:
+    """A profiled launch, and the same by the lines of its code. None where no report has it."""
     query = select(Artifact).where(Artifact.run_id == run, Artifact.role == NCU_REPORT)
     reports = list(session.scalars(query.order_by(Artifact.path)))
     cubin = configuration.files[SASS]
@@ -95,11 +87,11 @@ def profiled(
     if found:
         path, launch = found[0]
         lines = sampled(sass, launch)
-        return Profiled(_profile(path, len(found), launch, lines, problem), lines)
+        return _profile(path, len(found), launch, lines, problem), lines
     if other:
         problem += "It profiled other code of this kernel, so its samples belong to no line here."
-        return Profiled(KernelProfile(other, missing=problem))
-    return Profiled(KernelProfile(reports[0].path, missing=problem)) if problem else None
+    path = other or reports[0].path if problem else ""
+    return KernelProfile(path, missing=problem) if problem else None, None
 
 
 def _profile(

@@ -10,11 +10,12 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.analyze.machine.serving import is_around, serving
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.code import read_code, read_library
 from inductorscope.answers.machine.compiled import Configuration, configurations
-from inductorscope.answers.machine.profiled import Profiled, profiled
+from inductorscope.answers.machine.profiled import KernelProfile, profiled
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.formats.machine.llvm import read_llvm
@@ -236,11 +237,11 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     code = kernel_of(session, graph, kernel)
     located = reading.located
     places = [_place(frames, known[0].source, code) for frames in located.places]
-    measured = profile_of(session, run, reading)
-    lines = measured.lines if measured is not None else None
+    _, sampled = profile_of(session, run, reading)
+    reasons = sampled.reasons if sampled is not None else []
     counts = located.instructions()
     note = reading.note
-    if len(known) > 1 and not known[0].ran and lines is None:
+    if len(known) > 1 and not known[0].ran and sampled is None:
         note = f"{len(known)} configurations were compiled; which of them ran is unknown. {note}"
     return MachineText(
         kernel,
@@ -254,20 +255,18 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
         *code.charged(located, known[0].source),
         reading.live,
         [number for number, spilled in enumerate(reading.spills) if spilled],
-        [sum(reasons.values()) for reasons in lines.reasons] if lines else [],
-        {
-            number: _in_words(reasons)
-            for number, reasons in enumerate(lines.reasons if lines else ())
-            if reasons
-        },
+        [sum(each.values()) for each in reasons],
+        {number: _in_words(each) for number, each in enumerate(reasons) if each},
         note.strip(),
     )
 
 
-def profile_of(session: Session, run: str, reading: Reading) -> Profiled | None:
+def profile_of(
+    session: Session, run: str, reading: Reading
+) -> tuple[KernelProfile | None, Sampled | None]:
     """What Nsight Compute measured of the kernel; None for other stages than SASS."""
     if not isinstance(reading.located, Sass):
-        return None
+        return None, None
     return profiled(session, run, reading.configuration, reading.located)
 
 

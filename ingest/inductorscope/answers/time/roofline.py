@@ -70,6 +70,8 @@ class RooflinePage:
     small_us: float
     predicted_us: float | None
     """What one call of each graph takes, as predicted; None where times are known."""
+    without_roof: int
+    """Number of rows whose roof is not known: the prediction has only their start."""
     agreed: int
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
@@ -169,6 +171,7 @@ def roofline_page(
         predicted_us=sum(predicted_us(row.standing.roof_us, row.calls) for row in whole)
         if graphs and peaks and not timed
         else None,
+        without_roof=sum(row.standing.roof_us is None for row in whole),
         agreed=sum(row.bytes == row.inductor_bytes for row in compared),
         estimated=len(compared),
         notes=notes,

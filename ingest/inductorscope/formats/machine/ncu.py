@@ -7,6 +7,7 @@ message of protocol buffers; Nsight Compute's folder `extras/FileFormat` describ
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -184,6 +185,7 @@ def _add_metric(launch: Launch, metric: memoryview, names: list[str]) -> None:
 
 
 def _value(message: Value) -> float:
-    """The number in a message of one field, whose type it has. Texts are 0."""
+    """The number in a message of one field, whose type it has. Texts and infinities are 0."""
     found = [value for _, value in _fields(message)] if isinstance(message, memoryview) else []
-    return found[-1] if found and isinstance(found[-1], int | float) else 0
+    number = found[-1] if found else 0
+    return number if isinstance(number, int | float) and math.isfinite(number) else 0
