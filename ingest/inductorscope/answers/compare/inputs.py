@@ -52,7 +52,7 @@ class SourceRow:
 
 def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
     before, after = _inputs(session, a), _inputs(session, b)
-    return [
+    rows = [
         InputRow(kind, name, before[kind].get(name), after[kind].get(name))
         for kind in before
         for name in sorted({**before[kind], **after[kind]})
@@ -60,6 +60,9 @@ def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
         if before[kind] and after[kind] and before[kind].get(name) != after[kind].get(name)
         if kind not in RECORDED or (name in before[kind] and name in after[kind])
     ]
+    given = {row.name for row in rows if row.kind == "options"}
+    # An option of the capture is in what torch records of its configuration too, once or twice.
+    return [row for row in rows if f"config.{row.name.removeprefix('inductor.')}" not in given]
 
 
 def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:

@@ -95,7 +95,7 @@ def _answer(judged: Judged) -> str:
         return f"A step of B takes the same within {percent(MARGIN)}: {around} ({figures})."
     if judged.answer == "cannot tell":
         more = f" About {judged.more:,} more of each would tell." if judged.more else ""
-        return f"A step of B takes {around} of A's time more or less ({figures}).{more}"
+        return f"Whether a step of B takes longer is unclear: {around} ({figures}).{more}"
     longer = "longer" if judged.answer == "slower" else "less"
     return f"A step of B takes {percent(abs(judged.shift))} {longer}, {around} ({figures})."
 
