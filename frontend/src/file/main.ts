@@ -14,6 +14,9 @@ interface Contents {
 }
 
 const NONCE = "inductorscope";
+/** What only a server has: other runs, changes to this one, the Markdown of a page. */
+const NEEDS_SERVER =
+  "#export, [popovertarget=export], .top a.button, #as-markdown, .rename, [id^=rename-]";
 const LACKING = "This is not in the file. Send the file to a server to see it.";
 /** The file's encoding, with a character for each byte. */
 const CHARSET = "windows-1252";
@@ -193,7 +196,7 @@ async function show(): Promise<void> {
   for (const link of page.querySelectorAll("link[rel=modulepreload], link[rel=preload]"))
     link.remove();
   for (const link of page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")) style(link);
-  for (const each of page.querySelectorAll("#export, [popovertarget=export]")) each.remove();
+  for (const each of page.querySelectorAll(NEEDS_SERVER)) each.remove();
   if (contents.note) {
     page
       .querySelector(".top .grow")

@@ -351,6 +351,8 @@ export class Canvas {
     graph: Graph,
   ): void {
     const { zoom } = this.camera;
+    const above = this.scene?.joins === "nodes" ? 10 : 7.5;
+    const stands = zoom < NODES_FROM && this.scene?.joins === "groups"; // for its nodes
     pen.textBaseline = "middle";
     pen.font = `10.5px ${this.mono}`;
     pen.fillStyle = this.ink("soft");
@@ -366,7 +368,7 @@ export class Canvas {
         pen,
         title.title,
         x + 5,
-        y + Math.min(11, zoom < NODES_FROM ? (box.height * zoom) / 2 : 7.5 * zoom),
+        y + Math.min(11, stands ? (box.height * zoom) / 2 : above * zoom),
         width - 8,
       );
     }
