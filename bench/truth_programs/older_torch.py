@@ -37,6 +37,7 @@ def prepare() -> None:
         _name_line_map()
     if not hasattr(cpp.CppScheduling, "define_kernel"):
         _define_cpp_kernels()
+        _own_conversions()
 
 
 def _never_called(*_: object, **__: object) -> None:
@@ -94,6 +95,24 @@ def _name_line_map() -> None:
         return ValueWithLineMap(*original(self))
 
     utils.IndentedBuffer.getvaluewithlinemap = take
+
+
+def _own_conversions() -> None:
+    """Before 2.3 every store of a small float gets a conversion, and the one that a node asked for
+    is dropped: the new one belongs to that node."""
+    from inductorscope.capturing.record.origins import OWNER
+
+    original = torch.fx.Graph.call_method
+
+    @wraps(original)
+    def call_method(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as torch calls it
+        node = original(self, name, *args, **kwargs)
+        given = node.args[1] if name == "to_dtype" and len(node.args) > 1 else None
+        if isinstance(given, torch.fx.Node) and OWNER in given.meta:
+            node.meta[OWNER] = given.meta[OWNER]
+        return node
+
+    torch.fx.Graph.call_method = call_method
 
 
 def _define_cpp_kernels() -> None:

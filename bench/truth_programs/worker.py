@@ -97,7 +97,7 @@ class Programs:
         output = compiled(*case.args, **case.kwargs)
         leaves = [
             leaf
-            for leaf in torch.utils._pytree.tree_leaves(output)
+            for leaf in torch.utils._pytree.tree_flatten(output)[0]
             if isinstance(leaf, torch.Tensor) and leaf.requires_grad
         ]
         if leaves:

@@ -309,3 +309,32 @@ store = ops.store('buf0', index0, mul, None)"""
     found = origins(POWER, body_of(body, "[8, 8]", "index0 = 8*p0 + p1")).nodes
     assert found["op0", "body", "load"] == "pow_1"
     assert {found["op0", "body", name] for name in ("constant", "mul", "store")} == {"mul"}
+
+
+WHOLE = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: f32[8, 8], arg1_1: f32[8]):
+        full: f32[8, 8] = torch.ops.aten.full.default([8, 8], 0)
+        select_scatter: f32[8, 8] = torch.ops.aten.select_scatter.default(full, arg1_1, 0, 0)
+        slice_scatter: f32[8, 8] = torch.ops.aten.slice_scatter.default(full, select_scatter, 1, 0, 9223372036854775807)
+        add: f32[8, 8] = torch.ops.aten.add.Tensor(arg0_1, slice_scatter)
+        return (add,)
+"""  # noqa: E501  # lines as torch writes them
+
+
+def test_what_is_written_over_a_whole_value_keeps_its_own_choice() -> None:
+    body = """
+load = ops.load('arg0_1', index0)
+index_expr = ops.index_expr(index1, torch.int32)
+constant = ops.constant(0, torch.int32)
+eq = ops.eq(index_expr, constant)
+load_1 = ops.load('arg1_1', index2)
+constant_1 = ops.constant(0.0, torch.float32)
+where = ops.where(eq, load_1, constant_1)
+add = ops.add(load, where)
+store = ops.store('buf0', index0, add, None)"""
+    indexes = "index0 = 8*p0 + p1; index1 = p0; index2 = p1"
+    found = origins(WHOLE, body_of(body, "[8, 8]", indexes)).nodes
+    chosen = ("index_expr", "constant", "eq", "load_1", "constant_1", "where")
+    assert {found["op0", "body", name] for name in chosen} == {"select_scatter"}
+    assert {found["op0", "body", name] for name in ("load", "add", "store")} == {"add"}

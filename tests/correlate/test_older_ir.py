@@ -57,9 +57,29 @@ def test_a_buffer_has_the_layout_that_the_wrapper_allocates() -> None:
     assert made in sizes("buf1 = empty((3, ), device='cpu', dtype=torch.float32)")
     assert made in sizes("buf1 = empty_strided_cpu((3, ), (1, ), torch.float32)")
     assert made in sizes("buf1 = reinterpret_tensor(buf2, (3, ), (1, ), 0)  # alias")
+    assert made in sizes("buf1 = reinterpret_tensor(buf2, (3, ), (1, )); del buf2  # reuse")
     assert ("buf1", "", ("3",)) in sizes("assert_size_stride(buf1, (3, ), (1, ))")
     assert ("buf1", "float32", ("2", "3")) in sizes("buf1 = buf2; del buf2  # reuse")
 
 
 def test_a_buffer_inside_a_kernel_has_the_sizes_of_its_loops() -> None:
     assert sizes("pass") == [("buf0", "", ("3", "4")), ("buf1", "", ("3",))]
+
+
+def test_an_input_has_the_type_that_the_graph_gives_it() -> None:
+    graph = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: bf16[3, 4]):
+        exp: bf16[3, 4] = torch.ops.aten.exp.default(arg0_1)
+        return (exp,)
+"""
+    read = parse_texts(GraphTexts(post_grad=graph, ir_post=IR, code=CODE.format("pass")))
+    assert read.ir_post is not None
+    assert read.ir_post.layouts["arg0_1"].dtype == "bfloat16"
+
+
+def test_only_a_check_of_divisions_shows_the_long_loops_of_torch_2_13() -> None:
+    for line, long_loops in (("pass", False), ("inductor_cpu_integer_div_error_flag = 0;", True)):
+        read = parse_texts(GraphTexts(ir_post=IR, code=CODE.format(line)))
+        assert read.ir_post is not None
+        assert read.ir_post.long_loops is long_loops

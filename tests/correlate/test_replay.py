@@ -471,3 +471,59 @@ def test_an_index_that_was_checked_is_checked_anew_for_who_writes_there() -> Non
         )
     found = written(block, ir, {"arg0_1": "in_ptr0"}, cpp=True)
     assert (found["tmp0"], found["tmp2"]) == ("op0.load", "op1.set_indirect0")
+
+
+OLDER = """\
+{
+    for(long i0=static_cast<long>(0L); i0<static_cast<long>(8L); i0+=static_cast<long>(1L))
+    {
+        #pragma omp simd simdlen(4)  reduction(+:tmp_acc0)
+        for(long i1=static_cast<long>(0L); i1<static_cast<long>(8L); i1+=static_cast<long>(8L))
+        {
+            float tmp0[8*8] __attribute__ ((aligned (8)));
+            at::vec::transpose_mxn<float,8,8>(in_ptr0 + static_cast<long>(i0), 8L, tmp0, 8);
+            for (long i1_inner = 0; i1_inner < 8; i1_inner++)
+            {
+                auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<long>(8L*i1_inner));
+                auto tmp2 = decltype(tmp1)(2) / (decltype(tmp1)(1) + (decltype(tmp1)(-2) * tmp1).exp()) - decltype(tmp1)(1);
+                auto tmp3 = decltype(tmp2)::blendv(decltype(tmp2)(0), decltype(tmp2)(1), decltype(tmp2)(0) < tmp2);
+                auto tmp4 = decltype(tmp2)::blendv(decltype(tmp2)(0), decltype(tmp2)(1), tmp2 < decltype(tmp2)(0));
+                auto tmp5 = tmp3 - tmp4;
+                auto tmp6 = tmp5 * (tmp5>0);
+                auto tmp7 = decltype(tmp2)::blendv(decltype(tmp2)(0), decltype(tmp2)(1), decltype(tmp2)(0) < tmp2);
+                auto tmp8 = decltype(tmp2)::blendv(decltype(tmp2)(0), decltype(tmp2)(1), tmp2 < decltype(tmp2)(0));
+                auto tmp9 = tmp7 - tmp8;
+                auto tmp10 = tmp6 + tmp9;
+                auto tmp11 = cvt_fp32_to_lowp_fp<bfloat16>(tmp10);
+                { __at_align__ float tmpbuf[8]; tmp11.store(tmpbuf); for (long i = 0; i < 8; i++) out_ptr0[i] = tmpbuf[i]; }
+            }
+        }
+    }
+}
+"""  # noqa: E501  # lines as torch 2.1 writes them
+
+
+def test_what_torch_2_1_writes_of_several_steps_is_one_operation() -> None:
+    ir = node(
+        0,
+        "index0 = p0",
+        """\
+    load = ops.load('arg0_1', index0)
+    tanh = ops.tanh(load)
+    sign = ops.sign(tanh)
+    relu = ops.relu(sign)
+    sign_1 = ops.sign(tanh)
+    add = ops.add(relu, sign_1)
+    to_dtype = ops.to_dtype(add, torch.bfloat16)
+    store = ops.store('buf0', index0, to_dtype, None)
+    return store
+""",
+    )
+    lines = OLDER.split("\n")
+    kernel = read_kernel(lines, 1, len(lines))
+    (block,) = kernel.blocks
+    found = written(block, ir, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"}, cpp=True)
+    steps = "load load tanh sign sign sign relu sign_1 sign_1 sign_1 add to_dtype"
+    assert [found[f"tmp{n}"] for n in range(12)] == [f"op0.{step}" for step in steps.split()]
+    assert (found["in_ptr0"], found["out_ptr0"]) == ("op0.load", "op0.store")
+    assert [each.accumulators for each in kernel.accumulations] == [("tmp_acc0",)]

@@ -152,3 +152,15 @@ store = ops.store('buf0', get_index_1, truediv, None)"""
     layout = "'cuda:0', torch.float32, size=[8], stride=[1]"
     (node,) = parse_ir(computed(0, layout, "", ["p0"], body)).nodes
     assert Region(node, lambda _: False).distinct() == 4
+    assert Region(node, lambda _: False, divisors={8.0}).distinct() == 3  # the graph's own number
+
+
+def test_how_much_a_loop_on_a_cpu_may_hold_depends_on_the_version() -> None:
+    (node,) = parse_ir(
+        computed(0, "'cpu', torch.float32, size=[8], stride=[1]", "", ["p0"], """
+get_index = self.get_index('index0')
+load = ops.load('x', get_index)
+store = ops.store('buf0', get_index, load, None)""")
+    ).nodes  # fmt: skip
+    newer, older = (Region(node, lambda _: False, long_loops=long) for long in (True, False))
+    assert newer.most > older.most

@@ -24,6 +24,7 @@ _TILE = re.compile(r"(?:alignas\(.*|\w+) (tmp\d+)\[")
 _ALIAS = re.compile(r"auto ((?:in_out|in|out)_ptr\d+) = ((?:in_out|in|out)_ptr\d+);")
 _STORE = re.compile(
     r"(?:(\w*ptr\d+|local_buffer_data_\d+)\[.*\] [-+*/|&]?= |"
+    r"\{ __at_align__ |"
     r"(?:at_(?=\w+?_tmp)|tmp)\w*+(?:\.\w++)?\.store\(|\(tmp\d+ \+ .*\)\.store\(|"
     r"atomic_add|transpose_mxn|store_float|cascade)"
 )
@@ -103,7 +104,10 @@ class _Reader:
 
     def _line(self, number: int) -> int:
         text = self.lines[number - 1].strip()
-        if not text or text.startswith(("#", "//")):
+        if not text or text.startswith("//"):
+            return number + 1
+        if text.startswith("#"):
+            self._directive(text, number)
             return number + 1
         if text == "{":
             after = self._store_block(number)
@@ -125,6 +129,12 @@ class _Reader:
         self.header = ""
         self._statement(text, [number])
         return number + 1
+
+    def _directive(self, text: str, number: int) -> None:
+        """`#pragma omp simd simdlen(4) reduction(max:tmp_acc0)` is part of the reduction."""
+        if ACCUMULATOR.search(text):
+            statement = Statement(text, [number], self.scope.path())
+            self.kernel.accumulations.append(describe(statement, "", text))
 
     def _open(self, header: str) -> Scope:
         self.count += 1

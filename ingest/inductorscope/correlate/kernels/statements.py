@@ -52,6 +52,8 @@ _CASTS = frozenset(
         "unsqueeze",
         "expand_dims",
         "get_low_high",
+        "cvt_lowp_fp_to_fp32",
+        "cvt_fp32_to_lowp_fp",
     ]
 )
 _NO_FUNCTIONS = frozenset(

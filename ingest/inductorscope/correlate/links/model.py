@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-ENGINE = "13"
+ENGINE = "14"
 """Version of the link engine; links stored under another version are recomputed."""
 CALLS = f"{ENGINE}-calls"
 """Version of links from texts and Inductor's maps only: lines of kernels are not yet aligned with

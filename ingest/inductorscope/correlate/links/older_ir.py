@@ -1,14 +1,18 @@
-"""What the IR of older torch leaves out, from the wrapper.
+"""What the IR of older torch leaves out, from the output code.
 
-Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers.
+Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers. That loops are as
+long as those of torch 2.13 shows in its C++ kernels alone, each of which ends with a check of
+divisions.
 """
 
 from __future__ import annotations
 
 import re
 
+from inductorscope.correlate.nodes.fx_graph import DTYPES
 from inductorscope.formats.code.layouts import sizes
 from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 from inductorscope.formats.text import split_top
 
@@ -19,15 +23,16 @@ _EMPTY = re.compile(
 )
 # `buf0 = empty_strided_cpu((3, 72), (72, 1), torch.float32)`
 _EMPTY_ON = re.compile(rf"\s+(\w+) = empty_strided_(\w+)\({_SIZES}, {_SIZES}, torch\.(\w+)\)")
-# `buf3 = reinterpret_tensor(buf12, (3, 24), (96, 1), 0)  # alias`
-_VIEW = re.compile(rf"\s+(\w+) = reinterpret_tensor\((\w+), {_SIZES}, {_SIZES}, ")
+# `buf3 = reinterpret_tensor(buf12, (3, 24), (96, 1), 0)  # alias`, also without an offset
+_VIEW = re.compile(rf"\s+(\w+) = reinterpret_tensor\((\w+), {_SIZES}, {_SIZES}[,)]")
 _REUSE = re.compile(r"\s+(\w+) = (\w+); del ")
 # `assert_size_stride(buf8, (2, 8, 16, 16), (2048, 1, 128, 8))`: what a library returned
 _RETURNED = re.compile(rf"\s+assert_size_stride\((buf\w+), {_SIZES}, {_SIZES}\)")
 _LOOP = re.compile(r"\bz\d+\b|\bp\d+\b")
 
 
-def complete_ir(ir: IrText, code: OutputCode, text: str) -> None:
+def complete_ir(ir: IrText, code: OutputCode, text: str, graph: FxText) -> None:
+    ir.long_loops = "inductor_cpu_integer_div_error" in text
     _name_externs(ir, code)
     if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
         layouts = _allocated(text)
@@ -35,6 +40,10 @@ def complete_ir(ir: IrText, code: OutputCode, text: str) -> None:
         for node in ir.nodes:
             for buffer in node.buffers:
                 _lay_out(node, buffer, layouts, device)
+        for given in graph.main():
+            if given.kind == "placeholder" and given.dtype:
+                dtype = DTYPES.get(given.dtype, given.dtype)
+                ir.layouts.setdefault(given.name, IrBuffer(given.name, "", dtype, given.shape))
 
 
 def _name_externs(ir: IrText, code: OutputCode) -> None:

@@ -63,4 +63,4 @@ def complete_texts(parsed: ParsedTexts, texts: GraphTexts) -> None:
     """Adds to the IR of older torch what only the wrapper says."""
     for ir in (parsed.ir_pre, parsed.ir_post):
         if ir is not None and parsed.code is not None:
-            complete_ir(ir, parsed.code, texts.code or "")
+            complete_ir(ir, parsed.code, texts.code or "", parsed.post_grad)

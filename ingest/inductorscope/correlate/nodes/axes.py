@@ -14,10 +14,10 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import CHOOSES
 from inductorscope.correlate.nodes.region import Place, Region
 
-_TERM = re.compile(r"(?:(\d{1,15})\*)?(p\d+)$")
+_TERM = re.compile(r"(?:(\d{1,15})\*)?([pz]\d+)$")
 # `p1`, `(p0//7)`, `ModularIndexing(p0, 1, 7)`
 _INDEX = re.compile(
-    r"\(*+(?:ModularIndexing\(++)?(p\d+)(?:, (\d{1,15}), \d+|\)?//(\d{1,15}))?\)*(?: [-+] \d+)?$"
+    r"\(*+(?:ModularIndexing\(++)?([pz]\d+)(?:, (\d{1,15}), \d+|\)?//(\d{1,15}))?\)*(?: [-+] \d+)?$"
 )
 _MOST = 40
 

@@ -24,9 +24,6 @@ from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
-_MOST = (8, 30)
-_MOST_ON_CPU = (12, 50)
-"""Numbers of elements read and of operations above which Inductor stores a value."""
 _MOST_VIEWS = 10
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
@@ -281,7 +278,7 @@ class BufferMakers(Candidates):
 
 def too_large(region: Region) -> bool:
     """Whether the value is too large to be recomputed by every user, so that Inductor stores it."""
-    reads, operations = _MOST_ON_CPU if region.on_cpu else _MOST
+    reads, operations = region.most
     return region.reads() > reads or region.distinct() > operations
 
 

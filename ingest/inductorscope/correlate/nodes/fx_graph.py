@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import PURE_COPIES, asks_for_strides, reads_memory
+from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.nodes.view_offsets import (
     Place,
@@ -63,6 +64,10 @@ class FxGraph:
             if value.op == "getitem" and value.inputs:
                 self._unpack(value)
         self._find_constants()
+        divisions = [*self.by_op.get("div", ()), *self.by_op.get("true_divide", ())]
+        numbers = (number_of(value.arguments[1]) for value in divisions if value.arguments[1:])
+        self.divisors = {number for number in numbers if number is not None}
+        """The numbers by which nodes divide; other divisors are sizes, as of a mean."""
 
     def _unpack(self, value: FxValue) -> None:
         """Splits a `_foreach_` node: output k is computed from element k of each list."""
@@ -99,9 +104,12 @@ class FxGraph:
             value.constant = value.constant or all(each.constant for each in inputs)
 
     def _add(self, order: int, node: FxTextNode) -> None:
-        op = "clone" if _is_copy(node) else node.op
+        op, arguments, inputs = node.op, node.arguments, list(node.inputs)
+        copied = self._copied(node)
+        if copied is not None:
+            op, arguments, inputs = "clone", [copied], [copied]
         value = FxValue(
-            node.name, op, order, node.line, node.arguments, list(node.inputs), node.users,
+            node.name, op, order, node.line, arguments, inputs, node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
             node.kind == "placeholder" or (node.kind == "get_attr" and not _is_short(node.shape)),
             node.name, asks_for_strides(op, node.target),
@@ -110,6 +118,17 @@ class FxGraph:
         value.number = not value.placeholder and (value.constant or self._is_size(node))
         self.values[node.name] = value
         self.by_op.setdefault(op, []).append(value)
+
+    def _copied(self, node: FxTextNode) -> str | None:
+        """The argument that a node is lowered to a copy of: the base of a power of one, or what
+        is written over a whole value (torch 2.1)."""
+        if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
+            return node.arguments[0]
+        if node.op != "slice_scatter" or len(node.arguments) < 2:
+            return None
+        source = self.values.get(node.arguments[1])
+        whole = source is not None and node.shape is not None and source.shape == node.shape
+        return node.arguments[1] if whole else None
 
     def _is_size(self, node: FxTextNode) -> bool:
         """Whether an unannotated node is a size, or arithmetic of Python on sizes (torch 2.2)."""
@@ -232,11 +251,6 @@ class FxGraph:
                     if child is not None and child.op != "output":
                         nodes.append(child)
         return nodes
-
-
-def _is_copy(node: FxTextNode) -> bool:
-    """Whether it is a power of one, which is lowered as a copy."""
-    return node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"])
 
 
 def _is_short(shape: tuple[str, ...] | None) -> bool:

@@ -128,10 +128,13 @@ MOVES = frozenset(
 
 SCANS = frozenset(["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "associative_scan"])
 
-# Their indices are tensors.
+# Their indices are tensors, or computed (reflection, until torch 2.2).
 INDEXERS = frozenset(
-    ["index", "_unsafe_index", "embedding", "gather", "index_select", "_unsafe_masked_index"]
-)
+    [
+        "index", "_unsafe_index", "embedding", "gather", "index_select", "_unsafe_masked_index",
+        "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+    ]
+)  # fmt: skip
 
 # They choose between pieces by position, and compute the pieces under masks.
 MASKS = frozenset(
@@ -157,6 +160,7 @@ FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_lik
 POOLS = (
     "max_pool", "_low_memory_max_pool", "avg_pool", "_adaptive_avg_pool", "adaptive_max_pool",
     "upsample", "_upsample", "fractional_max_pool", "grid_sampler", "col2im", "im2col",
+    "reflection_pad2d_backward",
 )  # fmt: skip
 
 # They write into their first argument, in place or in a copy.

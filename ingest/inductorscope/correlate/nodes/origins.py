@@ -46,6 +46,7 @@ buffer's type fits better by more than this."""
 _RESHAPED = 0.6
 
 _EAGER = frozenset(["scan", "sort", "reduction"])
+_UNUSED = frozenset(["maximum", "minimum"])
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
 
@@ -81,6 +82,7 @@ class OriginWalk(BufferMakers):
         super().__init__(graph, {node.name: node for node in ir.nodes if _is_leaf(node)})
         self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
         self.outputs_of = outputs_of
+        self.long_loops = ir.long_loops
         self.reordered = reordered
         self.members_of: Mapping[str, frozenset[str]] = {}
         self.placed: set[tuple[str, str]] = set()
@@ -192,7 +194,7 @@ class OriginWalk(BufferMakers):
     # -- computed buffers ------------------------------------------------------------------------
 
     def _computed(self, node: IrTextNode) -> None:
-        region = Region(node, self._fixed)
+        region = Region(node, self._fixed, long_loops=self.long_loops, divisors=self.graph.divisors)
         if not node.buffers or not region.stores or self._asserted(node, region):
             return
         buffer = node.buffers[0]
@@ -407,7 +409,8 @@ class OriginWalk(BufferMakers):
         return held is not None and held[0] == candidate.name
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
-        """Assigns checks and other unused operations to the node of what follows in their block."""
+        """Assigns checks and other unused operations to the node of what follows in their block;
+        a largest value, of which only the place is used, to the node of the values."""
         scatters = self.graph.values[fallback].op in SCATTERS
         following: dict[str, str] = {}
         looked_up: set[Place] = set()
@@ -416,7 +419,10 @@ class OriginWalk(BufferMakers):
                 following[place[0]] = owners[place]
                 continue
             operation = region.operations[place]
-            if scatters and (operation.op == "set_indirect" or place in looked_up):
+            makers = {owners[child] for child in operation.children if child in owners}
+            if operation.op in _UNUSED and len(makers) == 1:
+                owners[place] = makers.pop()
+            elif scatters and (operation.op == "set_indirect" or place in looked_up):
                 # With a single possible place there is no index to show it.
                 owners[place] = fallback
                 looked_up.update(operation.children)

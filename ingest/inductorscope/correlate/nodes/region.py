@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from inductorscope.formats.graph.ir import IrOp, IrTextNode
@@ -13,6 +13,9 @@ _INDIRECT = re.compile(r"\bindirect(\d+)\b")
 
 _UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
 
+_MOST = (8, 30)
+_MOST_ON_CPU = (12, 50)
+"""Numbers of elements read and of operations above which Inductor stores a value."""
 MOST_READS_REUSED = 4
 """The number of elements read above which Inductor stores a value with several users."""
 _COSTLY = frozenset(["exp", "sigmoid"])
@@ -48,10 +51,20 @@ class Operation:
 class Region:
     """Operations by place; children are operands and the dependencies of an indirect index."""
 
-    def __init__(self, node: IrTextNode, fixed: Callable[[str], bool]) -> None:
-        """`fixed`: whether the value in a buffer depends on indices only."""
+    def __init__(
+        self,
+        node: IrTextNode,
+        fixed: Callable[[str], bool],
+        *,
+        long_loops: bool = True,
+        divisors: Collection[float] = (),
+    ) -> None:
+        """`fixed`: whether the value in a buffer depends on indices only. `long_loops`: as
+        `IrText` says. `divisors`: the numbers by which the graph itself divides."""
         self.node = node
+        self.divisors = divisors
         self.on_cpu = any(buffer.device == "cpu" for buffer in node.buffers)
+        self.most = _MOST_ON_CPU if self.on_cpu and long_loops else _MOST
         self.fixed = fixed
         self.operations: dict[Place, Operation] = {}
         self.stores: list[Operation] = []
@@ -116,9 +129,9 @@ class Region:
         if op.op == "getitem" and len(op.arguments) > 1:
             operation.part = op.arguments[1]
         if op.op == "constant" and op.arguments:
-            operation.literal = _number(op.arguments[0])
+            operation.literal = number_of(op.arguments[0])
         if op.op == "load_seed" and len(op.arguments) > 1:
-            operation.literal = _number(op.arguments[1])
+            operation.literal = number_of(op.arguments[1])
         if op.op == "set_indirect" and op.arguments:
             number = re.sub(r"\D", "", op.arguments[0])
             self.indirect[number] = place
@@ -195,8 +208,9 @@ class Region:
                     arguments = (known.get((block.name, a), a) for a in op.arguments)
                     known[place] = numbers.setdefault((op.op, *arguments), len(numbers))
                     divisor = self._place(op.arguments[-1], block.name) if op.arguments else None
-                    if op.op == "truediv" and divisor is not None:
-                        sizes += self.operations[divisor].op == "constant"
+                    by = self.operations[divisor] if divisor is not None else None
+                    if op.op == "truediv" and by is not None and by.op == "constant":
+                        sizes += by.literal not in self.divisors
         return len(numbers) + sizes
 
     def loads(self) -> list[str]:
@@ -207,7 +221,7 @@ class Region:
         )
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     named = {"True": 1.0, "False": 0.0}
     try:
         return named[text] if text in named else float(text)

@@ -17,7 +17,7 @@ REVERSES = frozenset(["rev", "flip"])
 NOT_REVERSED = 0.05
 """Cost of indices that run backwards for a node that reverses nothing."""
 # `6*p0 - p1 + 5`, `6*p0 + ((5 - p1))`
-_BACKWARDS = re.compile(r"(?:^|[ (])- ?(?:\d{1,15}\*)?p\d")
+_BACKWARDS = re.compile(r"(?:^|[ (])- ?(?:\d{1,15}\*)?[pz]\d")
 _MOST = 60
 
 

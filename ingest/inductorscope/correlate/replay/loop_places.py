@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from inductorscope.formats.text import split_top
 
-_VARIABLE = re.compile(r"\bp\d+\b")
+_VARIABLE = re.compile(r"\b[pz]\d+\b")
 
 
 @lru_cache(maxsize=1024)

@@ -11,6 +11,8 @@ from inductorscope.formats.graph.ir import IrOp
 _LOCAL = frozenset(["local_buffer_data_"])
 """The pointer of memory that never leaves the kernel."""
 _NUMBER = re.compile(r"\d+")
+# `alignas(32) float tmp0[8*8];`, until 2.2 `float tmp0[8*8] __attribute__ ((aligned (8)));`
+_TILE = re.compile(r"alignas\b|\w+ tmp\d+\[[^]]*+\] __attribute__")
 # `tl.where(tmp4, tmp6, 0)`
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
 # `tl.where(xmask, tmp1, 0.0)`
@@ -99,7 +101,7 @@ class MemoryReplay(ReplayState):
 
     def _tile_pointer(self, statement: Statement) -> str:
         """Transposed tiles are declared, filled by `transpose_mxn`, then read."""
-        if not statement.text.startswith("alignas"):
+        if not _TILE.match(statement.text):
             return ""
         for other in self.block.others:
             if not other.stores and other.fills and statement.defines[0] in other.uses:
@@ -111,7 +113,7 @@ class MemoryReplay(ReplayState):
         numbered = self.block.numbered
         statement = numbered[position]
         name = statement.defines[0]
-        tile = statement.text.startswith("alignas")
+        tile = _TILE.match(statement.text) is not None
         if tile:
             for other in self.block.others:
                 if other.fills and name in other.uses:

@@ -20,17 +20,18 @@ from inductorscope.formats.graph.ir import IrOp
 
 WINDOW = 14
 """The most statements ahead to search for an operation's statement."""
-_NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
+_NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::", " = cvt_fp32_to_lowp_fp<")
 """Functions that convert to small floats in C++."""
 _SMALL = ("float16", "float8", "complex")
 _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
 _COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
+_CHOICES = frozenset(["blendv", "?"])
 _WRAPS = re.compile(r"\btmp\d+ < ")
 """The test for a negative index; a largest or smallest index compares in brackets."""
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """Tags of the test for a remainder with the wrong sign."""
-_WHOLE_DIVISION = frozenset(["where", "//"])
-"""Triton's division of integers, which corrects its sign in one statement."""
+_WHOLE_DIVISIONS = (frozenset(["where", "//"]), frozenset(["?", "/"]))
+"""Divisions of integers that correct their sign in one statement: Triton's, and C++ until 2.2."""
 _QUOTIENTS = frozenset(["sigmoid", "/"])
 _CARRIES = "tl.where(roffset > 0, "
 _LOOPED_SCAN = 40
@@ -162,7 +163,10 @@ class ValueReplay(ControlReplay):
         if op.op == "scan" and (looped := self._looped_scan(key, values)) is not None:
             return self._remember(expression, looped)
         known = self._known(expression) if None not in values else None
-        if known is not None and not (op.op == "scan" and self._scans_again(op, known, values)):
+        if known is not None and not (
+            (op.op == "scan" and self._scans_again(op, known, values))
+            or (op.op == "sign" and self._signs_again(known))
+        ):
             return known
         best = self._find(op, values)
         earlier = self.cse.get(expression) if None not in values else None
@@ -177,7 +181,7 @@ class ValueReplay(ControlReplay):
         if op.op in EXTENDED:
             last = self._extended(first, last)
         if op.op == "sign":
-            last = self._typed_back(last)
+            last = self._typed_back(self._subtracted(last))
         if op.op == "sigmoid":
             last = self._divided(last)
         results: tuple[str, ...] = self.block.numbered[last].defines
@@ -252,7 +256,7 @@ class ValueReplay(ControlReplay):
     def _extended(self, first: int, last: int) -> int:
         """The end of further steps that correct the sign of a remainder, ending in a choice."""
         numbered = self.block.numbered
-        if numbered[last].tags >= _WHOLE_DIVISION:
+        if any(numbered[last].tags >= whole for whole in _WHOLE_DIVISIONS):
             return last
         for position in range(last + 1, min(last + 14, len(numbered))):
             statement = numbered[position]
@@ -278,6 +282,24 @@ class ValueReplay(ControlReplay):
                     position if last in self._leading_to(numbered[position].defines, last) else last
                 )
         return last
+
+    def _subtracted(self, last: int) -> int:
+        """The end of a sign in C++ until 2.3: whether it is positive, less whether it is
+        negative."""
+        parts = self.block.numbered[last : last + 3]
+        if len(parts) == 3 and not any(part.tags.isdisjoint(_CHOICES) for part in parts[:2]):
+            names = {name for part in parts[:2] for name in part.defines}
+            if parts[2].tags == {"-"} and set(parts[2].uses) == names:
+                return last + 2
+        return last
+
+    def _signs_again(self, known: Value) -> bool:
+        """Whether a known sign is written again next, beginning with its first step."""
+        name = known if isinstance(known, str) else ""
+        last = self.definitions.get(name)
+        steps = [self.definitions.get(use) for use in last.uses] if last is not None else []
+        texts = {_right(step) for step in steps if step is not None}
+        return any(_right(self.block.numbered[position]) in texts for position in self._upcoming(1))
 
     def _typed_back(self, last: int) -> int:
         """The end of a sign, which Triton computes in small integers: `tmp7 = tmp6.to(tmp0.dtype)`

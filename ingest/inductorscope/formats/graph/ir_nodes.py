@@ -81,6 +81,9 @@ class IrText:
     layouts: dict[str, IrBuffer] = field(default_factory=dict)
     """`arg0_1_layout = FixedLayout(…)`: the layouts that loop bodies state for the buffers they
     use."""
+    long_loops: bool = True
+    """Whether Inductor puts longer expressions into one loop on CPUs than on GPUs, as torch 2.13
+    does and 2.11 does not."""
     problems: list[Problem] = field(default_factory=list)
 
     def by_name(self) -> dict[str, IrTextNode]:
