@@ -29,6 +29,7 @@ from inductorscope.markdown.text import prose
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.measurements import write_measurement
+from inductorscope.store.tables.models import Job
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -155,6 +156,25 @@ def test_a_measurement_is_the_verdict_in_either_order(
     assert client.post(urls.api(urls.measure(one, three)), json={}).status_code == 403
     assert client.post(urls.api(urls.measure(one, "0" * 16)), json={}).status_code == 404
     assert _json(client, urls.compare(one, two))["verdict"] == "cannot tell"
+
+
+def test_a_measurement_that_failed_is_said(
+    compared: tuple[TestClient, Settings, Runs],
+) -> None:
+    client, settings, (run, other, another) = compared
+    job = Job(
+        id="measure-failed", kind="measure", title="", spec={"run": run, "other": another},
+        state="failed", step="", done=0, message="The program does not run.",
+        created_at=datetime.now(UTC),
+    )  # fmt: skip
+    engine = make_engine(settings)
+    with sessions(engine).begin() as session:
+        session.add(job)
+    engine.dispose()
+    page = client.get(urls.compare(run, another)).text
+    assert "The program does not run." in page
+    assert urls.job("measure-failed") in page
+    assert "The program does not run." not in client.get(urls.compare(run, other)).text
 
 
 def test_memory_sums_and_versions_come_from_logs(
