@@ -6,18 +6,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.analyze.machine.serving import is_around, serving
+from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.code import read_code, read_library
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile, profiled
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
+from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.machine.llvm import read_llvm
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.machine.places import (
@@ -42,7 +43,7 @@ from inductorscope.formats.vocabulary import (
     TTIR,
 )
 from inductorscope.store.contents.texts import read_blob, stored_text
-from inductorscope.store.runs.links import LinksJson, unpack_json
+from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Links
 
 LARGEST = 32 * MIB
@@ -197,10 +198,8 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
     kernel = session.scalars(
         select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
     ).one_or_none()
-    artifact = session.scalars(
-        select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == CODE)
-    ).first()
-    stored = stored_text(session, artifact.digest) if artifact is not None else None
+    digest = graph_texts(session, graph.id).digests.get(CODE)
+    stored = stored_text(session, digest) if digest is not None else None
     if kernel is None or stored is None or kernel.first_line is None or kernel.last_line is None:
         raise NotHere(f"This graph defines no kernel {name}.")
     text = b"".join(stored.lines(1, kernel.last_line)).decode(errors="replace")
@@ -210,17 +209,14 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
     start = next((at for at in own if "'''" in lines[at]), 0)
     first, lines = start + 1, lines[start:]
     nodes: dict[int, set[str]] = {}
-    links = session.get(Links, graph.id)
-    if links is not None:
-        read = msgspec.json.decode(unpack_json(links.payload), type=LinksJson)
-        code = read.stages.get(CODE)
-        for line, entity, known in (
-            zip(code.lines, code.entities, code.confidence, strict=True) if code else ()
-        ):
+    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
+    links = GraphLinks() if payload is None else unpack_links(payload)
+    if code := links.stages.get(CODE):
+        for line, entity, known in zip(code.lines, code.entities, code.confidence, strict=True):
             if known >= SURE and first <= line <= kernel.last_line:
-                name_of = read.entities[entity]
-                if name_of.startswith("fx:"):
-                    nodes.setdefault(line, set()).add(name_of.removeprefix("fx:"))
+                kind, _, node = links.entities[entity].partition(":")
+                if kind == "fx":
+                    nodes.setdefault(line, set()).add(node)
     body = next((at for at, line in enumerate(lines) if line.startswith("def ")), 0) + 1
     served = serving(lines[body:], {line - first - body for line in nodes if line >= first + body})
     base = first + body
