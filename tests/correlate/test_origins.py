@@ -259,3 +259,51 @@ store = ops.store('buf1', get_index_4, add_1, None)"""
     assert found.nodes["op1", "body", "add"] == "convolution"
     assert found.nodes["op1", "body", "load_1"] == "convolution"
     assert found.nodes["op1", "body", "add_1"] == "add"
+
+
+LIBRARY = """\
+op1: ExternKernelSchedulerNode(FallbackKernel)
+op1.outputs = [
+    buf1: FallbackKernel
+    buf1.layout = FixedLayout('cpu', torch.float32, size=[8], stride=[1])
+    buf1.users = [NodeUser(node=OUTPUT, can_inplace=False, is_weak=False)]
+]
+op1.node.kernel = {kernel}
+
+
+"""
+ASKED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: f32[8]):
+        exp: f32[8] = torch.ops.aten.exp.default(arg0_1)
+        library: f32[8] = {kernel}.default(exp{rest})
+        mul: f32[8] = torch.ops.aten.mul.Tensor(library, {factor})
+        return (mul,)
+"""
+EXP = """
+load = ops.load('arg0_1', index0)
+exp = ops.exp(load)
+store = ops.store('buf0', index0, exp, None)"""
+
+
+def owner_of_the_input(
+    kernel: str, rest: str, *, factor: str = "exp", dense_scans: bool = False
+) -> str:
+    """Whose the store of a library's input is; a product by `factor` may compute it again."""
+    text = node(0, EXP, "[8]", user("op1", "ExternKernelSchedulerNode"))
+    ir = parse_ir(text + LIBRARY.format(kernel=kernel))
+    ir.dense_scans = dense_scans
+    fx = ASKED.format(kernel=kernel, rest=rest, factor=factor)
+    return find_origins(FxGraph(parse_fx(fx)), ir, {}, set()).nodes["op0", "body", "store"]
+
+
+def test_until_torch_2_2_a_running_sum_copies_its_input() -> None:
+    assert owner_of_the_input("torch.ops.aten.cumsum", ", 0", dense_scans=True) == "library"
+    assert owner_of_the_input("torch.ops.aten.cumsum", ", 0") == "exp"
+
+
+def test_the_first_flash_attention_on_a_cpu_takes_its_input_as_it_is() -> None:
+    kernel = "torch.ops.aten._scaled_dot_product_flash_attention"
+    assert owner_of_the_input(kernel, ", exp, exp", factor="2.0") == "exp"
+    newer = kernel + "_for_cpu"
+    assert owner_of_the_input(newer, ", exp, exp", factor="2.0") == "library"

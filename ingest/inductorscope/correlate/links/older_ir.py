@@ -35,6 +35,7 @@ def complete_ir(ir: IrText, code: OutputCode, text: str, graph: FxText) -> None:
     ir.long_loops = "inductor_cpu_integer_div_error" in text
     _name_externs(ir, code)
     if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
+        ir.dense_scans = "empty_strided_cpu" not in text  # which all wrappers import since
         layouts = _allocated(text)
         device = next((each.device for each in layouts.values() if each.device), "cpu")
         for node in ir.nodes:

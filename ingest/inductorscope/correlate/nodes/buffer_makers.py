@@ -14,6 +14,7 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
     REDUCES,
+    SCANS,
     TAKES_AS_IS,
     extern_name,
     reads_memory,
@@ -41,6 +42,8 @@ class BufferMakers(Candidates):
         self.takes_as_is = TAKES_AS_IS
         if _chose_channels_last(graph, nodes):
             self.takes_as_is |= {"convolution"}
+        if _on_cpu(nodes):  # torch 2.1; later it has another name there
+            self.takes_as_is |= {"_scaled_dot_product_flash_attention"}
 
     def _store_owner(
         self,
@@ -238,7 +241,7 @@ class BufferMakers(Candidates):
                             continue
                         if numel_of(buffer) not in (value.numel, self._unrepeated(value)):
                             continue  # the requested value is a part of it
-                        if shared and not is_copy:
+                        if shared and not is_copy and child.op not in SCANS:
                             return None
                         if child.op == "convolution_backward" and _is_channels_last(buffer):
                             return child.name  # it requests its chosen layout again
@@ -311,8 +314,11 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         and (weight := graph.values[value.inputs[1]]).placeholder
         and not _is_line(weight.shape)
     }
-    on_cpu = all(b.device in ("cpu", "") for node in nodes.values() for b in node.buffers)
-    return bool(read) and (on_cpu or bool(weights - read))
+    return bool(read) and (_on_cpu(nodes) or bool(weights - read))
+
+
+def _on_cpu(nodes: dict[str, IrTextNode]) -> bool:
+    return all(b.device in ("cpu", "") for node in nodes.values() for b in node.buffers)
 
 
 def _is_channels_last(buffer: IrBuffer) -> bool:

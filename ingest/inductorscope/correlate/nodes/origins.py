@@ -83,6 +83,9 @@ class OriginWalk(BufferMakers):
         self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
         self.outputs_of = outputs_of
         self.long_loops = ir.long_loops
+        for scan in ("cumsum", "cumprod") if ir.dense_scans else ():
+            for value in graph.by_op.get(scan, ()):
+                value.strided = True
         self.reordered = reordered
         self.members_of: Mapping[str, frozenset[str]] = {}
         self.placed: set[tuple[str, str]] = set()

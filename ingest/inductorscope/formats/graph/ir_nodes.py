@@ -84,6 +84,9 @@ class IrText:
     long_loops: bool = True
     """Whether Inductor puts longer expressions into one loop on CPUs than on GPUs, as torch 2.13
     does and 2.11 does not."""
+    dense_scans: bool = False
+    """Whether running sums are library calls that ask for inputs without gaps, as until torch
+    2.2."""
     problems: list[Problem] = field(default_factory=list)
 
     def by_name(self) -> dict[str, IrTextNode]:
