@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import median
 
 from inductorscope.agents import tools
+from inductorscope.agents.terse import terse
 from inductorscope.agents.verify import verify
 from inductorscope.cli.local import read_paths
-from inductorscope.markdown.budget import fit, tokens
-from inductorscope.markdown.text import plain
+from inductorscope.markdown.budget import tokens
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -30,7 +30,8 @@ from sqlalchemy.orm import Session
 from bench.agents.questions import LOG, QUESTIONS, RUNS, Question, place, raw_files, text
 from bench.peers import tlparse
 
-BUDGET = 4_000
+BASE = "http://127.0.0.1:8765"
+"""Where links lead: the address of `inductorscope serve`."""
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 TABLE = re.compile(r"(?<=<!-- questions -->\n).*(?=<!-- end -->)", re.S)
 TOOLS = {**vars(tools), "verify": verify}
@@ -55,7 +56,7 @@ def asked(session: Session, question: Question) -> str:
     if "other" in given:
         given["other"] = name_of(str(given["other"]))
     about = given.pop("query", "") if question.tool == "find_runs" else name_of(question.run)
-    return fit(TOOLS[question.tool](session, about, base="", **given), BUDGET)
+    return terse(TOOLS[question.tool](session, about, base=BASE, **given))
 
 
 def raw_tokens(question: Question) -> int:
@@ -78,7 +79,7 @@ def parsed(run: str, work: Path) -> list[Path]:
 def of_tlparse(files: list[Path], facts: list[str]) -> int | None:
     """Tokens of its first page, and of the smallest other file that holds the facts if that does
     not. Their marks do not count; a bare number fits anywhere, which favours it."""
-    bare = [re.sub(r"^\W+|\W+$", "", fact.rpartition("**: ")[2]) for fact in facts]
+    bare = [re.sub(r"^- [\w ]+: |^\W+|\W+$", "", fact) for fact in facts]
     index, found = 0, []
     for file in files:
         content = file.read_text(errors="replace")
@@ -101,7 +102,7 @@ def table() -> Iterator[str]:
         yield "|---|---|---|---:|---:|---:|"
         with sessions(engine, read_only=True)() as session:
             for question in QUESTIONS:
-                answer, facts = plain(asked(session, question)), question.answer()
+                answer, facts = asked(session, question), question.answer()
                 held = bool(facts) and all(fact in answer for fact in facts)
                 right += held
                 if not held:

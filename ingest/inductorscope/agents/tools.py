@@ -21,7 +21,7 @@ from inductorscope.answers.compile.story import compile_page
 from inductorscope.answers.limits import begin
 from inductorscope.answers.markdown.pages import page_markdown
 from inductorscope.answers.markdown.shown import shown
-from inductorscope.answers.markdown.structs import Links, rows
+from inductorscope.answers.markdown.structs import CELL, Links, rows
 from inductorscope.answers.missing import NotHere, no_run
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.runs.graphs import run_graphs
@@ -29,6 +29,7 @@ from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.search.page import search_page
 from inductorscope.answers.search.runs import Narrowed
+from inductorscope.answers.search.search import MatchingLine
 from inductorscope.answers.time.lines import line_times
 from inductorscope.answers.time.time import with_code
 from inductorscope.formats.vocabulary import SOURCE, STAGE_BY_ID, STAGES
@@ -76,8 +77,10 @@ def diagnose(session: Session, run: OfRun, *, base: str) -> str:
     """What happened in a run and what to change first: causes with what each would win, its lines
     and its fix; step times, slowest kernels, graph breaks, recompiles, versions."""
     run = run_named(session, run)
-    text = page_markdown(run_page(session, run), "A run", base)
     lines = with_code(session, run, line_times(session, run, DEAREST))
+    # Where it comes from helps nobody to make it faster; the page `read` says it.
+    page = replace(run_page(session, run), sources=[], torch_git=None, file_count=0)
+    text = page_markdown(page, "A run", base)
     if not lines:
         return text
     dearest = [replace(line, graphs={}) for line in lines]
@@ -148,15 +151,20 @@ def search(
         lines += ["## Kernels", "", *rows(found.kernels, Links("", within)), ""]
     for text in found.texts:
         place = text.place
-        of = f"{place.run.name} {place.run.id} {place.graph or ''} {place.path}"
+        of = f"{'' if run else f'{place.run.name} {place.run.id}'} {place.graph or ''} {place.path}"
         lines += [f"## {text.title}, {code(of)}", ""]
-        hits = (f"{hit.line:>6} {hit.kernel or ''} {hit.text}" for hit in text.hits)
-        lines += [block("\n".join(hits)), ""]
+        lines += [block("\n".join(map(_hit, text.hits))), ""]
     if not found.kernels and not found.texts:
         lines.append("No line and no kernel contains these words.")
     elif not found.exact:
         lines.append("No line contains this text as it is; these contain all its words.")
     return "\n".join(lines)
+
+
+def _hit(hit: MatchingLine) -> str:
+    kernel = "" if hit.kernel is None or hit.kernel in hit.text else f" {hit.kernel}"
+    cut = hit.text[:CELL] + "…" * (len(hit.text) > CELL)
+    return f"{hit.line:>6}{kernel} {cut}"
 
 
 def read_lines(

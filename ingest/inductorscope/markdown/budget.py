@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 BYTES_PER_TOKEN = 4
 """An estimate that needs no tokenizer. Code and tables take a little more, prose a little less."""
 ROWS = (40, 20, 10, 5, 3)
 """Most rows of a list, tried in turn."""
-LIMITS = {"row": lambda rows: rows, "table": lambda rows: rows + 2, "code": lambda rows: rows * 4}
-"""Most lines of a list, a table with its head, and a block."""
+HEAD = 2
+"""Lines of a table above its rows."""
+OF_BLOCK = 4
+"""Lines of a block for each row of a list."""
 LONGEST = 400
 """Characters of a line of a block."""
 NOTE = 80
 """Tokens kept for the note on what was left out."""
-KINDS = {"| ": "table", "- ": "row", "  ": "row"}
+KINDS = {"| ": "table", "|-": "table", "- ": "row", "  ": "row"}
 """Beginnings of lines that stand for rows."""
 _FENCE = re.compile(r"(`{3,})\w*$")
 _HEADING = re.compile(r"#{1,6} ")
@@ -24,14 +27,18 @@ def tokens(text: str) -> int:
     return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
 
-def fit(text: str, most: int) -> str:
-    """The text within `most` tokens: first long tables lose rows, then the last sections go."""
+def fit(text: str, most: int, of_table: int | None = None) -> str:
+    """The text within `most` tokens: first long tables lose rows, then the last sections go.
+    `of_table`: most rows of a table, even if more would fit."""
+    if of_table is not None:
+        text = _shortened(text, {"table": of_table + HEAD})
     if tokens(text) <= most:
         return text
     sections = _sections(text)
     room = max(most - NOTE, NOTE)
     for rows in ROWS:
-        shorter = [_shortened(section, rows) for section in sections]
+        lines = {"row": rows, "table": rows + HEAD, "code": rows * OF_BLOCK}
+        shorter = [_shortened(section, lines) for section in sections]
         if tokens("\n".join(shorter)) <= room:
             return f"{chr(10).join(shorter).rstrip()}\n\n{_note(most, [])}"
     left_out: list[str] = []
@@ -69,8 +76,18 @@ def _fence(line: str, fence: str) -> str:
     return opened[1] if opened else ""
 
 
-def _shortened(section: str, rows: int) -> str:
-    """A section with at most this many rows in each table, list and block."""
+def outside_blocks(text: str, change: Callable[[str], str]) -> str:
+    """The text with each line changed that is no code in a block."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        inside, fence = fence, _fence(line, fence)
+        lines.append(line if inside or fence else change(line))
+    return "\n".join(lines)
+
+
+def _shortened(section: str, most: Mapping[str, int]) -> str:
+    """A section with at most this many lines in each table, list and block."""
     shown: list[str] = []
     fence, kind, count, left_out = "", "", 0, 0
     for line in [*section.split("\n"), ""]:
@@ -81,8 +98,8 @@ def _shortened(section: str, rows: int) -> str:
                 shown.append(f"… {left_out} more {'lines' if kind == 'code' else 'rows'}")
             kind, count, left_out = now, 0, 0
         count += 1
-        if not now or count <= LIMITS[now](rows):
-            shown.append(line[:LONGEST] if now == "code" else line)
+        if count <= most.get(now, count):
+            shown.append(line[:LONGEST] if now == "code" and now in most else line)
         else:
             left_out += 1
     return "\n".join(shown[:-1])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from inductorscope import urls
+from inductorscope.agents.terse import terse
 from inductorscope.cli.app import app, load_commands
 from inductorscope.fields import HIDDEN, UNIT_OF_ROW, marks_of
 from inductorscope.markdown.budget import fit, tokens
@@ -162,6 +163,28 @@ def test_a_text_fits_a_budget_and_says_what_it_leaves_out() -> None:
         assert cut.count("```") % 2 == 0
     assert "… 960 more rows" in fit(text, 4000)
     assert fit(text, 10**6) == text
+
+
+def test_an_agent_gets_an_answer_without_what_only_eyes_need() -> None:
+    base = "http://127.0.0.1:8765/runs/0123456789abcdef"
+    rows = [[f"[`k{row}`]({base}/graphs/g/kernels/k{row}:1)", f"[`x`]({base}/log)"]
+            for row in range(30)]  # fmt: skip
+    code = block(f"| --- | --- |\n**a** [`k`]({base}/k)")
+    text = (
+        f"# Run\n\n- **run**: [`0123456789abcdef`]({base})\n- **slow** it `**is**`\n"
+        f"- [**why**]({base}/time#gaps) (measured)\n\n{chr(10).join(table('ab', rows))}\n\n{code}\n"
+    )
+    said = terse(text, rows=3).split("\n")
+    assert said[0].endswith(f"Links continue {base}")
+    assert said[4:8] == [
+        "- run: `0123456789abcdef`", "- slow: it `**is**`", "- [why](/time#gaps) (measured)", ""
+    ]  # fmt: skip
+    assert said[8:14] == [
+        "| a | b |", "|-|-|", *(f"| `k{row}` | [`x`](/log) |" for row in range(3)), "… 27 more rows"
+    ]  # fmt: skip
+    assert code in "\n".join(said)
+    alone = f"# [Line]({base}/time)\n"
+    assert alone in terse(alone)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_over_http_every_tool_answers_and_quotes_what_a_run_says(hostile: Settin
 
     with served(hostile) as base:
         answers = run(ask(base))
-        assert all(f"]({base}/" in text for name, text in answers.items() if name != "search")
+        assert all(base in text for text in answers.values())
         assert httpx.get(f"{base}/mcp").status_code == 405
         foreign = {"Sec-Fetch-Site": "cross-site"}
         assert httpx.post(f"{base}/mcp", json={}, headers=foreign).status_code == 403

@@ -29,11 +29,11 @@ from inductorscope.units import (
 )
 
 Shape = Callable[[Any, str], Iterator[str]]
-MOST_KERNELS = 10
+MOST_KERNELS = 5
 OF = {"step": "a step", "compile time": "compile time"}
 OF_GRAPHS = ("slug", "direction", "node_count", "kernel_count", "call_count", "time_us", "share")
 OF_KINDS = ("category", "kernels", "calls", "time_us", "share")
-OF_KERNELS = ("name", "graph", "category", "call_count", "time_us", "each_us", "share")
+OF_KERNELS = ("name", "graph", "call_count", "time_us", "share")
 _BLANKS = re.compile(r"\n{3,}")
 
 
@@ -90,20 +90,22 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
     findings += [f"**missing** {code(what)}: {code(why)}" for what, why in page.missing.items()]
     yield from _part("Findings", (f"- {each}" for each in findings))
     yield from _part("Graphs", rows(page.graphs, links, only=OF_GRAPHS))
-    yield from _part("Time by kind of kernel", rows(page.categories, links, only=OF_KINDS))
+    if len(page.categories) > 1:
+        yield from _part("Time by kind of kernel", rows(page.categories, links, only=OF_KINDS))
     yield from _part("Kernels", rows(page.kernels[:MOST_KERNELS], links, only=OF_KERNELS))
-    if len(page.kernels) > MOST_KERNELS:
-        more = plural(len(page.kernels) - MOST_KERNELS, "more kernel")
-        yield from ("", f"{more} on the page of times.")
-    yield from _part("Kernels of the trace", rows(page.trace_kernels, links))
+    yield from _part("Kernels of the trace", rows(page.trace_kernels[:MOST_KERNELS], links))
+    left_out = sum(max(0, len(each) - MOST_KERNELS) for each in (page.kernels, page.trace_kernels))
+    if left_out:
+        yield from ("", f"{plural(left_out, 'more kernel')} on the page of times.")
     yield from _part("Source files", rows(page.sources, links))
-    yield from ("", "## Versions and options")
-    yield from _figures(
+    files = f"{count(page.file_count)}, {size_in_bytes(page.bytes_in)}" if page.file_count else ""
+    options = _figures(
         ("torch commit", code(page.torch_git or "")),
-        ("files", f"{count(page.file_count)}, {size_in_bytes(page.bytes_in)}"),
+        ("files", files),
         *((code(key), code(value)) for key, value in page.environment.items()
           if isinstance(value, str | int | float) and "\n" not in str(value)),
     )  # fmt: skip
+    yield from _part("Versions and options", filter(None, options))
 
 
 def _step(page: RunPage) -> str:
@@ -118,10 +120,13 @@ def _explained(page: RunPage) -> str:
     known = page.coverage
     if known is None or not known.lines:
         return ""
-    return (
-        f"of {count(known.lines)} lines {count(known.lines_exact)} exact, "
-        f"{count(known.lines_inferred)} inferred, {count(known.lines_kernel)} by kernel alone"
+    parts = (
+        (known.lines_exact, "exact"),
+        (known.lines_inferred, "inferred"),
+        (known.lines_kernel, "by kernel alone"),
     )
+    said = ", ".join(f"{count(n)} {how}" for n, how in parts if n)
+    return f"{said or 'none'} of {count(known.lines)}"
 
 
 def _diagnosis(diagnosis: Diagnosis, links: Links) -> Iterator[str]:

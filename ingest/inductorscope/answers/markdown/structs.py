@@ -30,6 +30,8 @@ SMALL = 2
 """Fields of a struct that stands in a cell with others."""
 FEW = 3
 """Rows from which a column with one value is written once, above the table."""
+ANSWERS = frozenset(("yes", "no", DASH))
+"""Values of columns that are alike by chance."""
 DEEPEST = 12
 """Spaces before the items of the innermost list."""
 NAMES = (CompileRef, Frame, FrameRow, GraphName, RunName, SentenceRow, SourceLine, Verdict)
@@ -161,19 +163,19 @@ def _table(
     """Columns that repeat another are left out unless they are chosen; one value of all rows stands
     above."""
     columns = {
-        field.name: tuple(
-            _inline(
-                field._replace(longest=CELL),
-                getattr(each, field.name),
-                getattr(each, "unit", None) or unit,
-            )
-            for each in values
+        name: tuple(
+            _inline(field._replace(longest=CELL), part, getattr(each, "unit", None) or unit)
+            for each, part in zip(values, parts, strict=True)
         )
-        for field in fields
-        if any(not _is_empty(getattr(each, field.name)) for each in values)
+        for name, field, parts in _columns(values, fields)
+        if not all(map(_is_empty, parts))
     }
     once = {column: name for name, column in reversed(columns.items())}
-    own = [name for name in columns if chosen or once[columns[name]] == name]
+    own = [
+        name
+        for name, column in columns.items()
+        if chosen or once[column] == name or ANSWERS.issuperset(column)
+    ]
     alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
     shown = [name for name in own if name not in alike[: len(own) - 1]]
     labels = _labels(own)
@@ -187,6 +189,25 @@ def _table(
         at = shown.index(linked)
         cells[at] = tuple(map(link, cells[at], map(links.of, values)))
     yield from table((labels[name] for name in shown), zip(*cells, strict=True))
+
+
+def _columns(
+    values: Sequence[Value], fields: Sequence[Field]
+) -> Iterator[tuple[str, Field, list[Value]]]:
+    """Name, field and values of each column; a struct in rows has one for each of its fields."""
+    taken = {field.name for field in fields}
+    for field in fields:
+        parts = [getattr(each, field.name) for each in values]
+        kinds = {type(part) for part in parts if part is not None}
+        kind = kinds.pop() if len(kinds) == 1 else object
+        if not is_dataclass(kind) or issubclass(kind, NAMES) or hasattr(kind, "unit"):
+            yield field.name, field, parts
+            continue
+        for name, marks in marks_of(kind).items():
+            if HIDDEN not in marks:
+                inner = [None if part is None else getattr(part, name) for part in parts]
+                yield f"{field.name}_{name}" if name in taken else name, Field(name, marks), inner
+                taken.add(name)
 
 
 def _item(row: Value, indent: str, unit: str) -> Iterator[str]:

@@ -165,9 +165,15 @@ def run_page(session: Session, run_id: str) -> RunPage:
 
 
 def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow]:
-    """The sentences on what is no cause."""
+    """The sentences on what is no cause, without what a check found in the same words."""
     known = {PARTS.get(cause.kind, cause.kind) for cause in (*diagnosis.causes, *diagnosis.more)}
-    return [each for each in story if known.isdisjoint(part.to for part in each.parts)]
+    cleared = {each.text for each in diagnosis.cleared}
+    return [
+        each
+        for each in story
+        if known.isdisjoint(part.to for part in each.parts)
+        and "".join(part.text for part in each.parts) not in cleared
+    ]
 
 
 def _missing(run: Run) -> dict[str, str]:
