@@ -277,6 +277,8 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     works, missing = _works(session, graph, kernel.name)
     peaks = run_peaks(owner)
     step_us, _ = step_time(session, owner)
+    left_out = left_out_of(session, graph.id, kernel.name)
+    lines = {row.found.without for row in left_out}
     return KernelPage(
         run=RunName(owner.id, owner.name),
         graph=graph_name(graph),
@@ -312,9 +314,9 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         work_missing=missing,
         case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
-        left_out=left_out_of(session, graph.id, kernel.name),
-        machine=kernel_machine(session, graph, kernel.name),
-        assembly=kernel_assembly(session, graph, kernel.name),
+        left_out=left_out,
+        machine=kernel_machine(session, graph, kernel.name, lines),
+        assembly=kernel_assembly(session, graph, kernel.name, lines),
         may_benchmark=is_captured_here(owner),
     )
 

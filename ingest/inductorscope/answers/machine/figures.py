@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
@@ -103,8 +103,9 @@ class KernelMachine:
     """Bits a thread moves at once → loads and stores of global memory."""
     live: Count[int] = 0
     lines: list[LineFigures] = field(default_factory=list)
-    """Those that spill first, then by instructions; an instruction of a line that was inlined in
-    several places counts for the first."""
+    """Those that were left out once, that spill, or that have the most live registers come first;
+    then by samples and instructions. An instruction of a line that was inlined in several places
+    counts for the first."""
     stage: Hidden[str] = SASS
     """The stage with the instructions."""
     profile: KernelProfile | None = None
@@ -133,7 +134,9 @@ class KernelAssembly:
     """Why there are no instructions, or no lines."""
 
 
-def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssembly | None:
+def kernel_assembly(
+    session: Session, graph: Graph, kernel: str, left_out: Collection[int] = ()
+) -> KernelAssembly | None:
     """None if its library did not come with the run."""
     known = configurations(session, graph).get(kernel)
     if not known or ASSEMBLY not in known[0].files:
@@ -151,7 +154,7 @@ def kernel_assembly(session: Session, graph: Graph, kernel: str) -> KernelAssemb
     for loop, figures in found[:MOST_LOOPS]:
         lines = {own[number] for number in loop.lines} - {0}
         loops.append(replace(figures, lines=(min(lines), max(lines)) if lines else None))
-    by_line = _by_line(reading, code)[:MOST_LINES]
+    by_line = _by_line(reading, code, left_out)
     slow = [each.lines for each in loops if each.scalar and each.lines]
     _offer(by_line, lambda each: any(first <= each.line <= last for first, last in slow))
     return KernelAssembly(
@@ -178,7 +181,9 @@ def _estimate(code: Assembly, loop: Loop) -> str:
     )
 
 
-def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine | None:
+def kernel_machine(
+    session: Session, graph: Graph, kernel: str, left_out: Collection[int] = ()
+) -> KernelMachine | None:
     """None if nothing came that Triton compiled of it."""
     known = configurations(session, graph).get(kernel)
     if not known or ASSEMBLY in known[0].files:
@@ -192,7 +197,7 @@ def kernel_machine(session: Session, graph: Graph, kernel: str) -> KernelMachine
         profile, sampled = profile_of(session, graph.run_id, reading)
     except NotAnalysed as error:
         return KernelMachine(rows, missing=str(error))
-    lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)[:MOST_LINES]
+    lines = _by_line(reading, kernel_of(session, graph, kernel), left_out, sampled)
     most = max(reading.live, default=0)
     if stage == SASS:
         _offer(lines, lambda each: each.live == most > 0)
@@ -228,7 +233,10 @@ def _own_lines(reading: Reading, code: KernelLines) -> list[int]:
 
 
 def _by_line(
-    reading: Reading, code: KernelLines, sampled: Sampled | None = None
+    reading: Reading,
+    code: KernelLines,
+    left_out: Collection[int],
+    sampled: Sampled | None = None,
 ) -> list[LineFigures]:
     instructions: dict[int, list[int]] = defaultdict(list)
     for at, line in enumerate(_own_lines(reading, code)):
@@ -250,9 +258,14 @@ def _by_line(
             figures.waits = " ".join(reason for reason, _ in stalls.most_common(1))
             figures.bytes = sum(sampled.bytes[at] for at in own)
         found.append(figures)
+    most = max(reading.live, default=0)
     return sorted(
-        found, key=lambda each: (-each.samples, -each.spills, -each.instructions, each.line)
-    )
+        found,
+        key=lambda each: (
+            each.line not in left_out, -each.spills, each.live < most, -each.samples,
+            -each.instructions, each.line,
+        ),
+    )[:MOST_LINES]  # fmt: skip
 
 
 def configuration_figures(session: Session, configuration: Configuration) -> ConfigurationFigures:
