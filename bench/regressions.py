@@ -3,7 +3,7 @@
     python -m bench.regressions DATA [--cuda] [NAME…]
 
 Captures a small program and its slower forms into DATA, and measures each beside the first. With
-`--cuda` it runs those that need a GPU. Slow-downs are large enough for six processes of each.
+`--cuda` it runs those that need a GPU. It takes about four minutes for each, on an idle machine.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
 
 
 def program(slow: str = "none") -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    torch.set_num_threads(1)  # two would wait for each other whenever something else runs
     if slow == "fewer warps":
         with_one_warp()
     size = ROWS * COLUMNS
@@ -134,7 +135,7 @@ def measured(settings: Settings, base: str, other: str, name: str) -> tuple[Meas
     factory = sessions(make_engine(settings))
     with factory.begin() as session, tempfile.TemporaryDirectory() as folder:
         pair = load_pair(session, base, other)
-        asked = Asked(processes=6)
+        asked = Asked()
         runner = Runner(Path(folder), settings, trusted=True)
         found = measure_pair(pair, asked, runner, silent, lambda _: None)
         now = datetime.now(UTC)

@@ -6,8 +6,10 @@ Only `engine`, `workflow`, `reaper`, `pruning` and `api` know it.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any, Never
 
 from dbos import DBOS, DBOSClient, DBOSConfig, _workflow_commands
@@ -36,6 +38,12 @@ POLL_SECONDS = 2.0
 UNUSED_SECONDS = 60.0
 """Between looks for what we do not use."""
 
+WAITS_SECONDS = 30.0
+"""For the database's lock, at the start."""
+WITH_MILLISECONDS = (3, 42)
+"""The first SQLite that has `MILLISECONDS`, which the engine's tables use from it on."""
+MILLISECONDS = "unixepoch('subsec')"
+
 log = logging.getLogger("inductorscope.jobs")
 
 
@@ -54,6 +62,20 @@ def prepare(settings: Settings) -> None:
     make_private_folder(settings.data)
     migrate(settings)
     DBOS.migrate(url_for_engine(settings))
+    url = database_url(settings)
+    if url.get_backend_name() == "sqlite" and sqlite3.sqlite_version_info < WITH_MILLISECONDS:
+        _without_milliseconds(str(url.database))
+
+
+def _without_milliseconds(file: str) -> None:
+    """A newer SQLite made the engine's tables with times from a function that this one does not
+    have; no worker could start."""
+    with closing(sqlite3.connect(file, timeout=WAITS_SECONDS)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE instr(sql, ?)",
+            (MILLISECONDS, "strftime('%s', 'now')", MILLISECONDS),
+        )
 
 
 def make_client(settings: Settings) -> DBOSClient:
