@@ -307,3 +307,36 @@ def test_the_first_flash_attention_on_a_cpu_takes_its_input_as_it_is() -> None:
     assert owner_of_the_input(kernel, ", exp, exp", factor="2.0") == "exp"
     newer = kernel + "_for_cpu"
     assert owner_of_the_input(newer, ", exp, exp", factor="2.0") == "library"
+
+
+DROPPED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: f32[8]):
+        bernoulli: f32[8] = torch.ops.aten.bernoulli.p(arg0_1, 0.9)
+        bernoulli_1: f32[8] = torch.ops.aten.bernoulli.p(arg0_1, 0.9)
+        return (bernoulli, bernoulli_1)
+"""
+OVERWRITES = """\
+op{number}: ExternKernelSchedulerNode(InplaceBernoulliFallback)
+op{number}.unmet_dependencies = [StarDep(name='{buffer}', mode=None)]
+op{number}.outputs = [
+    buf{number}: InplaceBernoulliFallback
+    buf{number}.layout = NoneLayout
+    buf{number}.mutations = ['{buffer}']
+]
+op{number}.node.kernel = aten.bernoulli_
+
+
+"""
+
+
+def test_what_a_library_overwrites_was_copied_by_the_same_node() -> None:
+    copy = "load = ops.load('arg0_1', index0)\nstore = ops.store('buf{n}', index0, load, None)"
+    ir = ""
+    for number in (0, 2):
+        extern = user(f"op{number + 1}", "ExternKernelSchedulerNode")
+        ir += node(number, copy.format(n=number), "[8]", extern)
+        ir += OVERWRITES.format(number=number + 1, buffer=f"buf{number}")
+    found = origins(DROPPED, ir)
+    assert found.externs == {"buf1": "bernoulli", "buf3": "bernoulli_1"}
+    assert found.nodes["op2", "body", "store"] == "bernoulli_1"

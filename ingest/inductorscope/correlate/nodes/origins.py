@@ -155,8 +155,11 @@ class OriginWalk(BufferMakers):
         if not kernel and node.detail == "ComputedBuffer":
             return self._empty(node.buffers[0])  # memory that other nodes write to
         best: tuple[tuple[float, int], FxValue] | None = None
+        in_place = kernel.endswith("_") and not kernel.endswith("__")
         for value in self.graph.values.values():
-            if value.view or value.placeholder or value.name in self.used:
+            # Its copy of an argument, which the kernel overwrites, is stored already.
+            begun = in_place and value.name in reads and value.name not in self.extern
+            if value.view or value.placeholder or (value.name in self.used and not begun):
                 continue
             if kernel and not self._called(kernel, node, value):
                 continue
