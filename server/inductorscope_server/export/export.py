@@ -18,9 +18,9 @@ from inductorscope.store.who import VIEWER, WHO, Who
 from inductorscope.units import plural, size_in_bytes
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.export.file import Inside, pack_files, write_file
 from inductorscope_server.export.gather import BESIDE, LOCATION, Answer, Gatherer
+from inductorscope_server.web.app import create_app
 
 ADDRESS = re.compile(r"/runs/(?P<run>\w+)(?:/graphs/(?P<graph>[^/?]+)(?P<part>[/?].*)?)?")
 PART = "This file shows a part of a run and does not go back into a server."
@@ -61,11 +61,7 @@ def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wante
     NotHere for an address without a page."""
     # Whoever can read the data folder needs no token for it.
     open_to_all = replace(settings, token="", accounts=False, oidc_issuer="", proxy_header="")
-    analysis = Analysis(open_to_all)
-    analysis.start()  # takes a second, in which this process imports the application
-    from inductorscope_server.web.app import create_app
-
-    app = create_app(open_to_all, analysis=analysis)
+    app = create_app(open_to_all, alone=True)
     try:
         return export_from(app, who, address, file, wanted)
     finally:
@@ -101,8 +97,11 @@ async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathe
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, WHO: who}, receive, send)
 
-    transport = httpx.ASGITransport(asked)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(asked),
+        base_url="http://localhost",
+        headers={"Accept-Encoding": "identity"},  # here packing would be undone at once
+    ) as client:
 
         async def ask(address: str) -> Answer | None:
             answer = await client.get(address)

@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from inductorscope_server.access import login
 from inductorscope_server.access.identity import BehindProxies
 from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.analysis.here import Here
 from inductorscope_server.api import (
     annotated,
     artifacts,
@@ -48,20 +49,20 @@ API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reaso
 """Modules of the API that do not belong to a page."""
 
 
-def create_app(
-    settings: Settings, pages: Pages | None = None, analysis: Analysis | None = None
-) -> FastAPI:
-    """Creates the application; migrates the database first."""
+def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = False) -> FastAPI:
+    """Creates the application; migrates the database first. `alone`: for a single caller, so that
+    no answer needs a process of its own."""
     engine = make_engine(settings)
     trace_queries(engine)
+    read = sessions(engine, read_only=True, for_viewers=True)
     parts = Parts(
         settings=settings,
         engine=engine,
-        read=sessions(engine, read_only=True, for_viewers=True),
+        read=read,
         write=sessions(engine),
         jobs=JobsClient(settings, engine, for_viewers=True),
         pages=pages or Pages(settings),
-        analysis=analysis or Analysis(settings),
+        analysis=Here(settings, read) if alone else Analysis(settings),
         playground=Playground(settings),
     )
 

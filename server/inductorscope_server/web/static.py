@@ -49,7 +49,7 @@ class Bundle(StaticFiles):
         if response.status_code in (200, 304):
             response.headers["Cache-Control"] = caching
             response.headers["Vary"] = "Accept-Encoding"
-        if isinstance(response, FileResponse):
+        if isinstance(response, FileResponse) and _is_plain(scope):
             await run_in_threadpool(self._keep, path, response)
         return response
 
