@@ -278,7 +278,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     peaks = run_peaks(owner)
     step_us, _ = step_time(session, owner)
     left_out = left_out_of(session, graph.id, kernel.name)
-    lines = {row.found.without for row in left_out}
+    lines = {row.without for row in left_out}
     return KernelPage(
         run=RunName(owner.id, owner.name),
         graph=graph_name(graph),
