@@ -17,6 +17,7 @@ _ADDRESS = r"\]\((?P<address>https?://\S+?)\)(?=[\s.,:;]|$)"
 _PIECE = re.compile(rf"{_ADDRESS}|(?P<label>\*\*(?= [^|]))|\*\*|{_TICKS}")
 """Matches ends of links, of bold labels before a text, other marks of bold texts, and code."""
 _RULE = re.compile(r"\| --- (?=\|(?: ---|$))")
+_BETWEEN_CELLS = re.compile(r" *(?<!\\)\| *")
 _NAMED = re.compile(rf"\[(?P<name>{_TICKS}){_ADDRESS}")
 
 
@@ -60,4 +61,5 @@ def _plain(line: str, start: str) -> str:
         return piece[0] if piece["ticks"] else ":" if piece["label"] else ""
 
     whole = _NAMED.sub(lambda link: link["name" if link["address"] == start else 0], line)
-    return _RULE.sub("|-", _PIECE.sub(short, whole))
+    plain = _RULE.sub("|-", _PIECE.sub(short, whole))
+    return _BETWEEN_CELLS.sub("|", plain) if plain.startswith("|") else plain

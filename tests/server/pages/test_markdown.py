@@ -180,7 +180,7 @@ def test_an_agent_gets_an_answer_without_what_only_eyes_need() -> None:
         "- run: `0123456789abcdef`", "- slow: it `**is**`", "- [why](/time#gaps) (measured)", ""
     ]  # fmt: skip
     assert said[8:14] == [
-        "| a | b |", "|-|-|", *(f"| `k{row}` | [`x`](/log) |" for row in range(3)), "… 27 more rows"
+        "|a|b|", "|-|-|", *(f"|`k{row}`|[`x`](/log)|" for row in range(3)), "… 27 more rows"
     ]  # fmt: skip
     assert code in "\n".join(said)
     alone = f"# [Line]({base}/time)\n"
