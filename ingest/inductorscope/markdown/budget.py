@@ -17,10 +17,14 @@ LONGEST = 400
 """Characters of a line of a block."""
 NOTE = 80
 """Tokens kept for the note on what was left out."""
-KINDS = {"| ": "table", "|-": "table", "- ": "row", "  ": "row"}
+KINDS = {"|": "table", "- ": "row", "  ": "row"}
 """Beginnings of lines that stand for rows."""
 _FENCE = re.compile(r"(`{3,})\w*$")
 _HEADING = re.compile(r"#{1,6} ")
+
+
+def _kind(line: str) -> str:
+    return next((kind for start, kind in KINDS.items() if line.startswith(start)), "")
 
 
 def tokens(text: str) -> int:
@@ -92,7 +96,7 @@ def _shortened(section: str, most: Mapping[str, int]) -> str:
     fence, kind, count, left_out = "", "", 0, 0
     for line in [*section.split("\n"), ""]:
         inside, fence = fence, _fence(line, fence)
-        now = "code" if inside and fence else KINDS.get(line[:2], "")
+        now = "code" if inside and fence else _kind(line)
         if now != kind:
             if left_out:
                 shown.append(f"… {left_out} more {'lines' if kind == 'code' else 'rows'}")
