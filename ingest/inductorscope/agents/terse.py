@@ -85,7 +85,9 @@ def _code_apart(line: str) -> tuple[str, list[str]]:
     for start, end in reversed(runs):
         ends[start] = next_of_length.get(end - start, 0)
         next_of_length[end - start] = end
-    spans, parts, at = [], [], 0
+    spans: list[str] = []
+    parts: list[str] = []
+    at = 0
     for start, _ in runs:
         if start >= at and ends[start]:
             parts += [line[at:start], f"\0{len(spans)}\0"]
