@@ -36,6 +36,15 @@ def test_lines_to_come_are_told_until_they_are_there(
     assert before["aligning"]
     assert before["coverage"]["lines_inferred"] == 0
     assert before["kernels"]
+    pages = (urls.fusing(run), urls.roofline(run))
+    for path in pages:
+        told = client.get(f"/api{path}").json()
+        assert told["unfinished"]["lines"] == {"aligned": 0, "graphs": 1}
+        assert told["notes"] == ["1 of 1 graph will be here once the lines of kernels are aligned."]
+        waiting = client.get(path).text
+        assert asked.replace("&", "&amp;") in waiting
+        assert "No two kernels" not in waiting
+        assert "No profile names" not in waiting
 
     assert relink(engine, run=run).done == 1
     engine.dispose()
@@ -45,3 +54,8 @@ def test_lines_to_come_are_told_until_they_are_there(
     assert not after["aligning"]
     assert after["coverage"]["lines_inferred"] > 0
     assert "still being aligned" not in client.get(urls.run(run)).text
+    for path in pages:
+        told = client.get(f"/api{path}").json()
+        assert told["unfinished"] is None
+        assert told["notes"] == []
+        assert told.get("unfused") or told.get("kernels")

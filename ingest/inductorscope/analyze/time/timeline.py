@@ -15,6 +15,16 @@ from itertools import accumulate
 import numpy as np
 
 from inductorscope.analyze.time.intervals import Cover, Floats, cover, fitted, gaps, joined
+from inductorscope.analyze.time.parts import (
+    COMPUTING,
+    COPYING,
+    HOST_PARTS,
+    IDLE_PARTS,
+    LAUNCHING,
+    QUEUED,
+    TALKING,
+    UNKNOWN,
+)
 from inductorscope.formats.trace.event_columns import (
     KERNEL,
     NOWHERE,
@@ -30,17 +40,6 @@ from inductorscope.formats.vocabulary import COMMUNICATION
 SYNCHRONIZE = ("Synchronize", "StreamWaitEvent", "EventQuery")
 GUARDS = ("TorchDynamo Cache Lookup",)
 PROLOGUE = ("AOTDispatcher Runtime Wrapper Prologue", "Pregraph bytecode", "Inductor Lookup")
-
-COMPUTING, TALKING, COPYING = "computing", "communication alone", "copies alone"
-QUEUED = "launched, waiting in the queue"
-LAUNCHING = "launch to start"
-UNKNOWN = "launch unknown"
-OUTSIDE = "outside of operators"
-HOST_PARTS = (
-    "synchronising", "guards", "compiled code's prologue", "inside compiled code",
-    "in operators", OUTSIDE,
-)  # fmt: skip
-IDLE_PARTS = (*HOST_PARTS, LAUNCHING, QUEUED, UNKNOWN)
 
 
 @dataclass(slots=True)

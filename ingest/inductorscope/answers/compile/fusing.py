@@ -20,6 +20,7 @@ from inductorscope.answers.compile.unfused import (
     with_lines,
 )
 from inductorscope.answers.parts import RunName
+from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Graph
@@ -101,6 +102,8 @@ class FusingPage:
     logs: int
     """TORCH_LOGS texts in the upload."""
     graphs: int
+    unfinished: RunState | None
+    """Progress of reading and aligning, after which all graphs are here; None once it is done."""
     q: str
     a: str
     b: str
@@ -185,6 +188,7 @@ def fusing_page(
         known=run_story.story is not None,
         logs=len(story.spoken),
         graphs=len(graphs),
+        unfinished=unfinished(session, run_id),
         q=q,
         a=a,
         b=b,

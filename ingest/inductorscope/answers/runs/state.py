@@ -38,6 +38,12 @@ class RunState(RunName):
     """Kernel lines of a complete run still to be aligned; None if there are none."""
 
 
+def unfinished(session: Session, run: str) -> RunState | None:
+    """Returns None for a run that is read, and whose lines are aligned."""
+    state = run_state(session, run)
+    return state if state.state != COMPLETE or state.lines is not None else None
+
+
 def run_state(session: Session, run: str) -> RunState:
     columns = (
         Run.id, Run.name, Run.state, Run.step, Run.graph_count, Run.kernel_count, Run.read_at,

@@ -13,7 +13,9 @@ from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import stored_facts
+from inductorscope.store.runs.relinked import to_be_aligned
 from inductorscope.store.tables.models import Graph
+from inductorscope.units import plural
 
 MOST_TEXT = 64 * 1024 * 1024
 """Bytes of texts that one page reads; the slowest graphs come first."""
@@ -31,9 +33,10 @@ _facts_of = remembered(_facts, KEPT_TEXT)
 
 def graph_facts(session: Session, graph: Graph) -> GraphFacts:
     """Empty for a graph without code. Raises NotAnalysed."""
-    known = stored_facts(session, graph.id)
-    if known is not None:
-        return known
+    return stored_facts(session, graph.id) or _worked_out(session, graph)
+
+
+def _worked_out(session: Session, graph: Graph) -> GraphFacts:
     stored = graph_texts(session, graph.id)
     if CODE not in stored.digests:
         return GraphFacts([], [], [], [], ir=False)
@@ -51,17 +54,31 @@ def slowest_graphs(session: Session, run_id: str) -> Sequence[Graph]:
 def facts_of_graphs(
     session: Session, graphs: Sequence[Graph], notes: list[str], room: int = MOST_TEXT
 ) -> Iterator[tuple[Graph, GraphFacts]]:
-    """The facts of as many graphs as one page reads; notes say which are left out."""
-    left_out = 0
+    """The facts of all graphs for which they are stored, and of as many others as one page reads;
+    notes say which are left out. Those of a graph that waits for aligning come with that."""
+    aligned_later = to_be_aligned(session, graphs[0].run_id) if graphs else set()
+    left_out = later = 0
     for graph in graphs:
-        room -= graph_texts(session, graph.id).size
-        if room < 0:
-            left_out += 1
+        known = stored_facts(session, graph.id)
+        if known is None and graph.id in aligned_later:
+            later += 1
             continue
-        try:
-            yield graph, graph_facts(session, graph)
-        except NotAnalysed as error:
-            notes.append(f"{graph.slug}: {error}")
+        if known is None:
+            room -= graph_texts(session, graph.id).size
+            if room < 0:
+                left_out += 1
+                continue
+            try:
+                known = _worked_out(session, graph)
+            except NotAnalysed as error:
+                notes.append(f"{graph.slug}: {error}")
+                continue
+        yield graph, known
+    if later:
+        notes.append(
+            f"{later:,} of {plural(len(graphs), 'graph')} will be here once the lines of kernels "
+            "are aligned."
+        )
     if left_out:
         notes.append(
             f"{left_out:,} of {len(graphs):,} graphs are left out: their texts together are longer "

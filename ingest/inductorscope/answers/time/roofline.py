@@ -19,6 +19,7 @@ from inductorscope.analyze.roofline.roofline import (
     standing,
 )
 from inductorscope.answers.parts import GraphName, RunName, graph_name, kernel_time, run_of
+from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork, kernel_work, works_by_shape
 from inductorscope.answers.time.profiles import (
@@ -76,6 +77,8 @@ class RooflinePage:
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
     notes: list[Prose]
+    unfinished: RunState | None
+    """Progress of reading and aligning, after which all graphs are here; None once it is done."""
     graphs: Hidden[list[GraphName]]
     graph: str
     profile: str | None
@@ -175,6 +178,7 @@ def roofline_page(
         agreed=sum(row.bytes == row.inductor_bytes for row in compared),
         estimated=len(compared),
         notes=notes,
+        unfinished=unfinished(session, run_id),
         graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
         graph=graph,
         profile=None if shown is None else shown.label,

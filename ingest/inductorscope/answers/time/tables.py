@@ -1,11 +1,10 @@
-"""Long tables of times in pages: the database sorts and filters them; events come as columns."""
+"""Long tables of times in pages: the database sorts and filters them, except events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -20,9 +19,8 @@ from inductorscope.answers.parts import (
     share,
 )
 from inductorscope.fields import Hidden
-from inductorscope.store.runs.trace_events import EventColumns, read_chunk
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
-from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
+from inductorscope.store.tables.times import LineCost, NodeCost, TraceKernel
 
 PAGE = 100
 KERNELS, LINES, NODES, TRACE, ROWS, EVENTS = "kernels", "lines", "nodes", "trace", "rows", "events"
@@ -329,7 +327,9 @@ def _divided(value: float | None, by: int) -> float | None:
 
 
 def _events(session: Session, _: str, table: TimesTable) -> None:
-    """Reads chunk by chunk, only as many as the page needs."""
+    # Here: numpy takes a while to load, and most answers show no events.
+    from inductorscope.answers.time.events import picked_events
+
     assert table.profile is not None
     asked, profile = table.asked, table.profile.id
     kernels = {
@@ -344,84 +344,19 @@ def _events(session: Session, _: str, table: TimesTable) -> None:
     wanted = None
     if asked.q or asked.category:
         word = asked.q.lower()
-        wanted = np.array(
-            [
-                position
-                for position, (name, category) in kernels.items()
-                if word in name.lower() and asked.category in ("", category)
-            ],
-            np.int32,
-        )
-    picked = _picked(session, profile, asked, wanted)
-    table.total, places, columns = picked
+        wanted = [
+            position
+            for position, (name, category) in kernels.items()
+            if word in name.lower() and asked.category in ("", category)
+        ]
+    by_length = asked.sort == "duration"
+    ascending = asked.order == "asc" if asked.order else not by_length
+    table.total, picked = picked_events(
+        session, profile, wanted, by_length=by_length, ascending=ascending, first=asked.first,
+        last=asked.first + PAGE,
+    )  # fmt: skip
     lanes = (session.get_one(Profile, profile).facts.get("breakdown") or {}).get("lanes", [])
-    for place, ts, us, kernel, lane in zip(
-        places.tolist(), columns.ts.tolist(), columns.us.tolist(), columns.kernel.tolist(),
-        columns.lane.tolist(), strict=True,
-    ):  # fmt: skip
+    for place, ts, us, kernel, lane in picked:
         name, category = kernels.get(kernel, ("", ""))
         process, thread = lanes[lane] if lane < len(lanes) else ("", "")
         table.events.append(EventRow(place, ts, us, name, category, process, thread))
-
-
-Picked = tuple[int, "np.ndarray[Any, Any]", EventColumns]
-
-
-def _picked(
-    session: Session, profile: int, asked: Asked, wanted: np.ndarray[Any, Any] | None
-) -> Picked:
-    chunks = session.execute(
-        select(TraceChunk.number, TraceChunk.first, TraceChunk.count, TraceChunk.longest_us)
-        .where(TraceChunk.profile_id == profile)
-        .order_by(TraceChunk.number)
-    ).all()
-    by_length = asked.sort == "duration"
-    ascending = asked.order == "asc" if asked.order else not by_length
-    last = asked.first + PAGE
-    if not by_length and not ascending:
-        chunks = chunks[::-1]
-    total = 0
-    places = np.zeros(0, np.int64)
-    kept = EventColumns(*(np.zeros(0, kind) for kind in ("f8", "f8", "i4", "i4")))
-    for number, first, count, longest in chunks:
-        full = len(places) >= last
-        if full and wanted is None and (not by_length or _too_short(kept, longest, ascending)):
-            total += count
-            continue
-        events = read_chunk(session, profile, number, count)
-        indices = np.arange(first, first + count)
-        if wanted is not None:
-            match = np.isin(events.kernel, wanted)
-            events, indices = _taken(events, match), indices[match]
-        total += len(indices)
-        if full and not by_length:
-            continue
-        kept = EventColumns(
-            *(
-                np.concatenate((getattr(kept, name), getattr(events, name)))
-                for name in EventColumns.__dataclass_fields__
-            )
-        )
-        places = np.concatenate((places, indices))
-        order = _order(kept, places, by_length=by_length, ascending=ascending)[:last]
-        kept, places = _taken(kept, order), places[order]
-    return total, places[asked.first : last], _taken(kept, np.arange(len(places))[asked.first :])
-
-
-def _too_short(kept: EventColumns, longest: float, ascending: bool) -> bool:
-    """Whether a chunk has nothing that sorts before the last event kept."""
-    return not ascending and longest <= float(kept.us[-1])
-
-
-def _order(
-    events: EventColumns, places: np.ndarray[Any, Any], *, by_length: bool, ascending: bool
-) -> np.ndarray[Any, Any]:
-    if by_length:
-        return np.lexsort((places, events.us if ascending else -events.us))
-    return np.argsort(places if ascending else -places)
-
-
-def _taken(events: EventColumns, which: np.ndarray[Any, Any]) -> EventColumns:
-    return EventColumns(
-        *(getattr(events, name)[which] for name in EventColumns.__dataclass_fields__)
-    )

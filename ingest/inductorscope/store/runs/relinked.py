@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.correlate.links.model import CALLS
@@ -22,7 +22,15 @@ from inductorscope.store.runs.nodes import (
     rows_of_nodes,
 )
 from inductorscope.store.runs.runs import bytes_stored
-from inductorscope.store.tables.models import COMPLETE, Graph, GraphNodes, Kernel, Links, Run
+from inductorscope.store.tables.models import (
+    COMPLETE,
+    READING,
+    Graph,
+    GraphNodes,
+    Kernel,
+    Links,
+    Run,
+)
 from inductorscope.store.tables.times import LineCost, NodeCost
 
 FAILED = "The lines of its kernels could not be aligned with nodes; calls are linked as a whole."
@@ -46,6 +54,20 @@ def lines_of(session: Session, run: str) -> Lines | None:
         .where(Graph.run_id == run)
     ).one()
     return Lines(graphs - waiting, graphs) if waiting else None
+
+
+def to_be_aligned(session: Session, run: str) -> set[int]:
+    """Returns the ids of the graphs whose lines are still to be aligned, or even to be linked."""
+    query = (
+        select(Graph.id)
+        .join(Run, Run.id == Graph.run_id)
+        .outerjoin(Links, Links.graph_id == Graph.id)
+        .where(
+            Graph.run_id == run,
+            or_(Links.engine == CALLS, and_(Links.engine.is_(None), Run.state == READING)),
+        )
+    )
+    return set(session.scalars(query))
 
 
 def outdated(session: Session, run: str | None = None) -> list[tuple[str, int]]:

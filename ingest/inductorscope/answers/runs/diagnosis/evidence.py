@@ -31,8 +31,6 @@ OWN = 0.2
 """A line of the user's own files is named before one of a library that takes up to five times as
 much."""
 SHOWN_LINES = 2
-MOST_TEXT = 4 * 1024 * 1024
-"""Bytes of texts that are read for the roofline: an overview comes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +139,7 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
         session, run, story, shown, script_shown(run), step_us, step, graphs, kernels,
         costs=line_costs(session, run.id) if kernels else [],
         roofline=(
-            roofline_page(session, run.id, most_text=MOST_TEXT)
+            roofline_page(session, run.id, most_text=0)
             if kernels and kernels[0].us >= STANDS_OUT * (step_us or 0.0)
             else None
         ),

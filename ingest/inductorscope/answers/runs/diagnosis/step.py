@@ -11,12 +11,19 @@ from inductorscope import urls
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
 from inductorscope.analyze.time.extern_nodes import operation
-from inductorscope.analyze.time.timeline import LAUNCHING, OUTSIDE, QUEUED, UNKNOWN
+from inductorscope.analyze.time.parts import (
+    COPYING,
+    LAUNCHING,
+    OUTSIDE,
+    QUEUED,
+    TALKING,
+    UNKNOWN,
+)
 from inductorscope.answers.compile.fusing import HOPELESS
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
-from inductorscope.answers.runs.diagnosis.evidence import MOST_TEXT, Evidence
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork
 from inductorscope.formats.machine.metadata import COMPILED
@@ -261,7 +268,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     if worst is None or wins < STANDS_OUT * step:
         known = [row for row in judged if row.time_us]
         if page.notes:
-            return Cleared("These graphs are long: the page Roofline compares all.", judged=False)
+            return Cleared("Some graphs are missing here: see the page Roofline.", judged=False)
         if not known:
             return Cleared("All kernels are too short to compare with their roofs.")
         reached = sum((row.standing.share or 0.0) * (row.time_us or 0.0) for row in known)
@@ -371,7 +378,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
         return None
     notes: list[str] = []
     graphs = slowest_graphs(evidence.session, evidence.id)
-    facts = facts_of_graphs(evidence.session, graphs, notes, MOST_TEXT)
+    facts = facts_of_graphs(evidence.session, graphs, notes, room=0)
     rows = [
         row
         for graph, known in facts
@@ -382,7 +389,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     wins = 0.0 if worst is None else worst.saved_us or 0.0
     if worst is None or wins < STANDS_OUT * step:
         if notes:
-            return Cleared("These graphs are long: the page Fusing examines all.", judged=False)
+            return Cleared("Some graphs are missing here: see the page Fusing.", judged=False)
         return Cleared(f"Fusing no two kernels would save {percent(STANDS_OUT)} of a step.")
     both = (worst.one, worst.other)
     return Cause(
@@ -485,12 +492,12 @@ def exposed(evidence: Evidence) -> Cause | None:
 
 
 _ALONE = {
-    "communication alone": (
+    TALKING: (
         "communicates",
         "Overlap it with computing: smaller buckets in DistributedDataParallel, prefetching in "
         "FSDP, or `torch._inductor.config.reorder_for_compute_comm_overlap = True`.",
     ),
-    "copies alone": (
+    COPYING: (
         "copies memory",
         "Copy while the device computes: pinned memory and `non_blocking=True`.",
     ),
