@@ -69,7 +69,7 @@ class Play {
   }
 
   async start(): Promise<void> {
-    const { run, graph, file } = this.root.dataset;
+    const { run, graph, file } = this.part(".play-result").dataset;
     if (run && graph) {
       this.shown = this.base = { run, graph };
       this.file = file ?? "";
@@ -220,20 +220,19 @@ class Play {
   /** Show a try in place of the one that is shown. */
   private async turnTo(run: string, code: string, why: "asked" | "typed"): Promise<void> {
     const path = this.pathOf(run);
-    const [answer, { shown: head }] = await Promise.all([
-      fetch(path, { headers: { "hx-request": "true" } }).then((each) => each.text()),
-      ask<PlayPage>(`/api${path}`),
-    ]);
-    const element = new DOMParser().parseFromString(answer, "text/html").querySelector(".explorer");
-    if (!element || !head) throw new Error("The result could not be shown.");
+    const answer = await fetch(path, { headers: { "hx-request": "true" } });
+    const result = new DOMParser()
+      .parseFromString(await answer.text(), "text/html")
+      .querySelector<HTMLElement>(".play-result");
+    if (!result) throw new Error("The result could not be shown.");
     const panes = /panes=[^&]*/.exec(location.search)?.[0] ?? PANES;
     const address = `${path}?${panes}`;
     if (why === "asked") history.pushState(null, "", address);
     else history.replaceState(null, "", address);
     this.explorer?.close();
-    this.part(".play-result").replaceChildren(document.adoptNode(element));
-    this.shown = { run, graph: head.head.graph.slug };
-    this.file = head.file;
+    this.part(".play-result").replaceWith(document.adoptNode(result));
+    this.shown = { run, graph: result.dataset.graph ?? "" };
+    this.file = result.dataset.file ?? "";
     const link = this.part<HTMLAnchorElement>(".play-run");
     link.href = `/runs/${run}`;
     link.hidden = this.part(".play-keep").hidden = false;

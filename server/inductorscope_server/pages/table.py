@@ -55,7 +55,7 @@ PAGES = (
     Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
     Page(PLAY, play.load, "play.html", JOBS, "The playground"),
     Page(PLAY + "/{run}", play.load_try, "play.html", JOBS, "A try of the playground",
-         fragment="fragments/_explorer.html"),
+         fragment="fragments/_play_result.html"),
     Page("/account", account.load, "account.html", PEOPLE, "Logins and tokens"),
     Page("/projects", projects.load, "projects.html", PEOPLE, "Projects and their members"),
     # Of a run, in the order of its navigation.

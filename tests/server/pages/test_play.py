@@ -92,6 +92,7 @@ def test_a_try_is_shown_with_its_graph(
     page = client.get(urls.play(read.run_id))
     assert page.status_code == 200, page.text
     part = client.get(urls.play(read.run_id), headers={"hx-request": "true"}).text
-    assert part.strip().startswith('<section class="explorer"')
+    assert part.lstrip().startswith('<div class="play-result"')
+    assert '<section class="explorer"' in part
     assert client.get("/api/").json()["runs"] == []
     assert [run["id"] for run in client.get("/api/?tries=1").json()["runs"]] == [read.run_id]
