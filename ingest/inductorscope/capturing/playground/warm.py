@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import shutil
 import signal
 import sys
@@ -45,7 +46,6 @@ RESIDENT = 8 * GIB
 """Memory limit of all processes of a try together."""
 ON_GPU = "import torch\ndef f(x):\n    return x\ninputs = torch.ones(1, device='cuda')\n"
 ASK_DRIVER = "PYTORCH_NVML_BASED_CUDA_CHECK"
-LOOK_EVERY_S = 0.01
 MEASURE_EVERY_S = 0.2
 MOST_ARCHIVED = 64 * MIB
 
@@ -191,21 +191,18 @@ def _archive(base: Path, target: BinaryIO, cache: Path) -> None:
 
 def _watched(keeper: int, seconds: int) -> Done:
     until = time.monotonic() + seconds
-    look = 0.0
-    while True:
-        ended, status = os.waitpid(keeper, os.WNOHANG)
-        if ended:
-            break
-        now = time.monotonic()
-        if now > until:
-            return _stop(keeper, f"It took longer than {seconds} s and was stopped.")
-        if now > look:
-            look = now + MEASURE_EVERY_S
+    end = os.pidfd_open(keeper)
+    try:
+        while not select.select([end], [], [], MEASURE_EVERY_S)[0]:
+            if time.monotonic() > until:
+                return _stop(keeper, f"It took longer than {seconds} s and was stopped.")
             if process_group.resident_bytes(keeper) > RESIDENT:
                 return _stop(
                     keeper, f"It used more than {RESIDENT // GIB} GiB of memory and was stopped."
                 )
-        time.sleep(LOOK_EVERY_S)
+    finally:
+        os.close(end)
+    _, status = os.waitpid(keeper, 0)
     if os.waitstatus_to_exitcode(status) == 0:
         return Done()
     return Done("Its process ended without a result, for example by a crash or a limit.")
