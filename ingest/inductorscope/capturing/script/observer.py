@@ -216,17 +216,19 @@ class Observer:
         """One step ends, and the next begins."""
         if self.clock.capturing:  # the script records a CUDA graph, in which nothing else may run
             return
-        now = time.perf_counter()
-        steps = self.steps
-        before = steps.kind
-        steps.end(self.clock.mark(), now)
+        steps, before = self.steps, self.steps.kind
+        mark, now = self.clock.mark(), time.perf_counter()
+        steps.end(mark, now)
         if self._first_compile is not None and self.facts.first_call_s is None:
             self.facts.first_call_s = now - self._first_compile
         if steps.kind != before:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
         if steps.done and self._stop.exists():
             self._wait()
-        steps.begin(self.clock.mark(), time.perf_counter())
+        # Between two timed steps nothing is done that would have to be kept out of either.
+        if not before == steps.kind == TIMED:
+            mark, now = self.clock.mark(), time.perf_counter()
+        steps.begin(mark, now)
 
     # --- compiles ---
 
