@@ -21,6 +21,7 @@ from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.migrate import migrate
 from playwright.sync_api import Browser, sync_playwright
 
 from bench.compile_page import opened
@@ -35,6 +36,7 @@ CONTENT = "main"
 def made(folder: Path, data: Path, *, aligned: bool) -> str:
     """Reads the folder; returns the run's id."""
     settings = Settings(data=data, database_url="")
+    migrate(settings)
     engine = make_engine(settings)
     done = read_run(
         folder, session_factory=sessions(engine), origin="ingest", settings=settings,
