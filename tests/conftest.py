@@ -12,6 +12,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as effort
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.jobs.queue.engine import prepare
@@ -30,6 +32,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # Kernels without vectors compile in a tenth of the time; what looks at vectors uses VECTORS.
 VECTORS = "TORCHINDUCTOR_VEC_ISA_OK"
 os.environ[VECTORS] = "0"
+
+# A busy machine fails no test.
+effort.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+effort.load_profile("busy")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

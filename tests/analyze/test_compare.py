@@ -55,7 +55,7 @@ def test_a_graph_beside_itself_pairs_node_by_node(lines: bool, size: int) -> Non
     assert all(name == other for name, other in partners(left).items())
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(at=st.integers(1, len(LAYERS) - 1), other=st.booleans())
 def test_a_node_inserted_anywhere_is_the_only_new_one(at: int, other: bool) -> None:
     name, target, inputs = LAYERS[at]
@@ -170,7 +170,7 @@ LAUNCHES = st.one_of(st.none(), st.integers(0, 100))
 NAMES = [name for name, *_ in LAYERS]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_parts_sum_to_the_difference_of_the_steps(data: st.DataObject) -> None:
     one, other = graph(*LAYERS), graph(*LAYERS)

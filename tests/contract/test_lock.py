@@ -21,7 +21,7 @@ texts = st.text(max_size=20)
 COUNTED = {count.id: 0 for count in COUNTS}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.builds(
         Program, model=texts, options=st.dictionaries(texts, st.booleans() | texts, max_size=2),

@@ -275,7 +275,7 @@ def test_memory_written_twice_is_another_buffer_each_time() -> None:
 
 @pytest.mark.parametrize("name", ["cpu-ops-zoo", "cuda-adam", "cuda-foo1"])
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_cut_off_and_damaged_code_never_raises(name: str, data: st.DataObject) -> None:
     texts = without_ir(read_texts(code_of(name)))
     lines = lines_of(texts.code or "")

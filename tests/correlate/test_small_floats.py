@@ -144,7 +144,7 @@ _ARGUMENTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(_NAMES, _OPS, _ARGUMENTS), max_size=12), _NAMES)
 def test_any_body_keeps_what_computes(ops: list[tuple[str, str, list[str]]], result: str) -> None:
     block = IrBlock("body", 1, 9, [IrOp(n, o, a, 1, "body") for n, o, a in ops], result)

@@ -58,19 +58,19 @@ TEXTS = st.one_of(
 
 @pytest.mark.parametrize("name", READERS)
 @given(text=TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_is_read(name: str, text: str) -> None:
     READERS[name](text)
 
 
 @given(data=st.binary(max_size=300))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_bytes_are_read(data: bytes) -> None:
     parse_provenance(data)
 
 
 @given(text=TEXTS, other=TEXTS, code=TEXTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_texts_are_linked(text: str, other: str, code: str) -> None:
     graph_links(GraphTexts(text, text, other, other, code, text, text, b"{}"))
 

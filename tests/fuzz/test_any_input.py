@@ -43,7 +43,6 @@ RECORD = json.dumps({
 def budget(share: int) -> settings:
     return settings(
         max_examples=max(10, CASES * share // SHARES),
-        deadline=None,
         derandomize=not ASKED,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.recognise import recognise
@@ -236,7 +236,7 @@ TREES = st.dictionaries(
 
 
 @given(TREES, st.sampled_from(sorted(PACKERS)))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 def test_archives_round_trip(
     tmp_path_factory: pytest.TempPathFactory, tree: Files, kind: str
 ) -> None:
@@ -248,7 +248,7 @@ def test_archives_round_trip(
 
 
 @given(st.binary(max_size=3000), st.sampled_from(["", *sorted(PACKERS)]), st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 def test_arbitrary_and_mutated_bytes_unpack_or_are_refused(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, kind: str, data: st.DataObject
 ) -> None:

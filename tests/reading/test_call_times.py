@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from inductorscope.analyze.time.call_times import match_calls
 from inductorscope.answers.time.roofline import roofline_page
 from inductorscope.reading import read_run
+from inductorscope.reading.graphs.relink import relink
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.tables.models import Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime, LineCost
@@ -64,10 +65,11 @@ def marked_times(archive: Path) -> dict[int, float]:
 
 
 def test_each_call_has_the_time_that_the_raw_events_sum_to(
-    factory: Sessions, fixtures: Path, tmp_path: Path
+    engine: Engine, factory: Sessions, fixtures: Path, tmp_path: Path
 ) -> None:
     archive = fixtures / "cuda-calls" / "calls.tar.xz"
     run = read_archive(factory, archive, tmp_path)
+    relink(engine, run=run)
     wanted = marked_times(archive)
     with factory() as session:
         rows = session.execute(

@@ -42,7 +42,7 @@ PIECES = ('{"str": ["', '", 1]}', '"filename": 1', '"loc": "', '"', "\\", "{", "
           'File "', '", line 7\n', "\n", "al", "ſ", "S", "{'", '"""', 'f"', "\f", "x")  # fmt: skip
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES)), st.booleans())
 def test_damaged_texts_do_not_raise(pieces: list[str], is_source: bool) -> None:
     text = "".join(pieces)

@@ -22,7 +22,6 @@ from tests.support.readings import Database, SharedRuns, payload, segments, with
 
 many = settings(
     max_examples=50,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,
     derandomize=True,

@@ -177,7 +177,7 @@ STEPS = st.lists(
 )
 
 
-@effort(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@effort(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_blobs_are_there_exactly_while_used(
     one_engine: Engine, steps: list[tuple[bool, int, list[int]]]

@@ -43,21 +43,23 @@ class Bundle(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         caching = FOREVER if self._names_content(path, scope) else "no-cache"
-        if _is_plain(scope) and (kept := self._known(path)):
-            return Response(kept.body, headers={**kept.headers, "Cache-Control": caching})
-        response = await super().get_response(path, scope)
-        if response.status_code in (200, 304):
-            response.headers["Cache-Control"] = caching
-            response.headers["Vary"] = "Accept-Encoding"
-        if isinstance(response, FileResponse) and _is_plain(scope):
-            await run_in_threadpool(self._keep, path, response)
-        return response
+        plain = _is_plain(scope)
+        kept = self._known(path) if plain else None
+        if kept is None:
+            response = await super().get_response(path, scope)
+            if not (plain and isinstance(response, FileResponse)):
+                if response.status_code in (200, 304):
+                    response.headers["Cache-Control"] = caching
+                    response.headers["Vary"] = "Accept-Encoding"
+                return response
+            kept = await run_in_threadpool(self._keep, path, response)
+        return Response(kept.body, headers={**kept.headers, "Cache-Control": caching})
 
     def _known(self, path: str) -> Kept | None:
         kept = self._kept.get(path)
         return kept if kept and kept.version == self._assets.version(path) else None
 
-    def _keep(self, path: str, answer: FileResponse) -> None:
+    def _keep(self, path: str, answer: FileResponse) -> Kept:
         """Stores the packed file. Called for successful responses only, so paths are valid."""
         version = self._assets.version(path)
         headers = {
@@ -67,7 +69,8 @@ class Bundle(StaticFiles):
             "Vary": "Accept-Encoding",
         }
         packed = zstandard.ZstdCompressor(level=LEVEL).compress(Path(answer.path).read_bytes())
-        self._kept[path] = Kept(version, packed, headers)
+        kept = self._kept[path] = Kept(version, packed, headers)
+        return kept
 
     def _names_content(self, path: str, scope: Scope) -> bool:
         if HASHED_NAME.search(Path(path).name):

@@ -275,7 +275,7 @@ WORK = st.builds(
 
 
 @given(st.lists(WORK, max_size=25))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_events_sum_to_the_whole(events: list[dict[str, Any]]) -> None:
     found = broken_down(*events)
     assert sum(one.us for one in found.categories) == pytest.approx(found.total_us)

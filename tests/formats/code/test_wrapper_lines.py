@@ -173,7 +173,7 @@ PIECES = st.sampled_from([line for line in WRAPPER.split("\n") if line.strip()] 
 
 
 @given(pieces=st.lists(PIECES, max_size=40), text=st.text(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_wrapper_is_read(pieces: list[str], text: str) -> None:
     whole = "\n".join([*pieces[:9], text, *pieces[9:]])
     last = whole.count("\n") + 1

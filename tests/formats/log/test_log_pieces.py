@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.log.repeats import Repeats
 from inductorscope.formats.log.segments import without_empty_lines
@@ -69,7 +69,6 @@ def facts(pieces: list[Piece]) -> list[tuple[object, ...]]:
 
 
 @given(LOGS)
-@settings(deadline=None)
 def test_pieces_are_the_whole_log(data: bytes) -> None:
     pieces, log = pieces_of(data)
     assert b"".join(piece.raw for piece in pieces) == data
@@ -84,7 +83,6 @@ def test_pieces_are_the_whole_log(data: bytes) -> None:
 
 
 @given(LOGS)
-@settings(deadline=None)
 def test_a_reference_can_stand_for_a_payload(data: bytes) -> None:
     for piece in pieces_of(data)[0]:
         if piece.payload_exact:
@@ -97,7 +95,6 @@ def test_a_reference_can_stand_for_a_payload(data: bytes) -> None:
 
 
 @given(LOGS, st.integers(1, 90))
-@settings(deadline=None)
 def test_blocks_of_any_size_read_the_same(data: bytes, block: int) -> None:
     expected, log = pieces_of(data)
     pieces, cut = pieces_of(data, Limits(block=block))
@@ -109,7 +106,6 @@ def test_blocks_of_any_size_read_the_same(data: bytes, block: int) -> None:
 
 
 @given(LOGS, st.integers(1, 40), st.integers(1, 200), st.integers(1, 60))
-@settings(deadline=None)
 def test_what_is_too_large_is_given_in_parts(
     data: bytes, block: int, line: int, payload: int
 ) -> None:
@@ -281,7 +277,6 @@ def test_cut_compressed_logs(packer: str) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 400))
-@settings(deadline=None)
 def test_all_before_the_damage_is_read(noise: bytes, place: int) -> None:
     data = b"".join(record(b"%d\n" % (at * 7919 % 1000)) for at in range(200))
     packed = gzip.compress(data)
@@ -293,7 +288,6 @@ def test_all_before_the_damage_is_read(noise: bytes, place: int) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None)
 def test_damaged_streams_never_raise(data: bytes) -> None:
     unpacked(b"\x1f\x8b" + data)
     unpacked(b"\x28\xb5\x2f\xfd" + data)
@@ -317,7 +311,6 @@ def same(pieces: list[Piece]) -> list[tuple[object, ...]]:
 
 
 @given(REPEATED, st.integers(1, 120))
-@settings(deadline=None)
 def test_payloads_that_came_before_are_the_same_payloads(data: bytes, block: int) -> None:
     """However the log is cut, and whatever it claims."""
     limits = Limits(block=block)

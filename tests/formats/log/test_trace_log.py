@@ -337,13 +337,12 @@ def test_corrupted_logs_say_what_was_lost(shared: Path) -> None:
 
 
 @given(st.binary(max_size=2000))
-@settings(deadline=None)
 def test_arbitrary_bytes(data: bytes) -> None:
     summary_of(data)
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_truncated_and_mutated_logs(fixtures: Path, data: st.DataObject) -> None:
     (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
     content = bytearray(path.read_bytes())
@@ -357,7 +356,7 @@ def test_truncated_and_mutated_logs(fixtures: Path, data: st.DataObject) -> None
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_mutated_gzip(fixtures: Path, data: st.DataObject) -> None:
     (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
     content = bytearray(gzip.compress(path.read_bytes()))
@@ -379,7 +378,7 @@ class Trickle(io.BytesIO):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_log_in_small_pieces_is_read_the_same(fixtures: Path, data: st.DataObject) -> None:
     """However its bytes come; also one that is damaged, and what is too large to be held."""
     (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()

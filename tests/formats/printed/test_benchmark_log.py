@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
 
@@ -199,7 +199,6 @@ LINES = st.sampled_from((PROFILE + KERNELS + CONFIGS + BANDWIDTH).split("\n"))
 
 
 @given(st.one_of(st.lists(LINES, max_size=40).map("\n".join), st.text(max_size=300)))
-@settings(deadline=None)
 def test_any_text_is_read(text: str) -> None:
     log = parse_benchmark_log(text)
     last = text.count("\n") + 1

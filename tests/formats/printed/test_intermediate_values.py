@@ -47,7 +47,7 @@ def test_names_of_saved_files() -> None:
 
 
 @given(text=st.text(alphabet="[] before_launch-:kbuf0\nDtype: Mean value1.5Size", max_size=200))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_text_is_read(text: str) -> None:
     parse_intermediate_values(text)
     saved_value(text)

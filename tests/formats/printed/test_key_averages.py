@@ -86,13 +86,12 @@ def test_real_tables(shared: Path) -> None:
 
 
 @given(st.binary(max_size=1500))
-@settings(deadline=None)
 def test_arbitrary_bytes(data: bytes) -> None:
     parse_key_averages(data)
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_mutated_tables(fixtures: Path, data: st.DataObject) -> None:
     content = bytearray(table(fixtures).encode())
     del content[data.draw(st.integers(0, len(content))) :]

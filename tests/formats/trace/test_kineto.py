@@ -379,7 +379,6 @@ def test_forward_and_backward_of_real_training(shared: Path) -> None:
 
 
 @given(st.binary(max_size=1500))
-@settings(deadline=None)
 def test_arbitrary_bytes(data: bytes) -> None:
     read(data)
     read(b'{"traceEvents": [' + data)
@@ -387,7 +386,7 @@ def test_arbitrary_bytes(data: bytes) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_mutated_traces(fixtures: Path, data: st.DataObject) -> None:
     packed = (fixtures / "cuda-foo1" / "compiled.trace.json.gz").read_bytes()
     content = bytearray(gzip.decompress(packed))
@@ -409,7 +408,6 @@ JSON = st.recursive(
 @given(st.dictionaries(
     st.sampled_from(["ph", "cat", "name", "pid", "tid", "ts", "dur", "args"]), JSON
 ))  # fmt: skip
-@settings(deadline=None)
 def test_events_of_any_shape(odd: Event) -> None:
     trace = read(trace_of(kernel("a"), {"ph": "X", **odd}, kernel("z")))
     assert {"a", "z"} <= {one.name for one in trace.kernels}

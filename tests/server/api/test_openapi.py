@@ -128,7 +128,6 @@ def check(cases: Any, path: str) -> None:
     @settings(
         max_examples=EXAMPLES,
         derandomize=True,
-        deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
     )

@@ -75,7 +75,6 @@ def test_files_of_the_front_end_are_kept_packed_until_they_change(
         part = client.get("/static/app.js", headers={**takes, "Range": "bytes=0-1"})
         assert (part.status_code, part.text) == (206, "fi")
         script.write_text("second, longer")
-        assert client.get("/static/app.js", headers=takes).text == "second, longer"
         changed = client.get("/static/app.js", headers=takes)
         assert unpacked(changed.content) == b"second, longer"
         script.unlink()
