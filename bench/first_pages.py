@@ -1,11 +1,12 @@
 """The first opening of each page of a run that nobody has looked at.
 
-    python -m bench.first_pages FOLDER [--times 3] [--unaligned] [--cold]
+    python -m bench.first_pages FOLDER [--beside FOLDER] [--times 3] [--unaligned] [--cold]
 
 The folder is read once. For each page a server starts, shows the list of runs, and is asked for the
 page two seconds later, in Chromium with nothing kept from before; the median of several times.
 Beside it the time of the server's answer when it is asked again. `--unaligned` leaves the lines of
 kernels to be aligned later, as a dashboard does at first; `--cold` asks for the page first of all.
+`--beside` reads another folder too, and also opens the comparison of both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 
 import httpx
+from inductorscope import urls
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
@@ -33,19 +35,22 @@ PAUSE_S = 2.0
 CONTENT = "main"
 
 
-def made(folder: Path, data: Path, *, aligned: bool) -> str:
-    """Reads the folder; returns the run's id."""
+def made(folders: list[Path], data: Path, *, aligned: bool) -> list[str]:
+    """Reads the folders; returns the runs' ids."""
     settings = Settings(data=data, database_url="")
     migrate(settings)
     engine = make_engine(settings)
-    done = read_run(
-        folder, session_factory=sessions(engine), origin="ingest", settings=settings,
-        aligned_at_once=0,
-    )  # fmt: skip
+    ids = [
+        read_run(
+            folder, session_factory=sessions(engine), origin="ingest", settings=settings,
+            aligned_at_once=0,
+        ).run_id
+        for folder in folders
+    ]  # fmt: skip
     if aligned:
         relink(engine)
     engine.dispose()
-    return done.run_id
+    return ids
 
 
 def pages(data: Path, run: str) -> dict[str, str]:
@@ -83,6 +88,7 @@ def first(browser: Browser, data: Path, path: str, *, cold: bool) -> tuple[float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--beside", type=Path)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--unaligned", action="store_true")
     parser.add_argument("--cold", action="store_true")
@@ -90,10 +96,14 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         data = Path(folder) / "data"
-        run = made(options.folder, data, aligned=not options.unaligned)
+        folders = [options.folder] + [options.beside] * bool(options.beside)
+        runs = made(folders, data, aligned=not options.unaligned)
+        where = pages(data, runs[0])
+        if options.beside:
+            where["compare"] = urls.compare(*runs)
         browser = playwright.chromium.launch(executable_path=executable(), args=arguments())
         browser.new_context().close()
-        for name, path in pages(data, run).items():
+        for name, path in where.items():
             if options.only and name not in options.only.split(","):
                 continue
             each = [first(browser, data, path, cold=options.cold) for _ in range(options.times)]

@@ -218,12 +218,20 @@ SEARCHES = (
 
 
 def ask(settings: Settings) -> None:
+    engine = make_engine(settings)
+    with sessions(engine, read_only=True)() as session:
+        ten = session.scalars(select(Run.id).order_by(Run.created_at.desc()).limit(10)).all()
+    engine.dispose()
+
     def sql(query: str) -> str:
         return f"/sql?sql={quote(query.replace('name', 'kernel'))}"
 
     pages = {
         "list": "/", "list, searched": "/?q=model_7", "list, by time": "/?sort=speed_up",
         "trends": "/history", "one name": "/history?name=model_7", "server": "/server",
+        "ten in a table": f"/compare?run={'&run='.join(ten)}",
+        "newest 2,000, steps": "/history?tag=ci&figure=compiled_ms",
+        "newest 2,000, kernels": "/history?tag=ci&figure=kernels_us",
         "SQL, by kernel": sql(BY_KERNEL), "SQL, one kernel": sql(ONE_KERNEL),
     } | {f"search {q}": f"/search?q={q}" for q in SEARCHES}  # fmt: skip
     env = {f"{PREFIX}DATABASE_URL": settings.database_url}

@@ -37,6 +37,8 @@ class Node:
     """The user's line, in the left run's numbers where both runs have it."""
     shared: bool = False
     """Whether both runs have that line: nodes of two such lines are two computations."""
+    own: Place | None = None
+    """The user's line in the node's own run."""
     inputs: list[Node] = field(default_factory=list)
     users: list[Node] = field(default_factory=list)
     partner: Node | None = None

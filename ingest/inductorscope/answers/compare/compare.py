@@ -18,7 +18,7 @@ from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.compiling import compiling_rows, events_in_words
-from inductorscope.answers.compare.inputs import input_rows, source_rows
+from inductorscope.answers.compare.inputs import input_rows, source_rows, tensor_rows
 from inductorscope.answers.compare.markdown import as_markdown
 from inductorscope.answers.compare.measured import MeasuredShown, measured
 from inductorscope.answers.compare.page import (
@@ -80,7 +80,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
     match_graphs(left.graphs, right.graphs)
     groups = match_calls(left.calls, right.calls)
     step = steps(session, before, after)
-    rows = _group_rows(groups)
+    rows = _group_rows(groups, timed=bool(step.measured))
     pairs = [(_called(*row.a), _called(*row.b)) for row in rows if len(row.a) == len(row.b) == 1]
     names = {
         (graph.slug, node.name): node.partner.name
@@ -88,7 +88,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         for node in graph.nodes
         if node.partner is not None
     }
-    shown = [row for row in rows if row.change != "same code" or row.more_us][:MOST]
+    shown = [row for row in rows if row.change != "same code" or any(row.parts.values())][:MOST]
     notes = explained(session, run, other, shown)
     plans = plans_of(session, left), plans_of(session, right)
     nodes = _node_rows("a", left.graphs) + _node_rows("b", right.graphs)
@@ -97,12 +97,12 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         b=_compared(after),
         same=run == other,
         said=[],
-        inputs=input_rows(session, before, after),
+        inputs=input_rows(session, before, after) + tensor_rows(left.graphs),
         sources=source_rows(left, right),
         step=step,
         verdict="cannot tell",
         measured=MeasuredShown(""),
-        bars=waterfall(groups, step.a, step.b),
+        bars=waterfall(groups, step.a, step.b) if step.measured else [],
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),
         changed=sum(row.change != "same code" for row in rows),
@@ -123,7 +123,7 @@ def _compared(run: Run) -> ComparedRun:
     )  # fmt: skip
 
 
-def _group_rows(groups: Sequence[Group]) -> list[GroupRow]:
+def _group_rows(groups: Sequence[Group], *, timed: bool) -> list[GroupRow]:
     """Groups of the same kernels together, what changes most first."""
     together: dict[Hashable, list[Group]] = defaultdict(list)
     for group in groups:
@@ -132,25 +132,31 @@ def _group_rows(groups: Sequence[Group]) -> list[GroupRow]:
             for calls in (group.left, group.right)
         ]
         together[(*kernels, group.change, group.known, group.moved)].append(group)
-    rows = [_group_row(alike) for alike in together.values()]
-    return sorted(rows, key=lambda row: (-abs(row.more_us or 0.0), row.change == "same code"))
+    rows = [_group_row(alike, timed=timed) for alike in together.values()]
+    return sorted(rows, key=lambda row: (-abs(fsum(row.parts.values())), row.change == "same code"))
 
 
-def _group_row(groups: list[Group]) -> GroupRow:
+def _group_row(groups: list[Group], *, timed: bool) -> GroupRow:
     one = groups[0]
     left = [call for group in groups for call in group.left]
     right = [call for group in groups for call in group.right]
     parts: dict[str, list[float]] = defaultdict(list)
     for group in groups:
-        for part, us in group_parts(group).items():
+        for part, us in group_parts(group).items() if timed else ():
             parts[part].append(us)
     sums = {part: fsum(values) for part, values in parts.items()}
     return GroupRow(
         a=_kernels(left), b=_kernels(right), change=one.change, known=one.known,
         certainty=certainty(one.known), moved=one.moved,
         nodes=len({node for call in left or right for node in call.nodes}), a_us=_time(left),
-        b_us=_time(right), more_us=fsum(sums.values()) if sums else None, parts=sums,
+        b_us=_time(right), more_us=None if "untimed" in sums or not sums else fsum(sums.values()),
+        parts=sums, line=_line(right or left),
     )  # fmt: skip
+
+
+def _line(calls: Iterable[Call]) -> str:
+    lines = Counter(node.own for call in calls for node in call.nodes if node.own)
+    return next((f"{path.rpartition('/')[2]}:{at}" for (path, at), _ in lines.most_common(1)), "")
 
 
 def _kernels(calls: Iterable[Call]) -> list[KernelCalls]:
@@ -215,7 +221,7 @@ def _graph_pairs(
 def _node_rows(side: Literal["a", "b"], graphs: Sequence[Graph]) -> list[NodeRow]:
     return [
         NodeRow(side, graph.slug, node.name, node.target, node.type,
-                *((node.place[0], abs(node.place[1])) if node.place else (None, None)))
+                *(node.own or (None, None)))
         for graph in graphs
         for node in free(graph.nodes)
         if node.target not in EDGES

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.compare.graphs import Graph
 from inductorscope.analyze.compare.lines import conflict
+from inductorscope.analyze.compare.nodes import PLACEHOLDER
 from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.answers.compare.sides import Side
 from inductorscope.formats.code.runnable import read_settings
@@ -23,6 +25,12 @@ OF_EACH_RUN = {
 """Settings whose values differ between any two runs."""
 RECORDING = "inductor.trace."
 """Begins settings of how a run is recorded."""
+HOW = {
+    "name", "seconds", "repeats", "steps_after", "full", "eager", "profile", "values", "source",
+    "record", "measure", "replay_record",
+}  # fmt: skip
+"""Options of a capture that say how a program is recorded."""
+COMMIT = "torch's commit"
 RECORDED = ("versions", "machine")
 """Kinds of which each run has a value, which its files may not have."""
 LARGEST = 64 * 1024 * 1024
@@ -33,7 +41,7 @@ class InputRow:
     """A setting that differs; None where a run does not have it, or does not say."""
 
     kind: str
-    """`versions`, `machine`, `options`, `configuration` or `environment`."""
+    """`versions`, `machine`, `options`, `configuration`, `environment` or `tensors`."""
     name: str
     a: str | None
     b: str | None
@@ -65,10 +73,22 @@ def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
     return [row for row in rows if f"config.{row.name.removeprefix('inductor.')}" not in given]
 
 
+def tensor_rows(graphs: Sequence[Graph]) -> list[InputRow]:
+    """Inputs of A's graphs that have another type or shape in B. What a backward graph gets follows
+    from what its forward got."""
+    return [
+        InputRow("tensors", f"{node.name} of {graph.slug}", node.type, node.partner.type)
+        for graph in graphs
+        if not graph.backward
+        for node in graph.nodes
+        if node.target == PLACEHOLDER and node.partner and node.type != node.partner.type
+    ]
+
+
 def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
     settings = _runnable(session, run.id)
     facts = run.environment
-    versions = {"torch": run.torch_version, "torch's commit": run.torch_git,
+    versions = {"torch": run.torch_version, COMMIT: run.torch_git,
                 "Python": facts.get("python_version"), **settings["versions"],
                 **_flat(facts.get("versions"))}  # fmt: skip
     machine = {"device": run.device_kind, "device's name": run.device_name,
@@ -77,7 +97,9 @@ def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
     return {
         "versions": _flat(versions),
         "machine": _flat(machine),
-        "options": _flat(facts.get("options")),
+        "options": {
+            name: value for name, value in _flat(facts.get("options")).items() if name not in HOW
+        },
         "configuration": {
             name: value
             for name, value in (settings["configuration"] | _flat(facts.get("config"))).items()
@@ -107,10 +129,9 @@ def _flat(values: object, prefix: str = "") -> dict[str, str]:
     for name, value in values.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, list):
-            flat[f"{prefix}{name}"] = " ".join(str(each) for each in value)
-        elif value is not None:
-            flat[f"{prefix}{name}"] = str(value)
+        elif value not in (None, []):
+            words = value if isinstance(value, list) else [value]
+            flat[f"{prefix}{name}"] = " ".join(map(str, words))
     return flat
 
 

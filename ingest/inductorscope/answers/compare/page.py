@@ -70,10 +70,13 @@ class GroupRow:
     a_us: float | None
     b_us: float | None
     more_us: float | None
+    """None if a run does not time them."""
     parts: dict[str, Microseconds]
-    """Of `more_us`, by part of the waterfall."""
+    """The group's part of the step's difference, by part of the waterfall."""
     notes: list[Prose] = field(default_factory=list)
     """Why its kernels are not one, and which settings differ; of the groups that differ most."""
+    line: str = ""
+    """The user's line of most of its nodes, `model.py:12`, in B if B has the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ class NodeRow:
     type: str
     path: str | None
     line: int | None
+    """In the run that has the node."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,13 @@ from math import fsum
 
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import PAID, described
+from inductorscope.answers.compare.inputs import COMMIT
 from inductorscope.answers.compare.measured import LEVELS
-from inductorscope.answers.compare.page import ComparePage, GroupRow, Said
+from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls, Said
+from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.units import (
     microseconds,
+    middle,
     percent,
     plural,
     seconds,
@@ -36,14 +39,19 @@ def said(page: ComparePage) -> list[Said]:
         return [Said("good", "the same", "This is one run: nothing differs.", "")]
     found = [*_inputs(page), *_time(page), *_structure(page), *_compiling(page), *_memory(page)]
     if not found:
-        found = [Said("good", "the same", "Nothing differs.", "")]
+        return [Said("good", "the same", "Nothing differs.", "")]
+    if not page.step.measured and not page.measured.complete:
+        found.append(Said("note", "cost unknown", f"To compare times, {page.step.words}.", "time"))
     return found
 
 
 def _inputs(page: ComparePage) -> Iterator[Said]:
-    if page.inputs:
-        first = [f"{row.name} ({_change(row.a, row.b)})" for row in page.inputs[:SHOWN]]
-        yield Said("note", "inputs differ", f"{_list(first, len(page.inputs))}.", "inputs")
+    rows = page.inputs
+    if any(row.name == "torch" for row in rows):
+        rows = [row for row in rows if row.name != COMMIT]
+    if rows:
+        first = [f"{row.name} ({_change(row.a, row.b)})" for row in rows[:SHOWN]]
+        yield Said("note", "inputs differ", f"{_list(first, len(rows))}.", "inputs")
     if page.sources:
         names = [row.path.rpartition("/")[2] for row in page.sources[:SHOWN]]
         yield Said("note", "source differs", f"{_list(names, len(page.sources))}.", "sources")
@@ -71,7 +79,11 @@ def _time(page: ComparePage) -> Iterator[Said]:
     shown = [bar for bar in bars if abs(bar.more_us) > SMALL * step.a.step_us][:SHOWN]
     if shown and not found.complete:
         parts = [f"{signed_microseconds(bar.more_us)} {bar.title}" for bar in shown]
-        yield Said("fact", "where", f"{'; '.join(parts)}.", "time")
+        text = f"{'; '.join(parts)}."
+        if any(bar.part == "idle" for bar in shown) and step.a.step_us and step.b.step_us:
+            shares = [percent(one.idle_us / one.step_us) for one in (step.a, step.b)]
+            text += f" {shares[0]} of A's step and {shares[1]} of B's are idle."
+        yield Said("fact", "where", text, "time")
 
 
 def _structure(page: ComparePage) -> Iterator[Said]:
@@ -96,13 +108,13 @@ def _structure(page: ComparePage) -> Iterator[Said]:
             f"{count} {change}{_more(row for row in changed if row.change == change)}"
             for change, count in Counter(row.change for row in changed).most_common()
         ]
-        first = [f"`{(row.a or row.b)[0].kernel}` {row.change}" for row in changed[:SHOWN]]
+        first = [_kernels(row) for row in changed[:SHOWN]]
         text = f"Of {plural(page.group_count, 'group')} of kernels: {', '.join(parts)}"
         us = fsum(row.more_us or 0.0 for row in changed)
         # Where kernels and the rest cancel, a share of what is left says nothing.
         if page.step.measured and page.step.more_us and 0 < us / page.step.more_us <= 1:
             text += f", {percent(us / page.step.more_us)} of the difference together"
-        yield Said("fact", "kernels differ", f"{text}; first {', '.join(first)}.", "kernels")
+        yield Said("fact", "kernels differ", f"{text}; first {'; '.join(first)}.", "kernels")
     if page.machine:
         parts = [
             f"`{row.b.kernel}` ({row.a.spills} → {row.b.spills} spills, "
@@ -112,6 +124,26 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         ]
         text = _list(parts, len(page.machine)) if parts else plural(len(page.machine), "kernel")
         yield Said("fact", "machine code differs", f"{text}.", "machine")
+
+
+def _kernels(row: GroupRow) -> str:
+    """Their names on both sides, what became of them, where they come from and what that costs."""
+    sides = [side for side in (row.a, row.b) if side]
+    if len({side[0].kernel for side in sides}) == 1:
+        sides = sides[-1:]
+    names = [
+        f"`{_name(side[0])}`" + (f" and {len(side) - 1} more" if len(side) > 1 else "")
+        for side in sides
+    ]
+    about = [f"`{row.line}`"] if row.line else []
+    if row.more_us is not None:
+        about.append(signed_microseconds(row.more_us))
+    return f"{' → '.join(names)} {row.change}" + (f" ({', '.join(about)})" if about else "")
+
+
+def _name(one: KernelCalls) -> str:
+    """What distinguishes calls of libraries is in the middle of their names."""
+    return one.kernel.removeprefix("torch.ops.") if one.kind == EXTERN else middle(one.kernel)
 
 
 def _more(rows: Iterable[GroupRow]) -> str:

@@ -132,11 +132,13 @@ def _nodes(
     they have no users: theirs use what is cast."""
     for stored in fx_nodes(session, graph):
         at: tuple[Place | None, bool] = (None, False)
+        own: Place | None = None
         if stored.stack_file and stored.stack_line:
             at = placed(stored.stack_file, stored.stack_line)
+            own = _short(stored.stack_file), stored.stack_line
         is_input = stored.target == stored.name != OUTPUT
         target = PLACEHOLDER if is_input else stored.target
-        node = Node(stored.name, target, typed(stored.annotation or ""), *at)
+        node = Node(stored.name, target, typed(stored.annotation or ""), *at, own)
         node.inputs = [values[name] for name in stored.inputs if name in values]
         for source in set(node.inputs):
             source.users.append(node)

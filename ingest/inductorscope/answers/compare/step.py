@@ -18,7 +18,7 @@ WORDS: dict[Measured, str] = {
     "timed": "a step timed without the profiler; the times of its kernels are from the profile",
     "profiled": "a step in the profiler's trace",
     "kernels": "the kernels of a step; neither run has both a trace and the time of a step",
-    "": "neither run times its kernels",
+    "": "both runs need a trace, or times of their kernels",
 }
 
 

@@ -1,0 +1,98 @@
+"""Pairs of real runs: what their comparison says of each, and that the parts of a step sum."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from inductorscope import urls
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
+from starlette.testclient import TestClient
+
+
+class Opened(NamedTuple):
+    """A client, and the settings of its installation."""
+
+    client: TestClient
+    settings: Settings
+
+
+@pytest.fixture(scope="module")
+def installation(
+    tmp_path_factory: pytest.TempPathFactory,
+    opened: Callable[..., AbstractContextManager[TestClient]],
+) -> Iterator[Opened]:
+    settings = Settings(data=tmp_path_factory.mktemp("pairs") / "data", database_url="")
+    with opened(settings) as client:
+        yield Opened(client, settings)
+
+
+def said(installation: Opened, one: Path, other: Path) -> dict[str, str]:
+    """The sentences of both folders' comparison by label, in their order."""
+    runs = [
+        read_paths(
+            installation.settings, [folder], name=None, tags=[], origin="ingest",
+            progress=lambda *_: None,
+        ).run_id
+        for folder in (one, other)
+    ]  # fmt: skip
+    page = json.loads(installation.client.get(urls.api(urls.compare(*runs))).text)
+    more = sum(bar["more_us"] for bar in page["bars"])
+    assert more == pytest.approx(page["step"]["more_us"], abs=1e-6)
+    return {line["label"]: line["text"].replace("\u202f", " ") for line in page["said"]}
+
+
+def test_max_autotune_is_named_before_what_it_costs(installation: Opened, shared: Path) -> None:
+    traces = shared / "traces"
+    found = said(installation, traces / "cuda-gpt-train", traces / "cuda-gpt-max-autotune")
+    assert list(found) == [
+        "inputs differ",
+        "cannot tell",
+        "where",
+        "kernels differ",
+        "compile time",
+    ]
+    assert found["inputs differ"] == "TORCHINDUCTOR_MAX_AUTOTUNE (not set → 1)."
+    assert found["cannot tell"].startswith("A step of B is 702 µs (11.9 %) shorter: 5.91 ms → 5.21")
+    assert "87.6 % of A's step and 86.6 % of B's are idle." in found["where"]
+    kernel = "`extern_kernels.mm` → `triton_tem_fused_mm_8` changed (`models.py:29`, −2.08 µs)"
+    assert kernel in found["kernels differ"]
+    assert "autotuning differs most" in found["compile time"]
+
+
+def test_two_versions_of_torch_without_times_of_both(installation: Opened, shared: Path) -> None:
+    name = "cpu-gpt-train"
+    found = said(installation, shared / "traces" / name, shared / "truth" / name)
+    assert list(found) == ["inputs differ", "graphs differ", "kernels differ", "cost unknown"]
+    assert found["inputs differ"].startswith("torch (2.11.0+cu130 → 2.13.0+cpu), ")
+    assert "at `models.py:40`" in found["graphs differ"]
+    # Only one run has times, so nothing is said to be slower or faster.
+    assert "µs" not in found["kernels differ"]
+    assert "ms" not in found["kernels differ"]
+
+
+def test_a_model_on_two_devices(installation: Opened, shared: Path) -> None:
+    traces = shared / "traces"
+    found = said(installation, traces / "cpu-gpt-train", traces / "cuda-gpt-train")
+    assert list(found)[:3] == ["inputs differ", "cannot tell", "where"]
+    assert found["inputs differ"].startswith("device (cpu → cuda), ")
+    assert found["cannot tell"].startswith("A step of B is 42.0 ms (87.7 %) shorter")
+    assert "`aten._scaled_dot_product_flash_attention_for_cpu" in found["kernels differ"]
+
+
+def test_a_model_at_two_sizes(installation: Opened, fixtures: Path, tmp_path: Path) -> None:
+    larger = shutil.copytree(fixtures / "cuda-foo1", tmp_path / "larger")
+    for file in larger.glob("torch_compile_debug/*/torchinductor/*/*"):
+        file.write_text(file.read_text().replace("8390", "16780").replace("67120", "134240"))
+    found = said(installation, fixtures / "cuda-foo1", larger)
+    assert found["inputs differ"] == (
+        "arg1_1 of model__0_inference_0.0 (u8[8390, 8] → u8[16780, 8])."
+    )
+    assert "graphs differ" not in found
+    assert "1 changed" in found["kernels differ"]
