@@ -127,6 +127,7 @@ def test_links_takes_any_level(fixtures: Path, level: str) -> None:
         (["capture", "gpt-small", "--config", "a"], 2, "KEY=VALUE"),
         (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "did not answer"),
         (["delete", "ffff"], 1, "No run starts with ffff"),
+        (["export", "ffff", "--preview", "--hide", ""], 2, "--hide needs a word"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from inductorscope.analyze.measure.judge import LOOKS, judge, judge_all, statistic
+from inductorscope.analyze.measure.judge import LOOKS, Judged, judge, judge_all, statistic
 from inductorscope.analyze.measure.result import (
     NOTHING,
     Cause,
@@ -15,6 +15,7 @@ from inductorscope.analyze.measure.result import (
     causes_of,
     turned,
 )
+from inductorscope.answers.compare.measured import in_words
 
 pytest.importorskip("scipy")
 
@@ -46,6 +47,19 @@ def test_answers(a: list[float], b: list[float], answer: str) -> None:
     other = judge(b, a)
     assert other.answer == {"slower": "faster", "faster": "slower"}.get(answer, answer)
     assert math.isclose((1 + other.shift) * (1 + found.shift), 1)
+
+
+@pytest.mark.parametrize(
+    ("judged", "why"),
+    [
+        (Judged("cannot tell", 0.005, 0.001, 0.03, 0.001, 8.0, 8.04, 6), "must be at least 1.0"),
+        (Judged("cannot tell", 0.02, 0.01, 0.04, 0.01, 8.0, 8.2, 6), "1 of 100 measurements"),
+    ],
+)
+def test_an_interval_without_0_that_is_no_answer_says_why(judged: Judged, why: str) -> None:
+    assert judged.low > 0
+    sides = [Side([judged.a_ms], None, ""), Side([judged.b_ms], None, "")]
+    assert why in in_words(Measurement(sides, judged))
 
 
 def test_the_statistic_is_scipys() -> None:

@@ -214,8 +214,10 @@ def test_kernels_swap_where_their_calls_fit() -> None:
 
 
 @pytest.mark.torch
-def test_the_command_searches_pythons(tmp_path: Path, fixtures: Path) -> None:
-    pytest.importorskip("scipy")
+def test_the_command_searches_pythons(
+    tmp_path: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)  # which counting does without
     settings = Settings(data=tmp_path / "data", database_url="")
     migrate(settings)
     run = captured_run(settings, fixtures / "neg-does-not-compile", tmp_path, SPEC.model)
@@ -226,6 +228,9 @@ def test_the_command_searches_pythons(tmp_path: Path, fixtures: Path) -> None:
         python.write_text(f'#!/bin/sh\n{variable} exec {sys.executable} "$@"\n')
         python.chmod(0o755)
         asked += ["--python", str(python)]
+    timed = CliRunner().invoke(app, [*asked, "--by", "time"])
+    assert timed.exit_code == 1
+    assert "Measuring needs scipy" in timed.output
     printed = CliRunner().invoke(app, asked)
     assert printed.exit_code == 0, printed.output
     said = f"Python `{tmp_path}/new` is the first like B, after `{tmp_path}/old`"

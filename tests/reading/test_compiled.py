@@ -18,7 +18,7 @@ from inductorscope.answers.compare.page import GroupRow, KernelCalls
 from inductorscope.answers.compare.texts import explained
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
-from inductorscope.answers.machine.figures import kernel_assembly, kernel_machine
+from inductorscope.answers.machine.figures import kernel_figures
 from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
@@ -65,7 +65,7 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
         graph = session.scalars(select(Graph)).one()
         known = configurations(session, graph)
         taken = kernel_facts(session, graph.id, KERNEL)[COMPILED][0]
-        machine = kernel_machine(session, graph, KERNEL)
+        machine, _ = kernel_figures(session, graph, KERNEL)
     assert machine is not None
     first = machine.configurations[0]
     assert (taken["registers"], taken["local"]) == (first.registers, first.local)
@@ -221,7 +221,7 @@ def test_a_log_of_tritonparse_has_the_stages_and_the_source(
     assert said == ["a compilation that could not be read"]
     with db.sessions() as session:
         (graph,) = db.graphs(result)
-        found = kernel_machine(session, graph, KERNEL)
+        found, _ = kernel_figures(session, graph, KERNEL)
     assert found is not None
     assert "did not come" in found.missing
 
@@ -278,7 +278,7 @@ def test_code_of_amds_gpus_is_a_stage(db: Database, fixtures: Path, tmp_path: Pa
     frames = text.places[text.at[text.spills[0]]].frames
     assert (frames[0], len(frames)) == ("standard.py:43", 2)
     with db.sessions() as session:
-        found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)
+        found, _ = kernel_figures(session, session.scalars(select(Graph)).one(), KERNEL)
     assert found is not None
     first = found.configurations[0]
     assert (first.registers, first.local, found.spills, found.stage) == (256, 96, 1, AMDGCN)
@@ -293,7 +293,7 @@ def test_a_report_of_nsight_compute_is_joined_by_address(
     db.read(folder)
     text = _text(db, SASS)
     with db.sessions() as session:
-        found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)
+        found, _ = kernel_figures(session, session.scalars(select(Graph)).one(), KERNEL)
     assert found is not None
     assert found.profile is not None
     # As Nsight Compute's own export has it.
@@ -321,7 +321,7 @@ def test_its_files_are_recognised(fixtures: Path) -> None:
 
 def test_figures_of_a_kernel(read: Database) -> None:
     with read.sessions() as session:
-        found = kernel_machine(session, session.scalars(select(Graph)).one(), KERNEL)
+        found, _ = kernel_figures(session, session.scalars(select(Graph)).one(), KERNEL)
     assert found is not None
     first = found.configurations[0]
     assert (first.ran, first.registers, first.local, first.shared) == (True, 8, 0, 0)
@@ -406,7 +406,7 @@ def test_a_loop_that_calls_a_function_for_each_element_is_named(
     with db.sessions() as session:
         graph = session.scalars(select(Graph)).one()
         text = machine_text(session, graph.run_id, graph.slug, loop.KERNEL, ASSEMBLY)
-        figures = kernel_assembly(session, graph, loop.KERNEL)
+        _, figures = kernel_figures(session, graph, loop.KERNEL)
     assert "answer" not in text.text
     assert text.placed == text.instructions > 5
     assert (text.with_nodes, text.whole > 0) == (0, True)
@@ -431,7 +431,7 @@ def test_a_damaged_library_is_a_sentence(
     db.read(folder)
     with db.sessions() as session:
         graph = session.scalars(select(Graph)).one()
-        figures = kernel_assembly(session, graph, loop.KERNEL)
+        _, figures = kernel_figures(session, graph, loop.KERNEL)
     assert figures is not None
     assert "objdump cannot read this kernel" in figures.missing
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -30,6 +31,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.measurements import write_measurement
 from inductorscope.store.tables.models import Job
+from inductorscope.units import seconds
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -187,6 +189,16 @@ def test_memory_sums_and_versions_come_from_logs(
     assert sum(bar["more_bytes"] for bar in peak["bars"]) == more
     assert _json(client, urls.compare(one, two))["peak"]["bars"] == []
     assert _json(client, urls.run(one))["environment"]["versions"]["Triton"] == "3.6.0"
+
+
+def test_compile_times_say_what_they_sum(compared: tuple[TestClient, Settings, Runs]) -> None:
+    client, _, (one, _, three) = compared
+    page = _json(client, urls.compare(one, three))
+    took = [seconds(page["compiling"][f"{side}_seconds"]) for side in "ab"]
+    (said,) = [line["text"] for line in page["said"] if line["label"] == "compile time"]
+    assert f"{took[0]} in A, {took[1]} in B from start to end; of the work in them, " in said
+    table = re.sub(r"<[^>]+>", "|", client.get(urls.compare(one, three)).text)
+    assert re.search(f"the compiles, from start to end\\|+{took[0]}\\|+{took[1]}", table)
 
 
 def test_a_run_beside_itself_is_one_line(compared: tuple[TestClient, Settings, Runs]) -> None:

@@ -29,6 +29,7 @@ significance that is asked for."""
 FALSE_ALARMS = 0.01
 """Probability of "slower" or "faster" for equal programs, over all looks; and the rate among the
 kernels so named."""
+AT_EACH_LOOK = FALSE_ALARMS / len(LOOKS)
 COVERED = 0.95
 FLOOR = 0.01
 """A smaller difference is nobody's concern, however certain."""
@@ -65,7 +66,7 @@ class Judged:
 
 def judge(a: Sequence[float], b: Sequence[float]) -> Judged:
     """`a`, `b`: a time of each process in ms, none 0. Needs at least two of each side."""
-    return _judged(a, b, _p(a, b), FALSE_ALARMS / len(LOOKS))
+    return _judged(a, b, _p(a, b), AT_EACH_LOOK)
 
 
 def judge_all(times: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, Judged]:

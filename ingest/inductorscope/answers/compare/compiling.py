@@ -48,6 +48,7 @@ class CompilingRows:
     known: bool
     a_seconds: float | None
     b_seconds: float | None
+    """All compiles, each from its start to its end."""
     phases: list[PhaseRow]
     """Where most differs first; they sum to the work of all compiles."""
     events: list[EventRow]

@@ -8,7 +8,14 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.measure.judge import MARGIN, Judged
+from inductorscope.analyze.measure.judge import (
+    AT_EACH_LOOK,
+    COVERED,
+    FLOOR,
+    FLOOR_MS,
+    MARGIN,
+    Judged,
+)
 from inductorscope.analyze.measure.result import Measurement, Search, Try
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.caused import CauseLine, Notes, cause_lines, in_short
@@ -95,9 +102,23 @@ def _answer(judged: Judged) -> str:
         return f"A step of B takes the same within {percent(MARGIN)}: {around} ({figures})."
     if judged.answer == "cannot tell":
         more = f" About {judged.more:,} more of each would tell." if judged.more else ""
-        return f"Whether a step of B takes longer is unclear: {around} ({figures}).{more}"
+        unclear = f"Whether a step of B takes longer is unclear: {around} ({figures})."
+        return unclear + _why(judged) + more
     longer = "longer" if judged.answer == "slower" else "less"
     return f"A step of B takes {percent(abs(judged.shift))} {longer}, {around} ({figures})."
+
+
+def _why(judged: Judged) -> str:
+    """Why an interval without 0 is no answer yet."""
+    if judged.low <= 0 <= judged.high:
+        return ""
+    reason = f"a difference must be at least {percent(FLOOR)} and {milliseconds(FLOOR_MS)}"
+    if judged.p > AT_EACH_LOOK:
+        reason = (
+            f"equal programs seem to differ so in 1 of {1 / judged.p:,.0f} measurements, and an "
+            f"answer needs 1 of {1 / AT_EACH_LOOK:,.0f}"
+        )
+    return f" The interval covers {percent(COVERED)} and excludes 0, but {reason}."
 
 
 def _causes(found: Measurement) -> list[str]:

@@ -167,11 +167,15 @@ def _compiling(page: ComparePage) -> Iterator[Said]:
     a, b = page.compiling.a_seconds, page.compiling.b_seconds
     if a and b and abs(b - a) > SMALL * a:
         most = "".join(
-            f"; {row.name} differs most ({signed_microseconds(row.b_us - row.a_us)})"
+            f"; of the work in them, {row.name} differs most "
+            f"({signed_microseconds(row.b_us - row.a_us)})"
             for row in page.compiling.phases[:1]
         )
         yield Said(
-            "fact", "compile time", f"{seconds(a)} in A, {seconds(b)} in B{most}.", "compiling"
+            "fact",
+            "compile time",
+            f"Compiles take {seconds(a)} in A, {seconds(b)} in B from start to end{most}.",
+            "compiling",
         )
 
 

@@ -24,12 +24,7 @@ from inductorscope.answers.explorer.benchmark import (
 )
 from inductorscope.answers.explorer.packed_links import ir_names
 from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.machine.figures import (
-    KernelAssembly,
-    KernelMachine,
-    kernel_assembly,
-    kernel_machine,
-)
+from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
 from inductorscope.answers.machine.left_out import LeftOut, left_out_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
@@ -278,7 +273,9 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     peaks = run_peaks(owner)
     step_us, _ = step_time(session, owner)
     left_out = left_out_of(session, graph.id, kernel.name)
-    lines = {row.without for row in left_out}
+    machine, assembly = kernel_figures(
+        session, graph, kernel.name, {row.without for row in left_out}
+    )
     return KernelPage(
         run=RunName(owner.id, owner.name),
         graph=graph_name(graph),
@@ -315,8 +312,8 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
         left_out=left_out,
-        machine=kernel_machine(session, graph, kernel.name, lines),
-        assembly=kernel_assembly(session, graph, kernel.name, lines),
+        machine=machine,
+        assembly=assembly,
         may_benchmark=is_captured_here(owner),
     )
 

@@ -134,13 +134,25 @@ class KernelAssembly:
     """Why there are no instructions, or no lines."""
 
 
-def kernel_assembly(
+def kernel_figures(
     session: Session, graph: Graph, kernel: str, left_out: Collection[int] = ()
-) -> KernelAssembly | None:
-    """None if its library did not come with the run."""
+) -> tuple[KernelMachine | None, KernelAssembly | None]:
+    """Of what Triton compiled, or of its C++ library; None for what did not come with the run."""
     known = configurations(session, graph).get(kernel)
-    if not known or ASSEMBLY not in known[0].files:
-        return None
+    if not known:
+        return None, None
+    if ASSEMBLY in known[0].files:
+        return None, _assembly(session, graph, kernel, known, left_out)
+    return _machine(session, graph, kernel, known, left_out), None
+
+
+def _assembly(
+    session: Session,
+    graph: Graph,
+    kernel: str,
+    known: list[Configuration],
+    left_out: Collection[int],
+) -> KernelAssembly:
     try:
         reading = read_stage(session, known[0], ASSEMBLY)
     except NotAnalysed as error:
@@ -181,13 +193,13 @@ def _estimate(code: Assembly, loop: Loop) -> str:
     )
 
 
-def kernel_machine(
-    session: Session, graph: Graph, kernel: str, left_out: Collection[int] = ()
-) -> KernelMachine | None:
-    """None if nothing came that Triton compiled of it."""
-    known = configurations(session, graph).get(kernel)
-    if not known or ASSEMBLY in known[0].files:
-        return None
+def _machine(
+    session: Session,
+    graph: Graph,
+    kernel: str,
+    known: list[Configuration],
+    left_out: Collection[int],
+) -> KernelMachine:
     rows = [configuration_figures(session, each) for each in known]
     stage = AMDGCN if AMDGCN in known[0].files else SASS
     if stage not in known[0].files:

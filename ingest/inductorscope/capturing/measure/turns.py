@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from inductorscope.analyze.measure.judge import LOOKS, Judged, judge
 from inductorscope.capturing.measure.processes import Arm, Once
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.progress import Progress
 
+NO_SCIPY = "Measuring needs scipy: pip install 'inductorscope[capture]'."
 PATIENCE = 3
 """So many processes are disturbed twice before none is run again: the machine is busy."""
 
@@ -35,7 +38,9 @@ def turns(
 ) -> list[Once]:
     """Processes in the order A B B A A B …, so that what drifts counts for all arms alike.
     `answered`: whether they are enough; by default, when the last arm is judged beside the first
-    one."""
+    one. Raises CaptureFailed."""
+    if importlib.util.find_spec("scipy") is None:
+        raise CaptureFailed(NO_SCIPY)
     done: list[Once] = []
     began = time.monotonic()
     order, patience = list(arms), PATIENCE

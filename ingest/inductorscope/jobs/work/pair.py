@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,6 @@ from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.jobs.work.diagnosis import captured_spec
 from inductorscope.jobs.work.swapping import NoSwap, swaps_of
-from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, Run
 
@@ -35,7 +33,6 @@ MOST_GROUPS = 40
 MOST_CASES = 8
 """Kernels of one side of a group that are run by themselves."""
 SEVERAL = "Swapping needs one kernel in each program."
-NO_SCIPY = "Measuring needs scipy: pip install 'inductorscope[capture]'."
 # extern_kernels.mm, torch.ops.aten.mm.default
 _EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
 
@@ -69,8 +66,6 @@ class Pair:
 
 def load_pair(session: Session, run: str, other: str) -> Pair:
     """Raises Refused, WorkRefused or SpecError with a sentence where one may not be run."""
-    if importlib.util.find_spec("scipy") is None:
-        raise WorkRefused(NO_SCIPY)
     specs = captured_spec(session, run), captured_spec(session, other)
     rows = session.get_one(Run, run), session.get_one(Run, other)
     notes: list[str] = []

@@ -73,6 +73,8 @@ def export(
 
     if not output and not preview:
         fail("Name the file to write with -o.", USAGE)
+    if not all(word.strip() for word in hide or ()):
+        fail("--hide needs a word.", USAGE)
     who, viewer = OWNER, os.environ.get(EXPORTS_FOR)
     if viewer:
         limit_memory(MEMORY)
