@@ -32,10 +32,9 @@ from tests.support.run_kinds import KINDS, OF_OTHERS
 OF_RUN = tuple(page for page in PAGES if page.path.startswith(RUN))
 OTHERS = tuple(page for page in PAGES if not page.path.startswith(RUN))
 TABS = tuple(page.path.removeprefix(RUN) for page in OF_RUN if page.nav)
-FOLLOWED = 2
-"""Links to each page that are followed in a run of ours."""
 FEW = 2
-"""Graphs, kernels, files and compiles of a run that are opened."""
+"""Graphs, kernels, files and compiles of the whole run that are opened, and links to each page that
+are followed; of other kinds one is."""
 
 Filled = tuple[TestClient, Callable[[str], str]]
 
@@ -65,7 +64,8 @@ def filled(
 @pytest.mark.parametrize("kind", KINDS)
 def test_pages_of_a_run(filled: Filled, kind: str) -> None:
     client, run_of = filled
-    crawl(client, run_of(kind), followed_at_most=0 if kind in OF_OTHERS else FOLLOWED)
+    few = FEW if kind == "whole" else 1
+    crawl(client, run_of(kind), few, followed_at_most=0 if kind in OF_OTHERS else few)
 
 
 def test_pages_of_a_run_that_is_being_read(filled: Filled) -> None:
@@ -110,12 +110,12 @@ def test_what_a_run_lacks_is_missing_within_its_tabs(filled: Filled) -> None:
         assert len(read_html(answer.text).tabs) == len(TABS), path
 
 
-def crawl(client: TestClient, run: str, followed_at_most: int = FOLLOWED) -> None:
+def crawl(client: TestClient, run: str, few: int = 1, followed_at_most: int = 1) -> None:
     """Opens all pages of a run, and what they link to."""
     links: dict[str, None] = {}
     opened: set[str] = set()
     for page in OF_RUN:
-        for address in addresses(client, page, run):
+        for address in addresses(client, page, run, few):
             opened.add(address)
             for link in look(client, page, address).links:
                 links.setdefault(link.partition("#")[0])
@@ -149,7 +149,7 @@ def leads_to(page: Page, link: str) -> bool:
     return bool(re.fullmatch(pattern, link.partition("?")[0]))
 
 
-def addresses(client: TestClient, page: Page, run: str) -> list[str]:
+def addresses(client: TestClient, page: Page, run: str, few: int) -> list[str]:
     """The addresses of a page in a run: one for each value of its parameters; none if the run has
     no such thing."""
     found: list[dict[str, str]] = [{"run": run}]
@@ -164,7 +164,7 @@ def addresses(client: TestClient, page: Page, run: str) -> list[str]:
             found = [
                 known | {name: value}
                 for known in found
-                for value in VALUES[name](client, known)[:FEW]
+                for value in VALUES[name](client, known)[:few]
             ]
     result = []
     for known in found:
