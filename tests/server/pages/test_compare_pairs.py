@@ -33,19 +33,23 @@ def installation(
         yield Opened(client, settings)
 
 
-def said(installation: Opened, one: Path, other: Path) -> dict[str, str]:
-    """The sentences of both folders' comparison by label, in their order."""
-    runs = [
-        read_paths(
-            installation.settings, [folder], name=None, tags=[], origin="ingest",
-            progress=lambda *_: None,
-        ).run_id
-        for folder in (one, other)
-    ]  # fmt: skip
-    page = json.loads(installation.client.get(urls.api(urls.compare(*runs))).text)
+def read(installation: Opened, folder: Path, name: str | None = None) -> str:
+    return read_paths(
+        installation.settings, [folder], name=name, tags=[], origin="ingest",
+        progress=lambda *_: None,
+    ).run_id  # fmt: skip
+
+
+def said_of(installation: Opened, one: str, other: str) -> dict[str, str]:
+    """The sentences of two runs' comparison by label, in their order."""
+    page = json.loads(installation.client.get(urls.api(urls.compare(one, other))).text)
     more = sum(bar["more_us"] for bar in page["bars"])
     assert more == pytest.approx(page["step"]["more_us"], abs=1e-6)
     return {line["label"]: line["text"].replace("\u202f", " ") for line in page["said"]}
+
+
+def said(installation: Opened, one: Path, other: Path) -> dict[str, str]:
+    return said_of(installation, *(read(installation, folder) for folder in (one, other)))
 
 
 def test_max_autotune_is_named_before_what_it_costs(installation: Opened, shared: Path) -> None:
@@ -96,3 +100,22 @@ def test_a_model_at_two_sizes(installation: Opened, fixtures: Path, tmp_path: Pa
     )
     assert "graphs differ" not in found
     assert "1 changed" in found["kernels differ"]
+
+
+def test_runs_of_one_name_tell_a_new_level_from_noise(
+    installation: Opened, fixtures: Path, tmp_path: Path
+) -> None:
+    runs = []
+    for number, ms in enumerate((0.2, 0.203, 0.198, 0.201, 0.199, 0.24, 0.243, 0.238, 0.241)):
+        folder = shutil.copytree(fixtures / "cuda-foo1", tmp_path / str(number))
+        facts = json.loads((folder / "result.json").read_text())
+        (folder / "result.json").write_text(json.dumps(facts | {"compiled_ms": ms}))
+        runs.append(read(installation, folder, "model"))
+    found = said_of(installation, runs[3], runs[6])
+    assert found["a step"] == "A step of B is 42.0 µs (20.9 %) longer: 201 µs → 243 µs."
+    assert found["another level"] == (
+        "Among 9 runs of this name, a step changes its level between A and B: "
+        "200 µs in 5 runs, 240 µs in 4."
+    )
+    found = said_of(installation, runs[0], runs[1])
+    assert found["the same level"].startswith("Among 9 runs of this name, both are of one level")

@@ -18,6 +18,7 @@ from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.compiling import compiling_rows, events_in_words
+from inductorscope.answers.compare.history import levels_of
 from inductorscope.answers.compare.inputs import input_rows, source_rows, tensor_rows
 from inductorscope.answers.compare.markdown import as_markdown
 from inductorscope.answers.compare.measured import MeasuredShown, measured
@@ -55,7 +56,9 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
         for one in row.a or row.b
     }
     page = replace(
-        page, measured=measured(session, before, after, notes, events_in_words(page.compiling))
+        page,
+        measured=measured(session, before, after, notes, events_in_words(page.compiling)),
+        levels=levels_of(session, before, after),
     )
     found = page.measured.found
     if found is not None and found.judged is not None and page.measured.complete:
@@ -102,6 +105,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         step=step,
         verdict="cannot tell",
         measured=MeasuredShown(""),
+        levels=None,
         bars=waterfall(groups, step.a, step.b) if step.measured else [],
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),

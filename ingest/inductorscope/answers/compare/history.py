@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -59,6 +60,22 @@ class LevelChange:
     now: OfRow[float]
     differs: list[Prose]
     """What differs between the two runs, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The levels that two runs' steps belong to, among all runs of their name."""
+
+    runs: int
+    """Runs of the name with the time of a step."""
+    a_runs: int
+    """Those of A's level."""
+    b_runs: int
+    a_ms: float
+    """Median of A's level."""
+    b_ms: float
+    same: bool
+    """Whether both are one level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +161,19 @@ def history(
         name, tag, figure, kernel, title, unit, runs, len(timed), changes, places, levels, FEWEST,
         titles, names, TREND - 1,
     )  # fmt: skip
+
+
+def levels_of(session: Session, before: Run, after: Run) -> Levels | None:
+    """None if the runs have different names, or too few runs of the name are timed."""
+    runs = _runs(session, before.name, "", Run.compiled_ms) if before.name == after.name else []
+    values = {run.id: run.value for run in runs if run.value is not None}
+    if len(values) < FEWEST or not {before.id, after.id} <= values.keys():
+        return None
+    times, ids = list(values.values()), list(values)
+    edges = [0, *change_points(times), len(times)]
+    ends = [bisect_right(edges, ids.index(one.id)) for one in (before, after)]
+    a, b = (times[edges[end - 1] : edges[end]] for end in ends)
+    return Levels(len(times), len(a), len(b), median(a), median(b), ends[0] == ends[1])
 
 
 def _named(figure: str) -> tuple[str, Unit]:

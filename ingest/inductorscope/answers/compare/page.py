@@ -10,6 +10,7 @@ from inductorscope.analyze.compare.waterfall import Bar
 from inductorscope.analyze.measure.judge import Answer
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import CompilingRows
+from inductorscope.answers.compare.history import Levels
 from inductorscope.answers.compare.inputs import InputRow, SourceRow
 from inductorscope.answers.compare.measured import MeasuredShown
 from inductorscope.answers.compare.step import Step
@@ -154,6 +155,8 @@ class ComparePage:
     """Whether the difference of times is real. Processes of one program differ more than the steps
     of one process, so without a measurement nobody can tell."""
     measured: MeasuredShown
+    levels: Levels | None
+    """Of the steps of all runs of this name; None if both have other names, or few runs have it."""
     bars: list[Bar]
     """From A's step to B's; they sum to the difference."""
     groups: list[GroupRow]

@@ -8,6 +8,7 @@ from math import fsum
 
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import PAID, described
+from inductorscope.answers.compare.history import Levels
 from inductorscope.answers.compare.inputs import COMMIT
 from inductorscope.answers.compare.measured import LEVELS
 from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls, Said
@@ -15,6 +16,7 @@ from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.units import (
     microseconds,
     middle,
+    milliseconds,
     percent,
     plural,
     seconds,
@@ -69,12 +71,15 @@ def _time(page: ComparePage) -> Iterator[Said]:
     sign = "longer" if more > 0 else "shorter"
     share = f" ({percent(abs(more) / step.a.step_us)})" if step.a.step_us else ""
     if not found.complete:
-        yield Said(
-            "note", "cannot tell",
+        text = (
             f"A step of B is {microseconds(abs(more))}{share} {sign}: "
-            f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}. {CANNOT_TELL}",
-            "time",
-        )  # fmt: skip
+            f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}."
+        )
+        if page.levels is None:
+            yield Said("note", "cannot tell", f"{text} {CANNOT_TELL}", "time")
+        else:
+            yield Said("fact", "a step", text, "time")
+            yield _level(page.levels)
     bars = sorted(page.bars, key=lambda bar: -abs(bar.more_us))
     shown = [bar for bar in bars if abs(bar.more_us) > SMALL * step.a.step_us][:SHOWN]
     if shown and not found.complete:
@@ -84,6 +89,19 @@ def _time(page: ComparePage) -> Iterator[Said]:
             shares = [percent(one.idle_us / one.step_us) for one in (step.a, step.b)]
             text += f" {shares[0]} of A's step and {shares[1]} of B's are idle."
         yield Said("fact", "where", text, "time")
+
+
+def _level(levels: Levels) -> Said:
+    """Whether the difference is one of levels, by all runs of the name."""
+    among = f"Among {plural(levels.runs, 'run')} of this name,"
+    if levels.same:
+        text = f"{among} both are of one level, {milliseconds(levels.a_ms)}: the rest is noise."
+        return Said("good", "the same level", text, "time")
+    text = (
+        f"{among} a step changes its level between A and B: {milliseconds(levels.a_ms)} in "
+        f"{plural(levels.a_runs, 'run')}, {milliseconds(levels.b_ms)} in {levels.b_runs}."
+    )
+    return Said("warn" if levels.b_ms > levels.a_ms else "good", "another level", text, "time")
 
 
 def _structure(page: ComparePage) -> Iterator[Said]:
