@@ -52,6 +52,7 @@ class CompilingRows:
     phases: list[PhaseRow]
     """Where most differs first; they sum to the work of all compiles."""
     events: list[EventRow]
+    """What each step pays for first."""
 
 
 def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
@@ -71,6 +72,7 @@ def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
         for key in {**counts, **others}
         if counts[key] != others[key]
     ]
+    events.sort(key=lambda row: row.kind not in PAID)
     return CompilingRows(True, total_seconds(one), total_seconds(other), phases, events)
 
 

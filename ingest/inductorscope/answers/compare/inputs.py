@@ -59,18 +59,18 @@ class SourceRow:
 
 
 def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
-    before, after = _inputs(session, a), _inputs(session, b)
-    rows = [
-        InputRow(kind, name, before[kind].get(name), after[kind].get(name))
-        for kind in before
-        for name in sorted({**before[kind], **after[kind]})
-        # What a run does not record is not known to differ.
-        if before[kind] and after[kind] and before[kind].get(name) != after[kind].get(name)
-        if kind not in RECORDED or (name in before[kind] and name in after[kind])
-    ]
-    given = {row.name for row in rows if row.kind == "options"}
-    # An option of the capture is in what torch records of its configuration too, once or twice.
-    return [row for row in rows if f"config.{row.name.removeprefix('inductor.')}" not in given]
+    rows: dict[tuple[str, str], InputRow] = {}
+    for (kind, before), (_, after) in zip(_inputs(session, a), _inputs(session, b), strict=True):
+        if not before or not after:  # what a run does not record is not known to differ
+            continue
+        for name in sorted({**before, **after}):
+            was, now = before.get(name), after.get(name)
+            if was != now and (kind not in RECORDED or None not in (was, now)):
+                key = kind, name.removeprefix("inductor.")
+                rows.setdefault(key, InputRow(kind, name, was, now))
+    given = {name for kind, name in rows if kind == "options"}
+    # An option of the capture is in what torch records of its configuration too.
+    return [row for (_, name), row in rows.items() if f"config.{name}" not in given]
 
 
 def tensor_rows(graphs: Sequence[Graph]) -> list[InputRow]:
@@ -85,7 +85,8 @@ def tensor_rows(graphs: Sequence[Graph]) -> list[InputRow]:
     ]
 
 
-def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
+def _inputs(session: Session, run: Run) -> list[tuple[str, dict[str, str]]]:
+    """Kind and values of each record of a run, the same records of any run."""
     settings = _runnable(session, run.id)
     facts = run.environment
     versions = {"torch": run.torch_version, COMMIT: run.torch_git,
@@ -93,22 +94,21 @@ def _inputs(session: Session, run: Run) -> dict[str, dict[str, str]]:
                 **_flat(facts.get("versions"))}  # fmt: skip
     machine = {"device": run.device_kind, "device's name": run.device_name,
                "CPU": facts.get("cpu_name"), "threads": facts.get("threads")}  # fmt: skip
-    environment = settings["environment"] | _flat(facts.get("env"))
-    return {
-        "versions": _flat(versions),
-        "machine": _flat(machine),
-        "options": {
-            name: value for name, value in _flat(facts.get("options")).items() if name not in HOW
-        },
-        "configuration": {
-            name: value
-            for name, value in (settings["configuration"] | _flat(facts.get("config"))).items()
-            if not name.startswith(RECORDING) and name not in OF_EACH_RUN
-        },
-        "environment": {
-            name: value for name, value in environment.items() if name not in OF_EACH_RUN
-        },
-    }
+    records = [
+        ("versions", _flat(versions)),
+        ("machine", _flat(machine)),
+        ("options", _flat(facts.get("options"))),
+        ("configuration", settings["configuration"]),
+        ("configuration", _flat(facts.get("config"))),
+        ("environment", settings["environment"]),
+        ("environment", _flat(facts.get("env"))),
+    ]
+    return [(kind, {name: value for name, value in values.items() if not _left_out(kind, name)})
+            for kind, values in records]  # fmt: skip
+
+
+def _left_out(kind: str, name: str) -> bool:
+    return name in HOW if kind == "options" else name in OF_EACH_RUN or name.startswith(RECORDING)
 
 
 def _runnable(session: Session, run: str) -> dict[str, dict[str, str]]:

@@ -48,14 +48,19 @@ def said(page: ComparePage) -> list[Said]:
 
 
 def _inputs(page: ComparePage) -> Iterator[Said]:
-    rows = page.inputs
-    if any(row.name == "torch" for row in rows):
-        rows = [row for row in rows if row.name != COMMIT]
-    if rows:
-        first = [f"{row.name} ({_change(row.a, row.b)})" for row in rows[:SHOWN]]
-        yield Said("note", "inputs differ", f"{_list(first, len(rows))}.", "inputs")
+    inputs = page.inputs
+    if any(row.name == "torch" for row in inputs):
+        inputs = [row for row in inputs if row.name != COMMIT]
+    if inputs:
+        first = [f"{row.name} ({_change(row.a, row.b)})" for row in inputs[:SHOWN]]
+        yield Said("note", "inputs differ", f"{_list(first, len(inputs))}.", "inputs")
     if page.sources:
-        names = [row.path.rpartition("/")[2] for row in page.sources[:SHOWN]]
+        rows = sorted(page.sources, key=lambda row: row.difference is None)[:SHOWN]
+        names = [
+            row.path.rpartition("/")[2]
+            + ("" if row.difference else f" (only in {'B' if row.a is None else 'A'})")
+            for row in rows
+        ]
         yield Said("note", "source differs", f"{_list(names, len(page.sources))}.", "sources")
 
 
