@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -88,6 +89,22 @@ def test_a_model_on_two_devices(installation: Opened, shared: Path) -> None:
     assert found["inputs differ"].startswith("device (cpu → cuda), ")
     assert found["cannot tell"].startswith("A step of B is 42.0 ms (87.7 %) shorter")
     assert "`aten._scaled_dot_product_flash_attention_for_cpu" in found["kernels differ"]
+
+
+def test_a_loss_by_hand_that_breaks_the_graph(
+    installation: Opened, fixtures: Path, tmp_path: Path
+) -> None:
+    """A script captured on a CPU, as it is and with `--slow`; its source is in both captures."""
+    with tarfile.open(fixtures / "slow-loss.tar.xz") as files:
+        files.extractall(tmp_path, filter="data")
+    found = said(installation, tmp_path / "fast", tmp_path / "slow")
+    assert found["inputs differ"] == "args (not set → --slow)."
+    broken = "train.py:24, `loss.item` in `loss_of`: Unsupported Tensor.item() call"
+    assert found["graph break"].startswith(broken)
+    assert found["graph break"].endswith(": 0 in A, 1 in B.")
+    loss = found["kernels differ"]
+    assert "4 new (+67.2 ms), 2 gone (−31.2 ms), 54.6 % of the difference together" in loss
+    assert "`cpp_fused_exp_gat…unsqueeze_1` new (`train.py:23`, +47.0 ms)" in loss
 
 
 def test_a_model_at_two_sizes(installation: Opened, fixtures: Path, tmp_path: Path) -> None:
