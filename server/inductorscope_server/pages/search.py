@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from fastapi import Query
 from inductorscope.answers.search.page import SearchPage, search_page
 from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CURSOR
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 from inductorscope_server.web.ids import LARGEST, Line
 from inductorscope_server.web.naming import SearchedRole
@@ -25,9 +26,21 @@ Torch = Annotated[Line, Query(description="Only runs of this version of torch: `
 Device = Annotated[Line, Query(description="Only runs on this device: `cuda`, `H200`.")]
 InProject = Annotated[Line, Query(description="Only runs in this project.")]
 Tag = Annotated[Line, Query(description="Only runs with this tag.")]
+
+
+def _day(value: str | None) -> date | None:
+    """None for the empty field of a form. By itself, pydantic takes numbers for seconds."""
+    if not value:
+        return None
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        raise ValueError("a day is written as 2026-11-24")
+    return date.fromisoformat(value)
+
+
 Day = Annotated[
     date | None,
-    BeforeValidator(lambda value: value or None),  # as an empty field of a form is
+    BeforeValidator(_day),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"const": ""}]}),
     Query(description="Only runs from this day on (`since`) or until this day, in UTC."),
 ]
 After = Annotated[
