@@ -169,7 +169,7 @@ class Capture:
             report.progress(f"profiling {name}")
             steps = profiling.steps_for(self.facts.timings[name].median_ms, brief=self.brief)
             self.facts.profiles[name] = profiling.profile_calls(
-                name, call, steps, spec.device, self.out
+                name, call, steps, spec.device, self.out, brief=self.brief
             )
         if not self.brief:
             report.progress("measuring the machine's peaks")

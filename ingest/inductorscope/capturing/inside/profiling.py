@@ -5,12 +5,15 @@ torch prints key_averages as a table with shortened names; this module writes th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import torch
+from torch.autograd.profiler_util import FunctionEventAvg
 from torch.profiler import ProfilerActivity
 
 from inductorscope.capturing.inside.untyped import Call, Untyped
@@ -20,8 +23,11 @@ STEPS = 3
 LONG_STEP_S = 5.0
 """Seconds; only one step is profiled if it takes longer."""
 SHORT_STEP_MS = 50.0
-SHORT_STEPS = 10
+SHORT_STEPS = 40
 """Shorter steps that are compared with those of other processes are profiled so often."""
+QUIET = 0.2
+"""Of those, the share whose times count: the shortest, since neighbours only ever add time."""
+STEP = "ProfilerStep"
 
 
 def steps_for(step_ms: float, *, brief: bool) -> int:
@@ -31,14 +37,19 @@ def steps_for(step_ms: float, *, brief: bool) -> int:
     return SHORT_STEPS if brief and step_ms < SHORT_STEP_MS else STEPS
 
 
-def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:
-    """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`."""
+def profile_calls(
+    name: str, call: Call, steps: int, device: str, out: Path, *, brief: bool = False
+) -> ProfileFacts:
+    """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`.
+    `brief`: the averages are of the shortest steps only."""
     with make_profiler(device, steps) as profiler:
         for _ in range(1 + steps):  # the first warms up the profiler and is not recorded
             call()
             synchronizer(device)()
             profiler.step()
-    return write(name, profiler, steps, out)
+    if not brief:
+        return write(name, profiler, profiler.key_averages(), steps, out)
+    return write(name, profiler, *quiet_averages(profiler.events()), out)
 
 
 def synchronizer(device: str) -> Callable[[], None]:
@@ -48,22 +59,43 @@ def synchronizer(device: str) -> Callable[[], None]:
     return lambda: torch.cuda.synchronize(device)
 
 
-def rows(profiler: Untyped) -> list[dict[str, Any]]:
-    """Returns the rows of key_averages; times are µs, summed over the profiled steps."""
+def quiet_averages(events: Iterable[Untyped]) -> tuple[Iterable[Untyped], int]:
+    """Returns `key_averages` of the shortest steps, and the number of these."""
+    events = list(events)
+    steps = [each for each in events if each.name.startswith(STEP) and _device(each) == "cpu"]
+    steps.sort(key=lambda each: each.time_range.elapsed_us())
+    quiet = [each.time_range for each in steps[: math.ceil(QUIET * len(steps))]]
+    averages: dict[tuple[str, str, bool], Untyped] = defaultdict(FunctionEventAvg)
+    for each in events:
+        if any(step.start <= each.time_range.start < step.end for step in quiet):
+            averages[each.key, _device(each), _is_annotation(each)].add(each)
+    return averages.values(), len(quiet)
+
+
+def rows(averages: Iterable[Untyped]) -> list[dict[str, Any]]:
+    """Returns the rows of `key_averages`; times are µs, summed over the profiled steps."""
     kept = [
         {
             "name": event.key,
             "calls": event.count,
-            "device": str(event.device_type).rpartition(".")[2].lower(),
-            "user_annotation": bool(getattr(event, "is_user_annotation", False)),
+            "device": _device(event),
+            "user_annotation": _is_annotation(event),
             "self_cpu_us": event.self_cpu_time_total,
             "cpu_us": event.cpu_time_total,
             "self_device_us": event.self_device_time_total,
             "device_us": event.device_time_total,
         }
-        for event in profiler.key_averages()
+        for event in averages
     ]
     return sorted(kept, key=lambda row: -max(row["self_cpu_us"], row["self_device_us"]))
+
+
+def _device(event: Untyped) -> str:
+    return str(event.device_type).rpartition(".")[2].lower()
+
+
+def _is_annotation(event: Untyped) -> bool:
+    return bool(getattr(event, "is_user_annotation", False))
 
 
 def make_profiler(device: str, steps: int) -> Untyped:
@@ -83,10 +115,12 @@ def _activities(device: str) -> list[Any]:
     return activities
 
 
-def write(name: str, profiler: Untyped, steps: int, out: Path) -> ProfileFacts:
+def write(
+    name: str, profiler: Untyped, averages: Iterable[Untyped], steps: int, out: Path
+) -> ProfileFacts:
     """Writes the trace and the rows, and returns what they cover."""
     facts = ProfileFacts(steps, f"{name}.trace.json.gz", f"{name}.key_averages.json")
     profiler.export_chrome_trace(str(out / facts.trace))
-    averages = {"schema": 1, "steps": steps, "rows": rows(profiler)}
-    (out / facts.key_averages).write_bytes(msgspec.json.encode(averages))
+    written = {"schema": 1, "steps": steps, "rows": rows(averages)}
+    (out / facts.key_averages).write_bytes(msgspec.json.encode(written))
     return facts
