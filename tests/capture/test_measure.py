@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -52,6 +53,27 @@ def test_turns(b_ms: float, budget: Budget, processes: int) -> None:
     done = turns([A, B], once, budget, silent, lambda _: None)
     assert len(done) == 2 * processes
     assert "".join(order).startswith("ABBAABBA"[: 2 * processes])
+
+
+def test_kernels_have_the_times_of_the_shortest_steps(tmp_path: Path) -> None:
+    import torch
+    from inductorscope.capturing.inside.profiling import profile_calls
+
+    number = 0
+
+    def call() -> None:
+        nonlocal number
+        number += 1
+        torch.ones(8).relu()
+        if number % 2:
+            with torch.profiler.record_function("a neighbour"):
+                time.sleep(0.05)
+
+    facts = profile_calls("compiled", call, 10, "cpu", tmp_path, brief=True)
+    rows = json.loads((tmp_path / facts.key_averages).read_bytes())["rows"]
+    calls = {row["name"]: row["calls"] for row in rows}
+    assert facts.steps == calls["aten::relu"] == 2
+    assert "a neighbour" not in calls
 
 
 def test_work_of_children_is_not_a_neighbours() -> None:
