@@ -159,7 +159,7 @@ def _kernels(row: GroupRow) -> str:
         for side in sides
     ]
     about = [f"`{row.line}`"] if row.line else []
-    if row.more_us is not None:
+    if row.more_us:
         about.append(signed_microseconds(row.more_us))
     return f"{' → '.join(names)} {row.change}" + (f" ({', '.join(about)})" if about else "")
 
