@@ -96,7 +96,10 @@ class Candidates:
         return bool(users) and all(user.constant and not user.view for user in users)
 
     def _only_cloned(self, value: FxValue) -> bool:
-        """Whether a value is only copied: then usually its copy is stored, not the value."""
+        """Whether a value is only copied: then usually its copy is stored, not the value, unless it
+        is written into memory piece by piece."""
+        if value.op in SCATTERS - CHOOSE_BY_PLACE:
+            return False
         for _ in range(8):
             if len(value.users) != 1 or value.users[0] not in self.graph.values:
                 return False
@@ -167,12 +170,12 @@ class Candidates:
         if all(penalty > _OTHER_SIZE for penalty in known):
             self._of_any_size(offers, nearby, buffer)
         held = self._held(operation.buffer) if operation.op == "load" else None
-        if held is not None and not operation.indirect:
-            source = self.graph.values.get(held[0])
-            if source is not None:
-                self._offer(offers, source, held[1], 0.0)
+        copied = self.graph.values.get(held[0]) if held and not operation.indirect else None
+        if held is not None and copied is not None:
+            self._offer(offers, copied, held[1], 0.0)
         ordered = sorted(offers.values(), key=self._likely)
         likely, rest = ordered[:_CANDIDATES], ordered[_CANDIDATES:]
+        likely += [offer for offer in rest if offer[0] is copied]  # however far away it is
         if reduces and rest:  # a part of a reduction may have as many elements as other values
             near = sorted(rest, key=lambda offer: self._distance(offer[0].order))
             likely += [offer for offer in near if offer[0].op in REDUCES][:_PARTS]

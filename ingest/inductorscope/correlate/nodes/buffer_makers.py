@@ -132,8 +132,13 @@ class BufferMakers(Candidates):
         """The relevant output of a node with several outputs, unless a reduction makes it.
 
         Inductor decides separately for each output whether to store it."""
-        if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
+        if operation.op in ("getitem", "reduction"):
             return producer
+        if producer.op in REDUCES:
+            users = [self.graph.values[n] for n in producer.users if n in self.graph.values]
+            returned = [user for user in users if user.op == "getitem" and "output" in user.users]
+            copied = operation.op == "load" and len(returned) == 1
+            return returned[0] if copied else producer
         for name in producer.users:
             child = self.graph.values.get(name)
             if (
@@ -247,7 +252,9 @@ class BufferMakers(Candidates):
                             return child.name  # it requests its chosen layout again
                         if self._copied_by(child, value):
                             return child.name
-                        return value.name if self._fixes_layout(value) else child.name
+                        laid_out = is_copy and self._by_loops(value)
+                        fixes = self._fixes_layout(value) and not laid_out
+                        return value.name if fixes else child.name
         return None
 
     def _asking(self, followers: list[FxValue], buffer: IrBuffer) -> str | None:
@@ -266,6 +273,11 @@ class BufferMakers(Candidates):
         users = (self.graph.values[name] for name in value.users if name in self.graph.values)
         fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
         return not value.placeholder and any(user.op in fixing for user in users)
+
+    def _by_loops(self, value: FxValue) -> bool:
+        """Whether loops computed the value, which are stored in the strides it requests."""
+        others = value.view or value.placeholder or value.op == "getitem"
+        return not others and value.name not in self.extern
 
     def _copied_by(self, child: FxValue, value: FxValue) -> bool:
         """Whether a convolution in Inductor's layout copies an input of the graph, which it does

@@ -12,6 +12,7 @@ from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     MOVES,
+    OFFSETS_OF_POOLS,
     POOLS,
     REDUCES,
     SCANS,
@@ -44,6 +45,8 @@ _NEXT_IN_TURN = 0.15
 buffer's type fits better by more than this."""
 
 _RESHAPED = 0.6
+_MOST_VIEWS = 20
+"""The most views of a value to look at."""
 
 _EAGER = frozenset(["scan", "sort", "reduction"])
 _UNUSED = frozenset(["maximum", "minimum"])
@@ -229,8 +232,9 @@ class OriginWalk(BufferMakers):
         owners[store.place] = owner
         for child in store.children:
             if child not in owners:  # dependencies of an indirect store's index
-                unifier.inside(child, producer)
-                for place, name in unifier.owners(child, producer.name).items():
+                asked_by = self._index_maker(producer)
+                unifier.inside(child, asked_by)
+                for place, name in unifier.owners(child, asked_by.name).items():
                     owners.setdefault(place, name)
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
@@ -261,6 +265,16 @@ class OriginWalk(BufferMakers):
         if self._exact(producer, buffer):
             for mutated in buffer.mutations:
                 self.result.held[mutated] = (producer.name, index)
+
+    def _index_maker(self, producer: FxValue) -> FxValue:
+        """The node that looks up where a scattering node writes: itself, or what finds the places
+        of a pool's largest values, whose indices the scattering node takes as they are."""
+        for name in producer.inputs[1:] if producer.op in SCATTERS else ():
+            root = self.graph.copied(self.graph.root(name)[0]) or self.graph.root(name)
+            maker = self.graph.values.get(root[0])
+            if maker is not None and maker.op == OFFSETS_OF_POOLS:
+                return maker
+        return producer
 
     def _asserted(self, node: IrTextNode, region: Region) -> bool:
         """Reads a stored assertion, if it is one: they are lowered in order and store no value."""
@@ -400,15 +414,29 @@ class OriginWalk(BufferMakers):
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
-        """Cost of a copy in the shape of its source for a node of another shape: a new memory
-        layout belongs to the source."""
+        """Cost of a copy in the shape of its source, or of a view of it, for a node of another
+        shape: a new memory layout belongs to the source."""
         if operation.op != "load" or operation.indirect or same_shape(candidate.shape, buffer.size):
             return 0.0
         held = self._held(operation.buffer)
         source = self.graph.values.get(held[0]) if held is not None else None
-        if source is None or not same_shape(source.shape, buffer.size) or source is candidate:
+        if source is None or source is candidate:
             return 0.0
-        return _RESHAPED
+        own = same_shape(source.shape, buffer.size)
+        viewed = self._viewed_as(source, buffer) and not self._viewed_as(candidate, buffer)
+        return _RESHAPED if own or viewed else 0.0
+
+    def _viewed_as(self, value: FxValue, buffer: IrBuffer) -> bool:
+        """Whether a view of the value has the buffer's shape."""
+        queue = [value]
+        for each in queue:
+            for name in each.users if len(queue) <= _MOST_VIEWS else ():
+                view = self.graph.values.get(name)
+                if view is not None and view.view:
+                    if same_shape(view.shape, buffer.size):
+                        return True
+                    queue.append(view)
+        return False
 
     def _holds(self, operation: Operation, candidate: FxValue) -> bool:
         held = self._held(operation.buffer) if operation.op == "load" else None
@@ -418,6 +446,9 @@ class OriginWalk(BufferMakers):
         """Assigns checks and other unused operations to the node of what follows in their block;
         a largest value, of which only the place is used, to the node of the values."""
         scatters = self.graph.values[fallback].op in SCATTERS
+        loaded = (o for o in region.operations.values() if o.op == "load")
+        read_at = {child for load in loaded for child in load.children}
+        written_at = {child for store in region.stores for child in store.children} - read_at
         following: dict[str, str] = {}
         looked_up: set[Place] = set()
         for place in reversed(region.order):
@@ -425,13 +456,16 @@ class OriginWalk(BufferMakers):
                 following[place[0]] = owners[place]
                 continue
             operation = region.operations[place]
-            makers = {owners[child] for child in operation.children if child in owners}
+            children = set(operation.children)
+            makers = {owners[child] for child in children if child in owners}
             if operation.op in _UNUSED and len(makers) == 1:
                 owners[place] = makers.pop()
             elif scatters and (operation.op == "set_indirect" or place in looked_up):
                 # With a single possible place there is no index to show it.
                 owners[place] = fallback
                 looked_up.update(operation.children)
+            elif scatters and operation.op == "check_bounds" and children & written_at:
+                owners[place] = fallback
             else:
                 owners[place] = following.get(place[0], fallback)
 

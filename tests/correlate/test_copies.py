@@ -1,0 +1,140 @@
+"""Which node a copy belongs to, and what is written where a pool looked up."""
+
+from __future__ import annotations
+
+from tests.correlate.test_origins import node, origins, user
+
+COPY = "load = ops.load('{read}', index0)\nstore = ops.store('buf{number}', index0, load, None)"
+
+
+def graph(lines: str) -> str:
+    body = "".join(f"        {line}\n" for line in lines.strip().split("\n"))
+    return f"class GraphModule(torch.nn.Module):\n    def forward(self, {body.lstrip()}"
+
+
+def extern(number: int, kernel: str, reads: str) -> str:
+    return f"""\
+op{number}: ExternKernelSchedulerNode(FallbackKernel)
+op{number}.unmet_dependencies = [{reads}]
+op{number}.outputs = [
+    buf{number}: FallbackKernel
+    buf{number}.layout = MultiOutputLayout(device=device(type='cpu'))
+    buf{number}.users = []
+]
+op{number}.node.kernel = {kernel}
+
+
+"""
+
+
+VIEWED = """
+arg0_1: "f32[2, 8][8, 1]cpu"):
+exp: "f32[2, 8][8, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+slice_1: "f32[2, 1][8, 1]cpu" = torch.ops.aten.slice.Tensor(exp, 1, 0, 1)
+cat: "f32[2, 9][9, 1]cpu" = torch.ops.aten.cat.default([slice_1, exp], 1)
+slice_2: "f32[2, 8][9, 1]cpu" = torch.ops.aten.slice.Tensor(cat, 1, 0, 8)
+unsqueeze: "f32[2, 1, 8][8, 8, 1]cpu" = torch.ops.aten.unsqueeze.default(exp, 1)
+return (slice_2, unsqueeze)
+"""
+EXP = """
+load = ops.load('arg0_1', index0)
+exp = ops.exp(load)
+store = ops.store('buf0', index0, exp, None)"""
+
+
+def test_a_copy_in_the_shape_of_a_view_is_of_the_views_source() -> None:
+    stored = node(0, EXP, "[2, 8]", user("op1"))
+    copied = node(1, COPY.format(read="buf0", number=1), "[2, 1, 8]", user("OUTPUT"))
+    assert origins(graph(VIEWED), stored + copied).held["buf1"] == ("exp", 0)
+
+
+def test_a_copy_may_be_of_something_far_away() -> None:
+    near = [f'exp_{n}: "f32[8][1]cpu" = torch.ops.aten.exp.default(arg0_1)' for n in range(60)]
+    lines = ['arg0_1: "f32[8][1]cpu"):', *near, "return (exp_0,)"]
+    ir = ""
+    for number in range(60):
+        body = EXP.replace("buf0", f"buf{number}")
+        ir += node(number, body, "[8]", user("OUTPUT"))
+    ir += node(60, COPY.format(read="arg0_1", number=60), "[8]", user("OUTPUT"))
+    found = origins(graph("\n".join(lines)), ir)
+    assert found.held["buf60"] == ("arg0_1", 0)
+
+
+SHARED = """
+arg0_1: "f32[8][1]cpu", arg1_1: "f32[8][1]cpu", arg2_1: "f32[8][1]cpu"):
+exp: "f32[8][1]cpu" = torch.ops.aten.exp.default(arg0_1)
+convolution_backward = torch.ops.aten.convolution_backward.default(exp, arg1_1, arg2_1, [8])
+getitem: "f32[8][1]cpu" = convolution_backward[0]
+add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(exp, getitem)
+return (add,)
+"""
+
+
+def test_what_loops_stored_is_copied_by_the_library_call_that_wants_other_strides() -> None:
+    stored = node(0, EXP, "[8]", user("op1"))
+    users = user("op2", "ExternKernelSchedulerNode")
+    copied = node(1, COPY.format(read="buf0", number=1), "[8]", users)
+    kernel = "torch.ops.aten.convolution_backward.default"
+    call = extern(2, kernel, "StarDep(name='buf1', mode=None)")
+    found = origins(graph(SHARED), stored + copied + call)
+    assert found.nodes["op0", "body", "store"] == "exp"
+    assert found.nodes["op1", "body", "store"] == "convolution_backward"
+
+
+MEAN = """
+arg0_1: "f32[8, 4][4, 1]cpu"):
+var_mean = torch.ops.aten.var_mean.correction(arg0_1, [1], correction = 0, keepdim = True)
+getitem: "f32[8, 1][1, 1]cpu" = var_mean[0]
+getitem_1: "f32[8, 1][1, 1]cpu" = var_mean[1]
+sub: "f32[8, 4][4, 1]cpu" = torch.ops.aten.sub.Tensor(arg0_1, getitem_1)
+return (getitem_1, sub)
+"""
+
+
+def test_a_mean_is_copied_for_the_caller() -> None:
+    mean = """
+load = ops.load('arg0_1', index0)
+reduction = ops.reduction(torch.float32, torch.float32, 'sum', load)
+store_reduction = ops.store_reduction('buf0', index0, reduction)"""
+    stored = node(0, mean, "[8, 1]", user("op1"))
+    copied = node(1, COPY.format(read="buf0", number=1), "[8, 1]", user("OUTPUT"))
+    found = origins(graph(MEAN), stored + copied)
+    assert found.nodes["op0", "body", "store_reduction"] == "var_mean"
+    assert found.nodes["op1", "body", "store"] == "getitem_1"
+
+
+POOLED = """
+arg0_1: "i8[8][1]cpu", arg1_1: "f32[8][1]cpu"):
+full: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
+clone: "f32[8][1]cpu" = torch.ops.aten.clone.default(arg1_1)
+offsets: "i64[8][1]cpu" = torch.ops.prims._low_memory_max_pool_offsets_to_indices.default(arg0_1)
+clone_1: "i64[8][1]cpu" = torch.ops.aten.clone.default(offsets)
+scatter_add: "f32[8][1]cpu" = torch.ops.aten.scatter_add.default(full, 0, clone_1, clone)
+clone_2: "f32[8][1]cpu" = torch.ops.aten.clone.default(scatter_add)
+return (clone_2,)
+"""
+SCATTER = """
+load = ops.load('arg0_1', index0)
+set_indirect0 = self.set_indirect0(load)
+get_index_1 = self.get_index('index1')
+check_bounds = ops.check_bounds(get_index_1, 8, True, False)
+load_1 = ops.load('arg1_1', index0)
+get_index_2 = self.get_index('index1')
+store = ops.store('buf1', get_index_2, load_1, 'atomic_add')"""
+
+
+def test_what_a_pool_looked_up_says_where_its_gradient_is_added() -> None:
+    fill = """
+constant = ops.constant(0.0, torch.float32)
+store = ops.store('buf0', index0, constant, None)"""
+    filled = node(0, fill, "[8]", user("op1"))
+    scattered = node(1, SCATTER, "[8]", user("OUTPUT"), "MutationLayoutSHOULDREMOVE")
+    scattered = scattered.replace("index1 = p0 + 8", "index1 = indirect0 + 2*p0")
+    scattered = scattered.replace("    buf1.users", "    buf1.mutations = ['buf0']\n    buf1.users")
+    found = origins(graph(POOLED), filled + scattered)
+    assert found.nodes["op0", "body", "store"] == "scatter_add"
+    assert found.nodes["op1", "body", "load"] == "offsets"
+    assert found.nodes["op1", "body", "set_indirect0"] == "offsets"
+    assert found.nodes["op1", "body", "check_bounds"] == "scatter_add"
+    assert found.nodes["op1", "body", "load_1"] == "clone"
+    assert found.nodes["op1", "body", "store"] == "scatter_add"
