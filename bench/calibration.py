@@ -2,8 +2,8 @@
 
     python -m bench.calibration TRUTH_DIR… [--half tune|hold]
 
-TRUTH_DIR: what bench.truth_programs.record wrote. Prints figures of each set, and a table of how
-often the lines of each confidence are right.
+TRUTH_DIR: what bench.truth_programs.record wrote. Prints figures of each set, the graphs with the
+most wrong lines, and a table of how often the lines of each confidence are right.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections import Counter
 from pathlib import Path
 
 from bench.link_measure import Figures, measure, program_folders
+
+_LOW = 0.97
+"""Graphs with a smaller share of right lines are listed."""
 
 
 def main() -> None:
@@ -32,6 +35,10 @@ def main() -> None:
     for name, figures in sorted(sets.items()):
         print(f"{name:22}", figures)
     print(f"{'all':22}", total)
+    low = [(r / n, n - r, n, g) for g, (n, r) in total.graphs.items() if r < _LOW * n]
+    print(f"\n{len(low)} graphs below {_LOW:.0%}")
+    for share, wrong, lines, graph in sorted(low):
+        print(f"{100 * share:6.2f} %  {wrong} of {lines} lines wrong  {graph}")
     print("\nconfidence    lines    right")
     for confidence in ("exact", "inferred", "kernel", "none"):
         right, wrong = table[confidence, True], table[confidence, False]

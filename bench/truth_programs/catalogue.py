@@ -14,6 +14,7 @@ from bench.truth_programs import (
     recurrent,
     small_programs,
     transformer_models,
+    unseen_models,
 )
 from bench.truth_programs.program import Program
 
@@ -23,7 +24,7 @@ def all_programs() -> list[Program]:
     for family in (
         transformer_models, recurrent, convolutional, optimizers, compositions, operators,
         blocks, small_programs, more_programs, family_models,
-        library_models,
+        library_models, unseen_models,
     ):  # fmt: skip
         found += family.programs()
     return found

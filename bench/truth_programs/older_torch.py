@@ -54,8 +54,12 @@ def _name_modules() -> None:
             "torch._inductor.loop_body",
             InterpreterShim=ir.InterpreterShim,
             LoopBody=ir.LoopBody,
-            LightTracer=_trace_lightly(),
+            LoopBodyBlock=ir.LoopBodyBlock,
         )
+    from torch._inductor import loop_body
+
+    if not hasattr(loop_body, "LightTracer"):
+        loop_body.LightTracer = _trace_lightly(loop_body.LoopBodyBlock)
 
 
 def _add_module(name: str, **members: object) -> None:
@@ -66,14 +70,14 @@ def _add_module(name: str, **members: object) -> None:
     setattr(importlib.import_module(parent), child, module)
 
 
-def _trace_lightly() -> type:
+def _trace_lightly(block: Any) -> type:  # noqa: ANN401  # as torch has it
     """Loop bodies get a tracer of their own, so that its nodes can be marked."""
 
     class LightTracer(torch.fx.Tracer):  # type: ignore[misc]  # torch has no types here
         def create_node(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as torch calls it
             return super().create_node(*args, **kwargs)
 
-    original = ir.LoopBodyBlock.__init__
+    original = block.__init__
 
     @wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # as torch calls it
@@ -83,7 +87,7 @@ def _trace_lightly() -> type:
         finally:
             torch.fx.Tracer = usual
 
-    ir.LoopBodyBlock.__init__ = init
+    block.__init__ = init
     return LightTracer
 
 

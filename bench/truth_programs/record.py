@@ -10,7 +10,6 @@ models, transformers; nothing else.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -130,7 +129,6 @@ def _worker(out: Path, device: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "bench.truth_programs.worker", str(out.resolve()), device],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=_ROOT,
-        env=os.environ | {"PYTHONPATH": str(_ROOT)},
     )  # fmt: skip
 
 

@@ -1,0 +1,117 @@
+"""Models as their libraries publish them, of families that no other file here has.
+
+They were recorded and scored before anybody looked at a line of them. Each is used and then
+trained, at a small size, with random weights.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from bench.truth_programs.program import Case, Program
+
+_Inputs = dict[str, torch.Tensor | int]
+_TIMM: dict[str, tuple[int, dict[str, Any]]] = {
+    "xcit_nano_12_p16_224": (64, {"img_size": 64, "depth": 2}),
+    "edgenext_xx_small": (64, {}),
+    "crossvit_tiny_240": (240, {"depth": [[1, 1, 0]] * 3}),
+    "gcvit_xxtiny": (224, {}),
+    "volo_d1_224": (64, {"img_size": 64}),
+    "repvit_m0_9": (64, {}),
+}
+_TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
+_HEADS = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+_TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "DeepseekV3ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 4, "moe_intermediate_size": 24, "n_routed_experts": 4,
+        "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 1,
+        "kv_lora_rank": 8, "q_lora_rank": 12, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
+        "v_head_dim": 8,
+    }),
+    "RecurrentGemmaForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_hidden_layers": 3, "attention_window_size": 8, "lru_width": 32,
+    }),
+    "Mamba2ForCausalLM": ("ids", _TEXT | {
+        "num_heads": 8, "head_dim": 8, "num_hidden_layers": 1, "state_size": 4, "n_groups": 2,
+        "chunk_size": 8,
+    }),
+    "ReformerModel": ("ids", _TEXT | {
+        "num_attention_heads": 2, "attention_head_size": 16, "feed_forward_size": 48,
+        "axial_pos_shape": [4, 4], "axial_pos_embds_dim": [12, 20], "attn_layers": ["local", "lsh"],
+        "local_attn_chunk_length": 4, "lsh_attn_chunk_length": 4, "num_buckets": 4, "hash_seed": 0,
+        "is_decoder": False,
+    }),
+    "TimesformerModel": ("film", _HEADS | {
+        "hidden_size": 32, "image_size": 16, "patch_size": 4, "num_frames": 3,
+    }),
+    "PatchTSTModel": ("series", _HEADS | {
+        "d_model": 32, "ffn_dim": 48, "num_input_channels": 3, "patch_length": 4,
+        "patch_stride": 2,
+    }),
+    "CvtModel": ("picture", {
+        "embed_dim": [12, 24, 24], "num_heads": [1, 2, 2], "depth": [1, 2, 3],
+    }),
+}  # fmt: skip
+_SHAPES = {"film": (2, 3, 3, 16, 16), "series": (2, 32, 3), "picture": (2, 3, 32, 32)}
+_NAMES = {"film": "pixel_values", "series": "past_values", "picture": "pixel_values"}
+
+
+def programs() -> list[Program]:
+    makers: dict[str, Callable[[], tuple[Any, _Inputs]]] = {}
+    if importlib.util.find_spec("timm"):
+        makers |= {name: partial(_timm, name) for name in _TIMM}
+    if importlib.util.find_spec("torchvision"):
+        makers |= {"mnasnet0_5": _mnasnet, "raft_small": _raft}
+    if importlib.util.find_spec("transformers"):
+        makers |= {name: partial(_transformer, name) for name in _TRANSFORMERS}
+    return [Program(f"unseen-{name}", partial(_cases, make)) for name, make in makers.items()]
+
+
+def _cases(make: Callable[[], tuple[Any, _Inputs]], device: str) -> list[Case]:
+    cases = []
+    for train in (False, True):
+        model, inputs = make()
+        given = {
+            name: value.to(device) if isinstance(value, torch.Tensor) else value
+            for name, value in inputs.items()
+        }
+        cases.append(Case(model.to(device).train(train), (), given, train))
+    return cases
+
+
+def _timm(name: str) -> tuple[Any, _Inputs]:
+    import timm
+
+    size, options = _TIMM[name]
+    return timm.create_model(name, **options), {"x": torch.randn(2, 3, size, size)}
+
+
+def _mnasnet() -> tuple[Any, _Inputs]:
+    import torchvision
+
+    return torchvision.models.mnasnet0_5(weights=None), {"x": torch.randn(2, 3, 64, 64)}
+
+
+def _raft() -> tuple[Any, _Inputs]:
+    """With two of its twelve updates, which are alike."""
+    import torchvision
+
+    pictures = {name: torch.randn(1, 3, 128, 128) for name in ("image1", "image2")}
+    model = torchvision.models.optical_flow.raft_small(weights=None)
+    return model, pictures | {"num_flow_updates": 2}
+
+
+def _transformer(name: str) -> tuple[Any, _Inputs]:
+    import transformers
+
+    kind = getattr(transformers, name)
+    inputs, options = _TRANSFORMERS[name]
+    model = kind(kind.config_class(**options))
+    if inputs == "ids":
+        return model, {"input_ids": torch.randint(3, 90, (2, 16))}
+    return model, {_NAMES[inputs]: torch.randn(_SHAPES[inputs])}
