@@ -165,7 +165,8 @@ def history(
 
 def levels_of(session: Session, before: Run, after: Run) -> Levels | None:
     """None if the runs have different names, or too few runs of the name are timed."""
-    runs = _runs(session, before.name, "", Run.compiled_ms) if before.name == after.name else []
+    steps = FIGURES["compiled_ms"].column
+    runs = _runs(session, before.name, "", steps) if before.name == after.name else []
     values = {run.id: run.value for run in runs if run.value is not None}
     if len(values) < FEWEST or not {before.id, after.id} <= values.keys():
         return None

@@ -35,7 +35,17 @@ class GraphTextsStored:
 
     artifacts: dict[str, int]
     digests: dict[str, str]
-    size: int
+    sizes: dict[str, int]
+
+    @property
+    def size(self) -> int:
+        return sum(self.sizes.values())
+
+    def only(self, role: str) -> GraphTextsStored:
+        """The text of one role, for work that needs no other."""
+        return GraphTextsStored(
+            {role: self.artifacts[role]}, {role: self.digests[role]}, {role: self.sizes[role]}
+        )
 
     @property
     def name(self) -> str:
@@ -72,7 +82,7 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
     sizes: dict[str, int] = {}
     for role, artifact, digest, size in session.execute(query):
         artifacts[role], digests[role], sizes[role] = artifact, digest, size
-    return GraphTextsStored(artifacts, digests, sum(sizes.values()))
+    return GraphTextsStored(artifacts, digests, sizes)
 
 
 def remembered(

@@ -137,7 +137,7 @@ class MemoryPage:
 _plan_of = remembered(
     lambda texts: memory_plan(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
 )
-_sizes_of = remembered(lambda texts: memory_plan(texts.get(CODE, "")))
+_sizes_of = remembered(lambda texts: memory_plan(texts[CODE]))
 _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
     "size": lambda storage: (-(storage.nbytes or 0), storage.born),
     "born": lambda storage: (storage.born, storage.number),
@@ -158,7 +158,7 @@ def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
     stored = graph_texts(session, graph.id)
     if CODE not in stored.digests:
         return None
-    plan = _sizes_of(session, stored)
+    plan = _sizes_of(session, stored.only(CODE))
     return _plan_of(session, stored) if plan.unknown else plan
 
 
