@@ -138,3 +138,75 @@ store = ops.store('buf0', index0, constant, None)"""
     assert found.nodes["op1", "body", "check_bounds"] == "scatter_add"
     assert found.nodes["op1", "body", "load_1"] == "clone"
     assert found.nodes["op1", "body", "store"] == "scatter_add"
+
+
+def concat(number: int, size: str, reads: str) -> str:
+    return f"""\
+op{number}: NopKernelSchedulerNode(ConcatKernel)
+op{number}.unmet_dependencies = [{reads}]
+op{number}.outputs = [
+    buf{number}: ConcatKernel
+    buf{number}.layout = FixedLayout('cpu', torch.float32, size={size}, stride=[1])
+    buf{number}.users = []
+]
+
+
+"""
+
+
+def test_a_concatenation_inside_another_is_copied_by_the_outer_one() -> None:
+    lines = """
+arg0_1: "f32[8][1]cpu"):
+exp: "f32[8][1]cpu" = torch.ops.aten.exp.default(arg0_1)
+cat: "f32[16][1]cpu" = torch.ops.aten.cat.default([exp, arg0_1])
+cat_1: "f32[24][1]cpu" = torch.ops.aten.cat.default([cat, exp])
+return (cat_1,)
+"""
+    inner, outer = user("op2", "NopKernelSchedulerNode"), user("op4", "NopKernelSchedulerNode")
+    ir = node(0, EXP, "[8]", inner, "NonOwningLayout")
+    ir += node(1, COPY.format(read="arg0_1", number=1), "[8]", inner, "NonOwningLayout")
+    ir += concat(2, "[16]", "StarDep(name='buf0', mode=None), StarDep(name='buf1', mode=None)")
+    ir += node(3, COPY.format(read="buf2", number=3), "[16]", outer, "NonOwningLayout")
+    ir += concat(4, "[24]", "StarDep(name='buf3', mode=None)")
+    found = origins(graph(lines), ir)
+    assert found.nodes["op1", "body", "store"] == "cat"
+    assert found.nodes["op3", "body", "load"] == "cat_1"
+    assert found.nodes["op3", "body", "store"] == "cat_1"
+
+
+def test_a_value_in_another_shape_is_stored_by_the_concatenation_that_it_is_a_piece_of() -> None:
+    lines = """
+arg0_1: "f32[2, 8][8, 1]cpu"):
+exp: "f32[2, 8][8, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+permute: "f32[8, 2][1, 8]cpu" = torch.ops.aten.permute.default(exp, [1, 0])
+clone: "f32[8, 2][2, 1]cpu" = torch.ops.aten.clone.default(permute)
+view: "f32[16][1]cpu" = torch.ops.aten.reshape.default(clone, [16])
+cat: "f32[32][1]cpu" = torch.ops.aten.cat.default([view, view])
+return (cat, exp)
+"""
+    joined = user("op1", "NopKernelSchedulerNode")
+    ir = node(0, EXP, "[16]", joined, "NonOwningLayout")
+    found = origins(graph(lines), ir + concat(1, "[32]", "StarDep(name='buf0', mode=None)"))
+    assert found.nodes["op0", "body", "exp"] == "exp"
+    assert found.nodes["op0", "body", "store"] == "cat"
+
+
+def test_what_is_looked_up_in_a_repeated_input_is_read_by_the_repetition() -> None:
+    lines = """
+arg0_1: "f32[8][1]cpu", arg1_1: "i64[8][1]cpu"):
+repeat: "f32[8][1]cpu" = torch.ops.aten.repeat.default(arg0_1, [1])
+gather: "f32[8][1]cpu" = torch.ops.aten.gather.default(repeat, 0, arg1_1)
+exp: "f32[8][1]cpu" = torch.ops.aten.exp.default(gather)
+return (exp,)
+"""
+    body = """
+load = ops.load('arg1_1', index0)
+set_indirect0 = self.set_indirect0(load)
+get_index_1 = self.get_index('index1')
+load_1 = ops.load('arg0_1', get_index_1)
+exp = ops.exp(load_1)
+store = ops.store('buf0', index0, exp, None)"""
+    ir = node(0, body, "[8]", user("OUTPUT")).replace("index1 = p0 + 8", "index1 = indirect0")
+    found = origins(graph(lines), ir)
+    assert found.nodes["op0", "body", "load_1"] == "repeat"
+    assert found.nodes["op0", "body", "set_indirect0"] == "gather"

@@ -13,6 +13,7 @@ from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
+    PURE_COPIES,
     REDUCES,
     SCANS,
     TAKES_AS_IS,
@@ -58,14 +59,12 @@ class BufferMakers(Candidates):
             return producer.name
         held = self._held(operation.buffer) if operation.op == "load" else None
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
-        if self._piece(buffer) and producer.op in FILLS:
-            joining = self._joining(producer, buffer)
-            if joining is not None:
-                return joining
         value = self._shaped(producer, buffer, operation)
         value = value or self._output(producer, index, operation, region)
-        if self._piece(buffer) and is_copy:
-            joining = self._joining(value, buffer)
+        if self._piece(buffer):
+            seen = value is not producer or not same_shape(producer.shape, buffer.size)
+            copied = is_copy or producer.op in FILLS or (seen and value.op != "cat")
+            joining = self._next_joining(value, buffer) if copied else None
             if joining is not None:
                 return joining
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
@@ -101,10 +100,6 @@ class BufferMakers(Candidates):
         made = value.op == "cat" and operation.op != "load"
         return made or self._next_joining(value) is not None
 
-    def _joining(self, value: FxValue, buffer: IrBuffer) -> str | None:
-        """The value, if it is a concatenation, else the next concatenation that takes it."""
-        return value.name if value.op == "cat" else self._next_joining(value, buffer)
-
     def _next_joining(self, value: FxValue, buffer: IrBuffer | None = None) -> str | None:
         """`buffer`: the piece; a concatenation of another size than its memory is not meant."""
         joining: list[FxValue] = []
@@ -116,7 +111,7 @@ class BufferMakers(Candidates):
                     continue
                 if user.op == "cat":
                     joining.append(user)
-                elif user.view or user.op == "getitem":
+                elif user.view or user.op == "getitem" or user.op in PURE_COPIES:
                     queue.append(user)
         whole = self._whole(buffer) if buffer is not None else None
         if whole is not None and self.by_name[whole].buffers:

@@ -163,9 +163,6 @@ POOLS = (
     "reflection_pad2d_backward",
 )  # fmt: skip
 
-OFFSETS_OF_POOLS = "_low_memory_max_pool_offsets_to_indices"
-"""Computes where in the input of a pool its largest values are."""
-
 # They write into their first argument, in place or in a copy.
 SCATTERS = frozenset(
     [
@@ -174,7 +171,7 @@ SCATTERS = frozenset(
         "_unsafe_masked_index_put_accumulate", "embedding_dense_backward", "masked_scatter",
         "slice_scatter", "select_scatter", "as_strided_scatter", "copy_", "index_copy",
         "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward",
-        "kthvalue", OFFSETS_OF_POOLS,
+        "_low_memory_max_pool_offsets_to_indices", "kthvalue",
     ]
 )  # fmt: skip
 

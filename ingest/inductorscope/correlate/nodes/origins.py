@@ -12,7 +12,6 @@ from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     MOVES,
-    OFFSETS_OF_POOLS,
     POOLS,
     REDUCES,
     SCANS,
@@ -232,9 +231,8 @@ class OriginWalk(BufferMakers):
         owners[store.place] = owner
         for child in store.children:
             if child not in owners:  # dependencies of an indirect store's index
-                asked_by = self._index_maker(producer)
-                unifier.inside(child, asked_by)
-                for place, name in unifier.owners(child, asked_by.name).items():
+                unifier.inside(child, producer)
+                for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
@@ -265,16 +263,6 @@ class OriginWalk(BufferMakers):
         if self._exact(producer, buffer):
             for mutated in buffer.mutations:
                 self.result.held[mutated] = (producer.name, index)
-
-    def _index_maker(self, producer: FxValue) -> FxValue:
-        """The node that looks up where a scattering node writes: itself, or what finds the places
-        of a pool's largest values, whose indices the scattering node takes as they are."""
-        for name in producer.inputs[1:] if producer.op in SCATTERS else ():
-            root = self.graph.copied(self.graph.root(name)[0]) or self.graph.root(name)
-            maker = self.graph.values.get(root[0])
-            if maker is not None and maker.op == OFFSETS_OF_POOLS:
-                return maker
-        return producer
 
     def _asserted(self, node: IrTextNode, region: Region) -> bool:
         """Reads a stored assertion, if it is one: they are lowered in order and store no value."""

@@ -52,9 +52,10 @@ class Unifier(Costs):
             if self._indexes(node) and node != visit.base and indexers[-1:] != (node,):
                 indexers = (*indexers, node)
             through = self.passes.get((visit.place, node))
-            if through is None:
-                break
-            node = self.graph.root(through)[0]
+            source = self.graph.root(through)[0] if through is not None else None
+            if source is None or self.graph.values[source].placeholder:
+                break  # the last copy asked for an input of the graph
+            node = source
         return node, indexers
 
     def _offsets(self, operation: Operation, node: str) -> str | None:
@@ -66,7 +67,8 @@ class Unifier(Costs):
         children = (self.region.operations[child] for child in operation.children)
         read = {held[0] for each in children if (held := self.held(each.buffer)) is not None}
         for name in value.inputs:
-            maker = self.graph.values.get(self.graph.root(name)[0])
+            root = self.graph.copied(self.graph.root(name)[0]) or self.graph.root(name)
+            maker = self.graph.values.get(root[0])
             if maker is None or not maker.op.endswith("_offsets_to_indices"):
                 continue
             if read.intersection(self.graph.root(each)[0] for each in maker.inputs):
