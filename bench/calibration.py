@@ -37,8 +37,8 @@ def main() -> None:
     print(f"{'all':22}", total)
     low = [(r / n, n - r, n, g) for g, (n, r) in total.graphs.items() if r < _LOW * n]
     print(f"\n{len(low)} graphs below {_LOW:.0%}")
-    for share, wrong, lines, graph in sorted(low):
-        print(f"{100 * share:6.2f} %  {wrong} of {lines} lines wrong  {graph}")
+    for share, wrong, count, graph in sorted(low):
+        print(f"{100 * share:6.2f} %  {wrong} of {count} lines wrong  {graph}")
     print("\nconfidence    lines    right")
     for confidence in ("exact", "inferred", "kernel", "none"):
         right, wrong = table[confidence, True], table[confidence, False]

@@ -130,8 +130,8 @@ class BufferMakers(Candidates):
         if operation.op in ("getitem", "reduction"):
             return producer
         if producer.op in REDUCES:
-            users = [self.graph.values[n] for n in producer.users if n in self.graph.values]
-            returned = [user for user in users if user.op == "getitem" and "output" in user.users]
+            parts = [self.graph.values[n] for n in producer.users if n in self.graph.values]
+            returned = [part for part in parts if part.op == "getitem" and "output" in part.users]
             copied = operation.op == "load" and len(returned) == 1
             return returned[0] if copied else producer
         for name in producer.users:
