@@ -135,4 +135,4 @@ def test_runs_of_one_name_tell_a_new_level_from_noise(
         "200 µs in 5 runs, 240 µs in 4."
     )
     found = said_of(installation, runs[0], runs[1])
-    assert found["the same level"].startswith("Among 9 runs of this name, both are of one level")
+    assert found["the same level"].startswith("Among 9 runs of this name, no change is found")

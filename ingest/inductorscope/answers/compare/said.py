@@ -100,7 +100,7 @@ def _level(levels: Levels) -> Said:
     """Whether the difference is one of levels, by all runs of the name."""
     among = f"Among {plural(levels.runs, 'run')} of this name,"
     if levels.same:
-        text = f"{among} both are of one level, {milliseconds(levels.a_ms)}: the rest is noise."
+        text = f"{among} no change is found between A and B, near {milliseconds(levels.a_ms)}."
         return Said("good", "the same level", text, "time")
     text = (
         f"{among} a step changes its level between A and B: {milliseconds(levels.a_ms)} in "
