@@ -527,3 +527,41 @@ def test_what_torch_2_1_writes_of_several_steps_is_one_operation() -> None:
     assert [found[f"tmp{n}"] for n in range(12)] == [f"op0.{step}" for step in steps.split()]
     assert (found["in_ptr0"], found["out_ptr0"]) == ("op0.load", "op0.store")
     assert [each.accumulators for each in kernel.accumulations] == [("tmp_acc0",)]
+
+
+FILLED_TWICE = """\
+{
+    alignas(std::max(std::size_t(8), alignof(float))) float tmp0[8*8];
+    transpose_mxn<float,8,8,false>(in_ptr0 + static_cast<int64_t>(x0), 8L, tmp0, 8);
+    transpose_mxn<float,8,8,false>(in_ptr0 + static_cast<int64_t>(x0), 8L, tmp0, 8);
+    for (long x0_inner = 0; x0_inner < 8; x0_inner++)
+    {
+        auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(8L*x0_inner));
+        auto tmp2 = tmp1.exp();
+        tmp2.store(out_ptr0 + static_cast<int64_t>(x0));
+        auto tmp3 = tmp1.abs();
+        tmp3.store(out_ptr1 + static_cast<int64_t>(x0));
+    }
+}
+"""
+
+
+def test_a_tile_is_filled_once_for_each_loop_body_that_reads_it() -> None:
+    (block,) = read_kernel(FILLED_TWICE.split("\n"), 1, FILLED_TWICE.count("\n")).blocks
+    ir = ""
+    for number, op in enumerate(("exp", "abs")):
+        ir += node(
+            number,
+            "index0 = p0",
+            f"""\
+    load = ops.load('arg0_1', index0)
+    {op} = ops.{op}(load)
+    store = ops.store('buf{number}', index0, {op}, None)
+    return store
+""",
+        )
+    places = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
+    found = written(block, ir, places, cpp=True)
+    assert (found["tmp0"], found["tmp1"]) == ("op0.load", "op0.load")
+    assert found["in_ptr0"] == "op1.load"  # the second line
+    assert found["tmp3"] == "op1.abs"

@@ -42,6 +42,7 @@ class MemoryReplay(ReplayState):
         places = self.pointers.get(buffer, frozenset())
         known = self._known(expression)
         if known is not None and not self._read_again(known, places):
+            self._filled_again(known, key)
             return known
         forwarded = self.stored.get(buffer)
         if not places and buffer in self.inside:
@@ -128,6 +129,17 @@ class MemoryReplay(ReplayState):
             if single and following.uses == (name,) and following.tags == {"broadcast_to"}:
                 return position + 1
         return position
+
+    def _filled_again(self, known: Value, key: OpKey) -> None:
+        """A tile is filled with the same line for each loop body that reads it."""
+        read = self.definitions.get(known) if isinstance(known, str) else None
+        tiles = set(read.uses) if read is not None and self.cpp else set()
+        fills = [each for each in self.block.others if each.fills and tiles.intersection(each.uses)]
+        owner = self.result.owner
+        for again in fills[1:]:
+            if again.text == fills[0].text and owner.get(id(again)) == owner.get(id(fills[0])):
+                owner[id(again)] = key
+                return
 
     def _selected(self, last: int) -> int:
         """The choice after Triton has broadcast a single element: `tmp7 = tl.where(tmp4, tmp6,
