@@ -33,8 +33,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 VECTORS = "TORCHINDUCTOR_VEC_ISA_OK"
 os.environ[VECTORS] = "0"
 
-# A busy machine fails no test.
-effort.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine fails no test, and fifty examples of most inputs are as good as a hundred.
+effort.register_profile(
+    "busy", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 effort.load_profile("busy")
 
 
@@ -171,6 +173,18 @@ def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterat
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database at the newest revision, once on SQLite and once on PostgreSQL."""
     yield from database(request, tmp_path)
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def shared_engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """An engine on a ready database that the tests of a module share."""
+    folder = tmp_path_factory.mktemp("shared")
+    for url in database(request, folder):
+        made = make_engine(Settings(data=folder / "data", database_url=url))
+        yield made
+        made.dispose()
 
 
 def database(

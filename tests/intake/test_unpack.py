@@ -248,7 +248,6 @@ def test_archives_round_trip(
 
 
 @given(st.binary(max_size=3000), st.sampled_from(["", *sorted(PACKERS)]), st.data())
-@settings(max_examples=150)
 def test_arbitrary_and_mutated_bytes_unpack_or_are_refused(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, kind: str, data: st.DataObject
 ) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time.call_times import match_calls
 from inductorscope.answers.time.roofline import roofline_page
@@ -138,7 +138,6 @@ KERNELS = st.lists(st.integers(0, 5), min_size=1, max_size=60)
 
 
 @given(KERNELS, st.sets(st.integers(0, 5)), st.data())
-@settings(max_examples=200)
 def test_items_of_unknown_kernels_are_placed_by_their_neighbours(
     wrapper: list[int], unknown: set[int], data: st.DataObject
 ) -> None:

@@ -54,8 +54,8 @@ def header(number: int) -> RunDraft:
     return RunDraft(digest, "logs", [], "ingest", datetime(2026, 1, 1, tzinfo=UTC), 1)
 
 
-@pytest.fixture
-def session(engine: Engine) -> Iterator[Session]:
+@pytest.fixture(scope="module")
+def session(shared_engine: Engine) -> Iterator[Session]:
     run = header(1)
     run.report = {
         "logs": [
@@ -64,13 +64,13 @@ def session(engine: Engine) -> Iterator[Session]:
             for rank in (0, 1)
         ]
     }  # fmt: skip
-    with sessions(engine).begin() as writing:
+    with sessions(shared_engine).begin() as writing:
         insert_run(writing, run)
         insert_entries(writing, run.id, list(entries()))
         other = header(2)
         insert_header(writing, other, "somebody")
         insert_entries(writing, other.id, list(entries())[:4])
-    with sessions(engine, read_only=True)() as reading:
+    with sessions(shared_engine, read_only=True)() as reading:
         yield reading
 
 

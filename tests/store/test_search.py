@@ -70,13 +70,13 @@ def a_run(number: int, code: str = CODE) -> RunDraft:
     return run
 
 
-@pytest.fixture
-def session(engine: Engine) -> Iterator[Session]:
-    with sessions(engine).begin() as writing:
+@pytest.fixture(scope="module")
+def session(shared_engine: Engine) -> Iterator[Session]:
+    with sessions(shared_engine).begin() as writing:
         for number in (1, 2, 3):
             insert_run(writing, a_run(number))
         insert_run(writing, a_run(4, CODE.replace("float32", "bfloat16")))
-    with sessions(engine, read_only=True)() as reading:
+    with sessions(shared_engine, read_only=True)() as reading:
         yield reading
 
 
@@ -174,10 +174,10 @@ def long_text(number: int) -> str:
     )
 
 
-@pytest.mark.parametrize("bounds", [{}, {"limit": 3}, {"pieces": 2}, {"limit": 7, "pieces": 3}])
-def test_pages_hold_every_text_and_of_one_text_every_line(
-    engine: Engine, bounds: dict[str, int]
-) -> None:
+BOUNDS: tuple[dict[str, int], ...] = ({}, {"limit": 3}, {"pieces": 2}, {"limit": 7, "pieces": 3})
+
+
+def test_pages_hold_every_text_and_of_one_text_every_line(engine: Engine) -> None:
     with sessions(engine).begin() as writing:
         for number in range(5):
             insert_run(writing, a_run(number, long_text(number)))
@@ -185,18 +185,19 @@ def test_pages_hold_every_text_and_of_one_text_every_line(
         whole = everything(session, "needle")
         assert len(whole) == len(set(whole)) == 5 * LINES_A_TEXT
         artifacts = {artifact for artifact, _ in whole}
-        if "pieces" not in bounds:
-            assert sorted(everything(session, "needle", None, **bounds)) == sorted(whole)
-        else:  # fewer lines of each, where reading stopped, but all texts
-            assert {
-                found for found, _ in everything(session, "needle", None, **bounds)
-            } == artifacts
-        one = Scope(file=min(artifacts))
-        found = [line for _, line in everything(session, "needle", one, **bounds)]
-        assert found == [line + 1 for line in range(5000) if line % 100 == 7]
-        # Words that stand apart page the same way.
-        found = [line for _, line in everything(session, "needle buf", one, **bounds)]
-        assert found == [line + 1 for line in range(5000) if line % 100 == 7]
+        for bounds in BOUNDS:
+            if "pieces" not in bounds:
+                assert sorted(everything(session, "needle", None, **bounds)) == sorted(whole)
+            else:  # fewer lines of each, where reading stopped, but all texts
+                assert {
+                    found for found, _ in everything(session, "needle", None, **bounds)
+                } == artifacts
+            one = Scope(file=min(artifacts))
+            found = [line for _, line in everything(session, "needle", one, **bounds)]
+            assert found == [line + 1 for line in range(5000) if line % 100 == 7]
+            # Words that stand apart page the same way.
+            found = [line for _, line in everything(session, "needle buf", one, **bounds)]
+            assert found == [line + 1 for line in range(5000) if line % 100 == 7]
 
 
 def test_what_cannot_be_looked_for_is_said(session: Session) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from inductorscope.answers.runs.file import (
@@ -22,7 +21,6 @@ from inductorscope.store.tables.models import Artifact
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from tests.conftest import ON_SQLITE
 from tests.support.whole_runs import insert_run
 
 FILES = {
@@ -33,8 +31,8 @@ FILES = {
 }
 
 
-@pytest.fixture
-def session(engine: Engine, tmp_path: Path) -> Iterator[Session]:
+@pytest.fixture(scope="module")
+def session(shared_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     run = RunDraft("a" * 64, "files", [], "ingest", datetime(2026, 1, 1, tzinfo=UTC), 1)
     run.artifacts = [
         artifact_of(
@@ -43,12 +41,12 @@ def session(engine: Engine, tmp_path: Path) -> Iterator[Session]:
         for path, text in FILES.items()
     ]
     run.artifacts.append(artifact_of("chrome_trace", "t.json.gz", content_of_bytes(b"\x1f\x8b")))
-    endless = tmp_path / "endless.txt"
+    endless = tmp_path_factory.mktemp("files") / "endless.txt"
     endless.write_bytes(b"first\n" + b"x" * (2 * MOST_BYTES + HELD_IN_MEMORY) + b"\nlast\n")
     run.artifacts.append(artifact_of("other", endless.name, content_of_file(endless), 3))
-    with sessions(engine).begin() as writing:
+    with sessions(shared_engine).begin() as writing:
         insert_run(writing, run)
-    with sessions(engine, read_only=True)() as reading:
+    with sessions(shared_engine, read_only=True)() as reading:
         yield reading
 
 
@@ -76,7 +74,7 @@ def assert_around(session: Session, line: int | None) -> None:
     assert page.first == max((asked or 1) - BEFORE, 1)
 
 
-@ON_SQLITE
+@pytest.mark.parametrize("shared_engine", ["sqlite"], indirect=True)
 def test_before_and_after_lead_through_the_whole_file(session: Session) -> None:
     line: int | None = 1
     seen = 0

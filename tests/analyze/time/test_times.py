@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time import intervals
 from inductorscope.analyze.time.breakdown import break_down
@@ -275,7 +275,6 @@ WORK = st.builds(
 
 
 @given(st.lists(WORK, max_size=25))
-@settings(max_examples=300)
 def test_any_events_sum_to_the_whole(events: list[dict[str, Any]]) -> None:
     found = broken_down(*events)
     assert sum(one.us for one in found.categories) == pytest.approx(found.total_us)

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import parse_output_code
@@ -173,7 +173,6 @@ PIECES = st.sampled_from([line for line in WRAPPER.split("\n") if line.strip()] 
 
 
 @given(pieces=st.lists(PIECES, max_size=40), text=st.text(max_size=200))
-@settings(max_examples=100)
 def test_any_wrapper_is_read(pieces: list[str], text: str) -> None:
     whole = "\n".join([*pieces[:9], text, *pieces[9:]])
     last = whole.count("\n") + 1
