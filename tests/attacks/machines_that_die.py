@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import httpx
 import inductorscope.cli.client
 import pytest
 from inductorscope.cli.client import Client, Pushed
@@ -171,6 +172,12 @@ def faults(installation: Installation, jobs: JobsClient, sent: list[Pushed]) -> 
         if pushed.state != "done" or pushed.duplicate:
             log = "".join(f"\n  {line.at} {line.text}" for line in jobs.events(pushed.job))
             yield f"{pushed.job}: {pushed.state}, {pushed.message}{log}"
+    listed = [
+        [run["id"] for run in httpx.get(f"{web}/api/", timeout=60).json()["runs"]]
+        for web in installation.webs
+    ]
+    if any(each != listed[0] for each in listed):
+        yield "the web processes list other runs"
     engine = make_engine(settings)
     with sessions(engine)() as session:
         states = session.execute(

@@ -137,6 +137,7 @@ reading.capture(Task)
 """
 
 
+@ON_SQLITE
 def test_reading_a_capture_has_a_memory_limit_and_torch_has_its_own(settings: Settings) -> None:
     limited = environment(settings) | {"INDUCTORSCOPE_CAPTURE_BYTES": str(3 * 1024**3)}
     done = subprocess.run(

@@ -26,7 +26,7 @@ from inductorscope.jobs.queue.processes import processes_of
 from tests.support.sending import push, small_pieces, variant
 from tests.support.serving import Served, serve
 
-KILLS = int(os.environ.get("CRASH_KILLS", "6"))
+KILLS = int(os.environ.get("CRASH_KILLS", "4"))
 PEOPLE = 2
 SEED = int(os.environ.get("CRASH_SEED", "20250301"))
 

@@ -56,11 +56,7 @@ def half(whole: bytes) -> bytes:
 
 HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a member that climbs out": ("a.tar", lambda: tar_of(member("../../x")), r"\.\./\.\./x"),
-    "an absolute path": ("a.tar", lambda: tar_of(member("/etc/x")), "/etc/x"),
-    "a zip that climbs out": ("a.zip", lambda: zip_of("../../x", b"abc"), r"\.\./\.\./x"),
     "a symbolic link": ("a.tar", lambda: tar_of(member("l", tarfile.SYMTYPE, "/etc")), "link"),
-    "a hard link": ("a.tar", lambda: tar_of(member("l", tarfile.LNKTYPE, "x")), "link"),
-    "a device": ("a.tar", lambda: tar_of(member("d", tarfile.CHRTYPE)), "device"),
     "a bomb": ("a.zip", lambda: zip_of("x", b"\0" * (200 << 20)), "RATIO"),
     "too many members": ("a.tar", many_members, "MEMBERS|more than 100,000|the limit"),
     "markup in a name": ("a.zip", lambda: zip_of("<script>alert(1)</script>", b"hi"), "read"),

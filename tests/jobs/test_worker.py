@@ -17,7 +17,7 @@ from inductorscope.jobs.queue.transitions import MOST_ATTEMPTS, claim
 from inductorscope.jobs.sender import HERE, SENDER
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
-from inductorscope.store.tables.models import Job, Worker
+from inductorscope.store.tables.models import Worker
 from sqlalchemy import Engine, update
 
 from tests.conftest import DATABASES, ON_SQLITE, database
@@ -136,6 +136,7 @@ def test_deleting_a_run_that_is_being_read_cancels_its_job(working: Crew) -> Non
     assert working.wait(working.send("sleep 0")).state == "done"
 
 
+@pytest.mark.parametrize("working", ["sqlite"], indirect=True)
 def test_cancel_ends_processes_and_frees_the_worker(working: Crew) -> None:
     before = working.runs()
     long, next_one = working.ask("sleep 60"), working.ask("sleep 0")
@@ -232,20 +233,6 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
 
 
 @ON_SQLITE
-def test_what_kills_every_worker_is_given_up(crew: Crew) -> None:
-    job = crew.ask("sleep 60")
-    with crew.sessions.begin() as session:
-        session.execute(update(Job).values(attempts=MOST_ATTEMPTS - 1))
-    worker = crew.start()
-    crew.wait_running(job)
-    worker.kill()
-    worker.wait()
-    crew.start()
-    end = crew.wait(job)
-    assert end.state == "failed"
-    assert f"tried {MOST_ATTEMPTS} times" in (end.message or "")
-
-
 def test_what_never_reaches_the_database_is_not_called_a_death(
     client: JobsClient, engine: Engine
 ) -> None:

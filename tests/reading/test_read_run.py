@@ -181,10 +181,10 @@ def test_two_processes_at_once_make_one_run(
     settings: Settings, factory: Sessions, foo1: Path
 ) -> None:
     command = [sys.executable, "-c", PROCESS, str(settings.data), settings.url, str(foo1)]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=120)[0].split() for process in started]
     assert len({run for run, _ in said}) == 1
-    assert sorted(duplicate for _, duplicate in said) == ["False", "True", "True"]
+    assert sorted(duplicate for _, duplicate in said) == ["False", "True"]
     with factory() as session:
         assert count(session, Run) == 1
 
