@@ -14,17 +14,16 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.accessible import WIDE, assert_keyboard_reaches_all, check, open_wide, paints
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
-from tests.support.serving import Served, serve
+from tests.support.serving import Served
 
 
 def of_compiling(path: str) -> bool:
-    """Whether a page tells the story of compiling, of which another run has more to tell."""
+    """Whether a page tells the story of compiling, of which another run has most to tell."""
     return path.startswith("/runs/{run}/compile") and "?" not in path
 
 
 PAGES = {
-    **{path: path for path in OPENED},
-    **{path: path.replace("{run}", "{story}") for path in OPENED if of_compiling(path)},
+    **{path: path.replace("{run}", "{story}") if of_compiling(path) else path for path in OPENED},
     "two runs compared": "/compare/{run}/{failed}",
     "runs in a table": "/compare?run={run}&run={story}&run={failed}",
     "events of a trace": "/runs/{run}/time/table?of=events&profile=2&sort=duration",
@@ -58,12 +57,6 @@ BY_KEYBOARD = [
     "two runs compared",
 ]  # fmt: skip
 EMPTY_PAGES = ["/", "search", "/jobs", "/capture", "missing"]
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("empty") / "data", "--workers", "0") as served:
-        yield served
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -100,8 +93,8 @@ def test_every_control_is_reached_with_the_keyboard(
 
 
 @pytest.mark.parametrize("name", EMPTY_PAGES)
-def test_page_of_an_empty_database_says_what_to_do(tab: Page, empty: Served, name: str) -> None:
-    open_wide(tab, empty.url + PAGES[name])
+def test_page_of_an_empty_database_says_what_to_do(tab: Page, server: Served, name: str) -> None:
+    open_wide(tab, server.url + PAGES[name])
     check(tab, f"empty {name}")
     assert tab.locator("main a, main button, main input").count() > 0, "nothing to do there"
 

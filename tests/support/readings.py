@@ -110,7 +110,7 @@ def database(folder: Path) -> Database:
 
 
 class SharedRuns:
-    """Shared captures and logs, each read once into one database."""
+    """Shared captures and logs, each read once into one database, without aligning their lines."""
 
     def __init__(self, folder: Path) -> None:
         self.db = database(folder)
@@ -118,7 +118,7 @@ class SharedRuns:
 
     def of(self, path: Path) -> ReadResult:
         if path not in self._read:
-            self._read[path] = self.db.read(path)
+            self._read[path] = self.db.read(path, aligned_at_once=0)
         return self._read[path]
 
 
