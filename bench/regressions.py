@@ -29,7 +29,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.measurements import write_measurement
 
-ROWS, COLUMNS = 2048, 256
+ROWS, COLUMNS = 16384, 64
 EXPLAINED = 0.8
 
 
@@ -48,7 +48,7 @@ IN_PROCESS = {"compile_threads": "1", "graph_partition": "False"}
 """For programs that change torch: it compiles where they run."""
 INJECTED = {
     "none": Injected(()),
-    "fusion off": Injected(("split",), {"max_fusion_size": "1"}),
+    "fusion off": Injected(("max_fusion_size",), {"max_fusion_size": "1"}),
     "no vectors": Injected(("cpp.simdlen",), {"cpp.simdlen": "1"}),
     "graph break": Injected(("graph break",)),
     "cast": Injected(("convert_element_type", "_to_copy", "double")),
@@ -75,39 +75,47 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
         self.slow, self.calls = slow, 0
         self.scale = torch.ones(())  # no buffer, so that it stays on the CPU
 
-    def forward(self, x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-        taken = torch.cat([x, x])[:ROWS] if self.slow == "copy" else x
+    def forward(self, x: torch.Tensor, order: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+        taken = torch.cat([x] * 3)[:ROWS] if self.slow == "copy" else x
         y = torch.nn.functional.gelu(self.up(taken))
+        if self.slow == "layout":
+            y = y.t().contiguous().t()
         y = y.flatten()[order].view_as(x)
         match self.slow:
             case "graph break":
-                for _ in range(4):
-                    y = y * 1.01
-                    torch._dynamo.graph_break()
+                # Not in a loop: torch would leave the whole function to Python.
+                y = y * 1.01
+                torch._dynamo.graph_break()
+                y = y * 1.01
+                torch._dynamo.graph_break()
             case "cast":
                 y = (y.double() * 1.5).sin().float()
             case "slower kernel":
                 y = y.sin().cos().erf().sin().cos().erf()
             case "more work":
-                y = y @ self.up.weight
+                for _ in range(3):
+                    y = y @ self.up.weight
             case "recompiles":
                 self.calls += 1  # a guard on each value, until torch gives up
                 y = y * self.calls / self.calls
             case "cudagraphs skipped":
                 y = y * self.scale
-        y = torch.softmax(y, -1)
+        for _ in range(3):
+            y = torch.nn.functional.layer_norm(y, (COLUMNS,)) + x
+        sums = [each.sum(-1, True) for each in (wide, wide.abs(), wide.square(), wide.relu())]
+        y = torch.softmax(y, -1) * sum(sums)
         if self.slow == "layout":
             y = y.t().contiguous().t()
         return self.down(y) + x
 
 
-def program(slow: str = "none") -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+def program(slow: str = "none") -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     torch.set_num_threads(1)  # two would wait for each other whenever something else runs
     if slow == "fewer warps":
         with_one_warp()
     size = ROWS * COLUMNS
     order = torch.randperm(size) if slow == "cache misses" else torch.arange(size)
-    return Program(slow), (torch.randn(ROWS, COLUMNS), order)
+    return Program(slow), (torch.randn(ROWS, COLUMNS), order, torch.randn(ROWS, 8 * COLUMNS))
 
 
 def with_one_warp() -> None:
