@@ -137,6 +137,14 @@ class Capture:
         if not spec.measures:
             self.facts.missing.append("Times: the model was only compiled, as asked.")
             return
+        if self.brief:
+            report.progress("timing and profiling")
+            self.facts.timings[COMPILED], self.facts.profiles[COMPILED] = (
+                profiling.time_and_profile(
+                    COMPILED, calls[COMPILED], spec.seconds, spec.device, self.out, report
+                )
+            )
+            return
         report.progress("timing eager and compiled", 0, spec.repeats, "samples")
         self.facts.timings = timing.interleave(
             calls, synchronize, spec.seconds, spec.repeats, report
@@ -145,8 +153,6 @@ class Capture:
             self._profile(calls)
         else:
             self.facts.missing.append("Kernel times: profiling was switched off.")
-        if self.brief:
-            return
         if spec.values:
             self._record_values(calls[COMPILED])
         report.progress("running torch._dynamo.explain")
@@ -167,13 +173,12 @@ class Capture:
         spec, report = self.spec, self.report
         for name, call in calls.items():
             report.progress(f"profiling {name}")
-            steps = profiling.steps_for(self.facts.timings[name].median_ms, brief=self.brief)
+            steps = profiling.steps_for(self.facts.timings[name].median_ms)
             self.facts.profiles[name] = profiling.profile_calls(
-                name, call, steps, spec.device, self.out, brief=self.brief
+                name, call, steps, spec.device, self.out
             )
-        if not self.brief:
-            report.progress("measuring the machine's peaks")
-            self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
+        report.progress("measuring the machine's peaks")
+        self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
 
     def _keep_sources(self) -> None:
         if not self.spec.source:

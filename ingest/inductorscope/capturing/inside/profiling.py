@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +17,92 @@ import torch
 from torch.autograd.profiler_util import FunctionEventAvg
 from torch.profiler import ProfilerActivity
 
+from inductorscope.capturing.inside.report import Reporter
+from inductorscope.capturing.inside.timing import interleave, summarize
 from inductorscope.capturing.inside.untyped import Call, Untyped
-from inductorscope.formats.capture_facts import ProfileFacts
+from inductorscope.formats.capture_facts import ProfileFacts, Timing
 
 STEPS = 3
 LONG_STEP_S = 5.0
 """Seconds; only one step is profiled if it takes longer."""
 SHORT_STEP_MS = 50.0
 SHORT_STEPS = 40
-"""Shorter steps that are compared with those of other processes are profiled so often."""
+"""Shorter steps that are compared with those of other processes are profiled so often, all rounds
+together."""
+ROUNDS = 5
+"""Such steps are timed and profiled in turns: the machine's speed changes from second to second."""
 QUIET = 0.2
 """Of those, the share whose times count: the shortest, since neighbours only ever add time."""
 STEP = "ProfilerStep"
 
 
-def steps_for(step_ms: float, *, brief: bool) -> int:
-    """How many steps to profile. `brief`: to compare them with those of other processes."""
-    if step_ms > 1000 * LONG_STEP_S:
-        return 1
-    return SHORT_STEPS if brief and step_ms < SHORT_STEP_MS else STEPS
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A profiled step."""
+
+    us: float
+    events: list[Untyped]
 
 
-def profile_calls(
-    name: str, call: Call, steps: int, device: str, out: Path, *, brief: bool = False
-) -> ProfileFacts:
-    """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`.
-    `brief`: the averages are of the shortest steps only."""
+def steps_for(step_ms: float) -> int:
+    """How many steps to profile."""
+    return 1 if step_ms > 1000 * LONG_STEP_S else STEPS
+
+
+def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:
+    """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`."""
+    return write(name, _profiled(call, steps, device), steps, out)
+
+
+def time_and_profile(
+    name: str, call: Call, seconds: float, device: str, out: Path, report: Reporter
+) -> tuple[Timing, ProfileFacts]:
+    """Times and profiles calls to compare them with those of other processes. Writes
+    `<name>.key_averages.json` of the shortest profiled steps."""
+    samples: list[float] = []
+    steps: list[Step] = []
+    for _ in range(ROUNDS):
+        timed = interleave({name: call}, synchronizer(device), seconds / ROUNDS, None, report)[name]
+        samples += timed.samples
+        each = SHORT_STEPS // ROUNDS if timed.median_ms < SHORT_STEP_MS else 1
+        steps += profiled_steps(_profiled(call, each, device).events())
+        if timed.median_ms > 1000 * LONG_STEP_S:
+            break
+    steps.sort(key=lambda step: step.us)
+    quiet = steps[: math.ceil(QUIET * len(steps))]
+    facts = ProfileFacts(len(quiet), "", f"{name}.key_averages.json")
+    _write_rows(_averages(event for step in quiet for event in step.events), facts, out)
+    return summarize(samples, timed.calls_per_sample), facts
+
+
+def profiled_steps(events: Iterable[Untyped]) -> list[Step]:
+    """The steps of a profile, with what began in them."""
+    events = list(events)
+    ranges = [
+        each.time_range for each in events if each.name.startswith(STEP) and _device(each) == "cpu"
+    ]
+    return [
+        Step(step.elapsed_us(), [e for e in events if step.start <= e.time_range.start < step.end])
+        for step in ranges
+    ]
+
+
+def _averages(events: Iterable[Untyped]) -> Iterable[Untyped]:
+    """As `key_averages` has them, of some events."""
+    averages: dict[tuple[str, str, bool], Untyped] = defaultdict(FunctionEventAvg)
+    for each in events:
+        averages[each.key, _device(each), _is_annotation(each)].add(each)
+    return averages.values()
+
+
+def _profiled(call: Call, steps: int, device: str) -> Untyped:
+    """The profiler of some calls."""
     with make_profiler(device, steps) as profiler:
         for _ in range(1 + steps):  # the first warms up the profiler and is not recorded
             call()
             synchronizer(device)()
             profiler.step()
-    if not brief:
-        return write(name, profiler, profiler.key_averages(), steps, out)
-    return write(name, profiler, *quiet_averages(profiler.events()), out)
+    return profiler
 
 
 def synchronizer(device: str) -> Callable[[], None]:
@@ -57,19 +110,6 @@ def synchronizer(device: str) -> Callable[[], None]:
     if device == "cpu":
         return lambda: None
     return lambda: torch.cuda.synchronize(device)
-
-
-def quiet_averages(events: Iterable[Untyped]) -> tuple[Iterable[Untyped], int]:
-    """Returns `key_averages` of the shortest steps, and the number of these."""
-    events = list(events)
-    steps = [each for each in events if each.name.startswith(STEP) and _device(each) == "cpu"]
-    steps.sort(key=lambda each: each.time_range.elapsed_us())
-    quiet = [each.time_range for each in steps[: math.ceil(QUIET * len(steps))]]
-    averages: dict[tuple[str, str, bool], Untyped] = defaultdict(FunctionEventAvg)
-    for each in events:
-        if any(step.start <= each.time_range.start < step.end for step in quiet):
-            averages[each.key, _device(each), _is_annotation(each)].add(each)
-    return averages.values(), len(quiet)
 
 
 def rows(averages: Iterable[Untyped]) -> list[dict[str, Any]]:
@@ -115,12 +155,14 @@ def _activities(device: str) -> list[Any]:
     return activities
 
 
-def write(
-    name: str, profiler: Untyped, averages: Iterable[Untyped], steps: int, out: Path
-) -> ProfileFacts:
+def write(name: str, profiler: Untyped, steps: int, out: Path) -> ProfileFacts:
     """Writes the trace and the rows, and returns what they cover."""
     facts = ProfileFacts(steps, f"{name}.trace.json.gz", f"{name}.key_averages.json")
     profiler.export_chrome_trace(str(out / facts.trace))
-    written = {"schema": 1, "steps": steps, "rows": rows(averages)}
-    (out / facts.key_averages).write_bytes(msgspec.json.encode(written))
+    _write_rows(profiler.key_averages(), facts, out)
     return facts
+
+
+def _write_rows(averages: Iterable[Untyped], facts: ProfileFacts, out: Path) -> None:
+    written = {"schema": 1, "steps": facts.steps, "rows": rows(averages)}
+    (out / facts.key_averages).write_bytes(msgspec.json.encode(written))

@@ -95,7 +95,7 @@ class Profiles:
         if keep and self._steps > 0:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._facts.profiles[self._label] = write(
-                self._label, profiler, profiler.key_averages(), self._steps, self._folder
+                self._label, profiler, self._steps, self._folder
             )
 
 
