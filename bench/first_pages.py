@@ -59,7 +59,7 @@ def pages(data: Path, run: str) -> dict[str, str]:
     with serve(data, "--workers", "0") as served, httpx.Client(timeout=60) as client:
         shown = client.get(f"{served.url}/api{of_run}").raise_for_status().json()
     graph = max(shown["graphs"], key=lambda each: each["time_us"] or 0.0)["slug"]
-    kernel = shown["kernels"][0]
+    kernel = next(each for each in shown["kernels"] if each["handle"] is not None)
     names = (
         "time", "timeline", "roofline", "compile", "compile/list", "compile/time", "compile/fusing",
         "failures", "log", "read",
@@ -69,7 +69,7 @@ def pages(data: Path, run: str) -> dict[str, str]:
         **{name: f"{of_run}/{name}" for name in names},
         "explorer": f"{of_run}/graphs/{graph}",
         "memory": f"{of_run}/graphs/{graph}/memory",
-        "kernel": f"{of_run}/graphs/{kernel['graph']}/kernels/{kernel['name']}",
+        "kernel": urls.kernel(run, kernel["graph"], kernel["name"], kernel["handle"]),
     }
 
 

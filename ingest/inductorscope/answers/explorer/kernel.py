@@ -265,7 +265,11 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         )
         for call, time in rows
     ]
-    times = {call.handle: time for call, time in rows if time is not None}
+    times = {
+        call.handle: time.time_us
+        for call, time in rows
+        if time is not None and time.known == MEASURED
+    }
     call = next((item for item in calls if item.handle == handle), None)
     if call is None:
         raise no_call(run, slug, name, handle)

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
-from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.store.tables.models import Kernel
-from inductorscope.store.tables.times import CallTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +53,18 @@ def works_by_shape(
     slug: str,
     kernel: Kernel,
     works: list[CallWork],
-    times: Mapping[int, CallTime],
+    times: Mapping[int, float],
     peaks: Peaks | None,
     step_us: float | None,
 ) -> list[KernelWork]:
     """The work of a kernel's calls by the shapes of their operands; empty if all have the same, or
-    if some call was not measured. `times`: by handle."""
+    if some call was not measured. `times`: microseconds of the measured calls, by handle."""
+    if len(works) < 2 or not all(work.handle in times for work in works):
+        return []
     by_shape: dict[str, list[CallWork]] = defaultdict(list)
     for work in works:
         by_shape[_shapes(work)].append(work)
-    measured = all(work.handle in times and times[work.handle].known == MEASURED for work in works)
-    if len(by_shape) < 2 or not measured:
+    if len(by_shape) < 2:
         return []
     scale = _runs_of_code(kernel, len(works))
     return [
@@ -74,7 +73,7 @@ def works_by_shape(
             shapes=shapes,
             handle=min(work.handle for work in alike),
             calls=len(alike),
-            time_us=sum(times[work.handle].time_us for work in alike),
+            time_us=sum(times[work.handle] for work in alike),
         )
         for shapes, alike in by_shape.items()
     ]  # fmt: skip
@@ -85,7 +84,7 @@ def work_of_call(
     kernel: Kernel,
     handle: int,
     works: list[CallWork],
-    times: Mapping[int, CallTime],
+    times: Mapping[int, float],
     peaks: Peaks | None,
     step_us: float | None,
 ) -> KernelWork:

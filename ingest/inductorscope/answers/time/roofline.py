@@ -18,6 +18,7 @@ from inductorscope.analyze.roofline.roofline import (
     predicted_us,
     standing,
 )
+from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.parts import GraphName, RunName, graph_name, kernel_time, run_of
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
@@ -243,13 +244,13 @@ def _of_graph(
     for work in works:
         by_kernel[work.kernel].append(work)
     timed = (
-        select(KernelCall.kernel_id, KernelCall.handle, CallTime)
+        select(KernelCall.kernel_id, KernelCall.handle, CallTime.time_us)
         .join(CallTime, CallTime.call_id == KernelCall.id)
-        .where(KernelCall.graph_id == graph.id)
+        .where(KernelCall.graph_id == graph.id, CallTime.known == MEASURED)
     )
-    times: dict[int, dict[int, CallTime]] = defaultdict(dict)
-    for kernel_id, handle, time in session.execute(timed):
-        times[kernel_id][handle] = time
+    times: dict[int, dict[int, float]] = defaultdict(dict)
+    for kernel_id, handle, time_us in session.execute(timed):
+        times[kernel_id][handle] = time_us
     first = (
         select(func.min(KernelCall.handle))
         .where(KernelCall.kernel_id == Kernel.id)

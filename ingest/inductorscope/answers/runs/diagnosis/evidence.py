@@ -170,16 +170,17 @@ def _kernels(session: Session, run: str) -> list[TimedKernel]:
         .scalar_subquery()
     )
     query = (
-        select(Kernel, Graph.slug, handle)
+        select(
+            Kernel.id, Kernel.name, Kernel.category, Kernel.time_calls, Kernel.call_count,
+            Kernel.time_us, Graph.slug, handle,
+        )
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run, Kernel.time_us.is_not(None))
         .order_by(Kernel.time_us.desc(), Kernel.id)
-    )
+    )  # fmt: skip
     return [
         TimedKernel(
-            kernel.id, kernel.name, code_group(kernel.name, kernel.category),
-            kernel.category, slug, first,
-            kernel.time_calls or kernel.call_count, kernel.time_us or 0.0,
+            id, name, code_group(name, category), category, slug, first, timed or calls, us or 0.0
         )
-        for kernel, slug, first in session.execute(query)
-    ]  # fmt: skip
+        for id, name, category, timed, calls, us, slug, first in session.execute(query)
+    ]
