@@ -71,6 +71,7 @@ from inductorscope.jobs.uploads.files import Receiving
 from inductorscope.jobs.uploads.kept import kept_uploads, make_way
 from inductorscope.jobs.work import diagnosis
 from inductorscope.jobs.work.benchmark import UPLOADED
+from inductorscope.processes.tracing import traces_receiver
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.database.room import with_reserve
@@ -419,6 +420,10 @@ class JobsClient:
         }
         if ahead:
             options["priority"] = ahead
+        if traces_receiver() is not None:
+            from opentelemetry import context
+
+            options["otel_context"] = context.get_current()
         self._client.enqueue_in_transaction(session, options, job_id)
 
     # --- runs ---

@@ -11,8 +11,13 @@ from typing import Any
 
 import httpx
 import pytest
+from inductorscope.cli.client import Client
+from inductorscope.jobs.queue.engine import WORKFLOW
 
+from tests.support.places import FIXTURES
 from tests.support.serving import serve
+
+FOLDER = FIXTURES / "cuda-foo1" / "torch_compile_debug"
 
 pytest.importorskip("opentelemetry.instrumentation.sqlalchemy")
 traces = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
@@ -38,6 +43,19 @@ def collector(spans: list[Any]) -> Iterator[str]:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_a_job_is_in_the_trace_of_its_upload(tmp_path: Path) -> None:
+    spans: list[Any] = []
+    with collector(spans) as address:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+        with serve(tmp_path / "data", "--workers", "1", env=env) as served:
+            pushed = Client(served.url).push([FOLDER], "traced", [], lambda *_: None)
+    assert pushed.state == "done"
+    (job,) = (span for span in spans if span.name == WORKFLOW)
+    requests = {span.trace_id for span in spans if span.name.startswith("POST /api/")}
+    assert job.trace_id in requests
+    assert {"attend"} <= {span.name for span in spans if span.trace_id == job.trace_id}
 
 
 def test_a_request_and_its_queries_are_one_trace_without_secrets(tmp_path: Path) -> None:

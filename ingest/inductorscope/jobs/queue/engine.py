@@ -16,6 +16,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig, _workflow_commands
 from dbos._queue import queue_worker_thread
 from dbos._serialization import DBOSPortableJSON, DefaultSerializer
 
+from inductorscope.processes.tracing import traces_receiver
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url
 from inductorscope.store.database.migrate import migrate
@@ -38,6 +39,8 @@ POLL_SECONDS = 2.0
 UNUSED_SECONDS = 60.0
 """Between looks for what we do not use."""
 
+NO_LOGS = "OTLP is enabled but logger provider not set"
+"""A warning of the engine if it sends traces and no logs."""
 WAITS_SECONDS = 30.0
 """For the database's lock, at the start."""
 WITH_MILLISECONDS = (3, 42)
@@ -91,7 +94,7 @@ def make_client(settings: Settings) -> DBOSClient:
 
 def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
     """The engine's configuration in a worker."""
-    return {
+    configured: DBOSConfig = {
         "name": APPLICATION,
         "application_version": APPLICATION_VERSION,
         "executor_id": executor_id,
@@ -101,6 +104,14 @@ def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
         "use_listen_notify": False,  # we send no events; its notifier wakes 100 times a second
         "run_migrations": False,
     }
+    receiver = traces_receiver()
+    if receiver is not None:
+        # Of each job, in the trace of the request that made it.
+        configured["enable_otlp"] = True
+        configured["otlp_traces_endpoints"] = [receiver]
+        configured["otel_attribute_format"] = "semconv"
+        logging.getLogger("dbos").addFilter(lambda record: NO_LOGS not in record.getMessage())
+    return configured
 
 
 def launch(

@@ -32,6 +32,7 @@ from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_work
 from inductorscope.jobs.work import folders
 from inductorscope.jobs.work.relinking import Relinking
+from inductorscope.processes.tracing import send_traces
 from inductorscope.settings import SettingError, Settings, load
 from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import make_engine, sessions
@@ -175,6 +176,7 @@ class _Worker:
         self.reaper.take_back(self.work.executor_id)
         self.heartbeat.stop()
         log.info("%s has stopped", self.work.executor_id)
+        send_traces()
         _leave(0)
 
     def _unheard(self) -> None:
