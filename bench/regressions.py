@@ -3,7 +3,7 @@
     python -m bench.regressions DATA [--cuda] [NAME…]
 
 Captures a small program and its slower forms into DATA, and measures each beside the first. With
-`--cuda` it runs those that need a GPU. It takes about four minutes for each, on an idle machine.
+`--cuda` it runs those that need a GPU. It takes about three minutes for each, on an idle machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import torch
 from inductorscope.analyze.measure.result import Measurement
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.measured import in_words
@@ -29,7 +28,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.measurements import write_measurement
 
-ROWS, COLUMNS = 16384, 64
+PROGRAM = Path(__file__).parent / "slower_programs.py"
 EXPLAINED = 0.8
 
 
@@ -55,7 +54,6 @@ INJECTED = {
     "copy": Injected(("cat", "slice")),
     "layout": Injected(("clone", "permute", "transpose")),
     "slower kernel": Injected(("erf", "sin", "cos")),
-    "more work": Injected(("mm",)),
     "recompiles": Injected(("recompile",)),
     "cache misses": Injected(("at the same code",)),
     "cuda none": Injected((), IN_PROCESS, "reduce-overhead", cuda=True),
@@ -66,70 +64,12 @@ INJECTED = {
 }
 
 
-class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
-    """A small block, and the same with one thing that makes it slower."""
-
-    def __init__(self, slow: str) -> None:
-        super().__init__()
-        self.up, self.down = (torch.nn.Linear(COLUMNS, COLUMNS) for _ in range(2))
-        self.slow, self.calls = slow, 0
-        self.scale = torch.ones(())  # no buffer, so that it stays on the CPU
-
-    def forward(self, x: torch.Tensor, order: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
-        taken = torch.cat([x] * 3)[:ROWS] if self.slow == "copy" else x
-        y = torch.nn.functional.gelu(self.up(taken))
-        if self.slow == "layout":
-            y = y.t().contiguous().t()
-        y = y.flatten()[order].view_as(x)
-        match self.slow:
-            case "graph break":
-                # Not in a loop: torch would leave the whole function to Python.
-                y = y * 1.01
-                torch._dynamo.graph_break()
-                y = y * 1.01
-                torch._dynamo.graph_break()
-            case "cast":
-                y = (y.double() * 1.5).sin().float()
-            case "slower kernel":
-                y = y.sin().cos().erf().sin().cos().erf()
-            case "more work":
-                for _ in range(3):
-                    y = y @ self.up.weight
-            case "recompiles":
-                self.calls += 1  # a guard on each value, until torch gives up
-                y = y * self.calls / self.calls
-            case "cudagraphs skipped":
-                y = y * self.scale
-        for _ in range(3):
-            y = torch.nn.functional.layer_norm(y, (COLUMNS,)) + x
-        sums = [each.sum(-1, True) for each in (wide, wide.abs(), wide.square(), wide.relu())]
-        y = torch.softmax(y, -1) * sum(sums)
-        if self.slow == "layout":
-            y = y.t().contiguous().t()
-        return self.down(y) + x
-
-
-def program(slow: str = "none") -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
-    torch.set_num_threads(1)  # two would wait for each other whenever something else runs
-    if slow == "fewer warps":
-        with_one_warp()
-    size = ROWS * COLUMNS
-    order = torch.randperm(size) if slow == "cache misses" else torch.arange(size)
-    return Program(slow), (torch.randn(ROWS, COLUMNS), order, torch.randn(ROWS, 8 * COLUMNS))
-
-
-def with_one_warp() -> None:
-    """Makes Inductor choose one warp for each kernel."""
-    from torch._inductor.runtime import triton_heuristics
-
-    triton_heuristics._num_warps = lambda *given, **named: 1
-
-
 def capture(settings: Settings, name: str) -> str:
     injected = INJECTED[name]
+    device = "cuda" if injected.cuda else "cpu"
     spec = CaptureSpec(
-        model=f"{Path(__file__).resolve()}:program", args=(name,), name=name, seconds=1.0,
-        config=injected.config, mode=injected.mode, device="cuda" if injected.cuda else "cpu",
+        model=f"{PROGRAM.resolve()}:program", args=(name, device), name=name, seconds=1.0,
+        config=injected.config, mode=injected.mode, device=device,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as out:
         run_capture(spec, Path(out), settings, trusted=True)

@@ -1,0 +1,71 @@
+"""A small program, and the same with one thing that makes it slower, for `bench.regressions`."""
+
+from __future__ import annotations
+
+import torch
+
+SIZES = {"cpu": (16384, 64), "cuda": (256, 1024)}
+"""Rows and columns of the input."""
+
+
+class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
+    def __init__(self, slow: str, rows: int, columns: int) -> None:
+        super().__init__()
+        self.rows, self.columns = rows, columns
+        self.up, self.down = (torch.nn.Linear(columns, columns) for _ in range(2))
+        self.slow, self.calls = slow, 0
+        self.scale = torch.ones(())  # no buffer, so that it stays on the CPU
+
+    def forward(self, x: torch.Tensor, order: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+        taken = torch.cat([x] * 3)[: self.rows] if self.slow == "copy" else x
+        y = torch.nn.functional.gelu(self.up(taken))
+        if self.slow == "layout":
+            y = y.t().contiguous().t()
+        y = y.flatten()[order].view_as(x)
+        match self.slow:
+            case "cast":
+                y = (y.double() * 1.5).sin().float()
+            case "slower kernel":
+                y = y.sin().cos().erf().sin().cos().erf()
+            case "recompiles":
+                self.calls += 1  # a guard on each value, until torch gives up
+                y = y * self.calls / self.calls
+            case "cudagraphs skipped":
+                y = y * self.scale
+        for _ in range(3):
+            y = torch.nn.functional.layer_norm(y, (self.columns,)) + x
+        y = torch.softmax(y, -1) * self.sums(wide)
+        if self.slow == "layout":
+            y = y.t().contiguous().t()
+        return self.down(y) + x
+
+    def sums(self, wide: torch.Tensor) -> torch.Tensor:
+        """One loop over the input; with graph breaks, four."""
+        total = wide.sum(-1, True)
+        if self.slow == "graph break":
+            torch._dynamo.graph_break()
+        total = total + wide.abs().sum(-1, True)
+        if self.slow == "graph break":
+            torch._dynamo.graph_break()
+        total = total + wide.square().sum(-1, True)
+        if self.slow == "graph break":
+            torch._dynamo.graph_break()
+        return total + wide.relu().sum(-1, True)
+
+
+def program(slow: str, device: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    torch.set_num_threads(1)  # two would wait for each other whenever something else runs
+    if slow == "fewer warps":
+        with_one_warp()
+    rows, columns = SIZES[device]
+    size = rows * columns
+    order = torch.randperm(size) if slow == "cache misses" else torch.arange(size)
+    inputs = torch.randn(rows, columns), order, torch.randn(rows, 8 * columns)
+    return Program(slow, rows, columns), inputs
+
+
+def with_one_warp() -> None:
+    """Makes Inductor choose one warp for each kernel."""
+    from torch._inductor.runtime import triton_heuristics
+
+    triton_heuristics._num_warps = lambda *given, **named: 1
