@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from inductorscope.correlate.kernels.cpp import read_kernel
 from inductorscope.correlate.kernels.statements import Block
 from inductorscope.correlate.kernels.triton import read_blocks
@@ -354,13 +355,54 @@ extern "C"  void  kernel(const float* in_ptr0, float* out_ptr0)
 """  # noqa: E501  # lines as torch writes them
 
 
-def test_a_mask_within_a_mask_is_a_vector_first() -> None:
-    lines = NESTED.split("\n")
+@pytest.mark.parametrize("mask", ["at::vec::VecMask<float,1>::from(tmp3)", "to_float_mask(tmp3)"])
+def test_a_mask_within_a_mask_is_a_vector_first(mask: str) -> None:
+    lines = NESTED.replace("at::vec::VecMask<float,1>::from(tmp3)", mask).split("\n")
     (block,) = read_kernel(lines, 1, len(lines)).blocks
     found = written(block, SLICES, {"tangents_1": "in_ptr0", "buf0": "out_ptr0"}, cpp=True)
     assert found["tmp16"] == found["tmp17"] == found["tmp20"] == "op0.masked_subblock2"
     assert (found["tmp19"], found["tmp26"]) == ("op0.neg", "op0.masked_subblock1")
     assert found["tmp25"] == found["tmp30"] == found["tmp28"] == "op0.where"
+
+
+SUMS = """\
+extern "C"  void  kernel(const float* in_ptr0, float* out_ptr0)
+{
+    {
+        at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);
+        for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(4L); x1+=static_cast<int64_t>(1L))
+        {
+            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0 + 8L*x1), static_cast<int64_t>(8L));
+            tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp0, static_cast<int64_t>(8L));
+        }
+        if(C10_UNLIKELY(x0 >= static_cast<int64_t>(0L) && x0 < static_cast<int64_t>(8L)))
+        {
+            [&]
+            {
+                __at_align__ std::array<float, 8> tmpbuf;
+                tmp_acc0_vec.store(tmpbuf.data(), static_cast<int64_t>(8L));
+                #pragma GCC unroll 8
+                for (long x0_inner = 0; x0_inner < static_cast<int64_t>(8L); x0_inner++)
+                {
+                    out_ptr0[static_cast<int64_t>(8L*x0 + 8L*x0_inner)] = tmpbuf[x0_inner];
+                }
+            }
+            ()
+            ;
+        }
+    }
+}
+"""  # noqa: E501  # lines as torch writes them
+
+
+def test_what_a_reduction_stores_over_many_lines_is_its_own() -> None:
+    lines = SUMS.split("\n")
+    kernel = read_kernel(lines, 1, len(lines))
+    (block,) = kernel.blocks
+    assert [statement.pointer for statement in block.numbered] == ["in_ptr0"]
+    (stored,) = [statement for statement in kernel.accumulations if statement.stores]
+    assert (stored.accumulators, stored.pointer) == (("tmp_acc0",), "out_ptr0")
+    assert "tmpbuf;" in lines[stored.lines[1] - 1]
 
 
 ASSERTED = node(

@@ -39,7 +39,7 @@ _REMAINDER = re.compile(
 # A masked body whose expressions were all written before.
 _RETURNS_KNOWN = re.compile(r"= \[&\] \{ return tmp\d+; \}")
 
-_MASKING = frozenset(["&", "from", "VecMask", "cast"])
+_MASKING = frozenset(["&", "from", "VecMask", "cast", "to_float_mask"])
 
 
 @dataclass(slots=True)
@@ -270,7 +270,10 @@ class _Reader:
             return 0
         statement = describe(Statement(text, lines, self.scope.path()), "", text)
         statement.stores = True
-        self._block().others.append(statement)
+        if statement.accumulators and TEMPORARY.search(text) is None:
+            self.kernel.accumulations.append(statement)
+        else:
+            self._block().others.append(statement)
         return number + 1
 
 

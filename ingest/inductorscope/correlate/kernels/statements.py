@@ -54,6 +54,7 @@ _CASTS = frozenset(
         "get_low_high",
         "cvt_lowp_fp_to_fp32",
         "cvt_fp32_to_lowp_fp",
+        "to_float_mask",
     ]
 )
 _NO_FUNCTIONS = frozenset(
