@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.correlate.test_origins import node, origins, user
+from tests.correlate.test_stored_values import computed
 
 COPY = "load = ops.load('{read}', index0)\nstore = ops.store('buf{number}', index0, load, None)"
 
@@ -210,3 +211,92 @@ store = ops.store('buf0', index0, exp, None)"""
     found = origins(graph(lines), ir)
     assert found.nodes["op0", "body", "load_1"] == "repeat"
     assert found.nodes["op0", "body", "set_indirect0"] == "gather"
+
+
+def test_what_is_padded_by_nothing_or_reduced_along_one_element_is_a_copy() -> None:
+    lines = """
+arg0_1: "f32[8, 1][1, 1]cpu"):
+exp: "f32[8, 1][1, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+{copy}
+return (copy,)
+"""
+    summed = 'copy: "f32[8][1]cpu" = torch.ops.aten.sum.dim_IntList(exp, [1])'
+    padded = 'copy: "f32[8, 1][1, 1]cpu" = torch.ops.aten.constant_pad_nd.default(exp, [0, 0], 0.0)'
+    for copy, size in ((summed, "[8]"), (padded, "[8, 1]")):
+        found = origins(graph(lines.format(copy=copy)), node(0, EXP, size, user("OUTPUT"))).nodes
+        assert (found["op0", "body", "exp"], found["op0", "body", "store"]) == ("exp", "copy")
+
+
+KEPT = """
+arg0_1: "f32[2, 3, 4][12, 4, 1]cpu"):
+exp: "f32[2, 3, 4][12, 4, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+permute: "f32[2, 4, 3][12, 1, 4]cpu" = torch.ops.aten.permute.default(exp, [0, 2, 1])
+clone: "f32[2, 4, 3][12, 1, 4]cpu" = torch.ops.aten.clone.default(permute)
+return (permute, clone)
+"""
+
+
+def test_what_the_caller_receives_in_another_order_is_copied_before_its_copies_are() -> None:
+    layout = "'cpu', torch.float32, size={}, stride={}"
+    turned = layout.format("[2, 4, 3]", "[1, 6, 2]")
+    ranges = "{p0: 2, p1: 3, p2: 4}"
+    indexes = ["12*p0 + 4*p1 + p2", "p0 + 2*p1 + 6*p2"]
+    ir = computed(0, layout.format("[2, 3, 4]", "[12, 4, 1]"), user("op1"), ["p0"], EXP)
+    body = """
+get_index = self.get_index('index0')
+load = ops.load('buf0', get_index)
+get_index_1 = self.get_index('index1')
+store = ops.store('buf1', get_index_1, load, None)"""
+    ir += computed(1, turned, user("op2"), indexes, body, ranges)
+    ir += computed(2, turned, user("OUTPUT"), ["p0"], COPY.format(read="buf1", number=2))
+    found = origins(graph(KEPT), ir)
+    assert found.held["buf1"] == ("exp", 0)
+    assert found.nodes["op1", "body", "store"] == "permute"
+    assert found.nodes["op2", "body", "store"] == "clone"
+
+
+TAKEN = """
+arg0_1: "f32[4, 4][4, 1]cpu", arg1_1: "f32[4, 6][6, 1]cpu", arg2_1: "f32[2, 2, 1][2, 1, 1]cpu"):
+mm: "f32[4, 6][6, 1]cpu" = torch.ops.aten.mm.default(arg0_1, arg1_1)
+slice_1: "f32[4, 2][6, 1]cpu" = torch.ops.aten.slice.Tensor(mm, 1, 2, 4)
+permute: "f32[2, 4][1, 6]cpu" = torch.ops.aten.permute.default(slice_1, [1, 0])
+convolution: "f32[2, 4][4, 1]cpu" = torch.ops.aten.convolution.default(permute, arg2_1, None)
+return (convolution, permute)
+"""
+
+
+def test_a_view_that_lies_in_memory_as_in_the_graph_is_copied_by_who_wants_it_otherwise() -> None:
+    ir = extern(0, "extern_kernels.mm", "StarDep(name='arg0_1', mode=None)").replace(
+        "MultiOutputLayout(device=device(type='cpu'))",
+        "FixedLayout('cpu', torch.float32, size=[4, 6], stride=[6, 1])",
+    )
+    body = COPY.format(read="buf0", number=1).replace("'buf1', index0", "'buf1', index1")
+    layout = "'cpu', torch.float32, size=[2, 4], stride=[4, 1]"
+    users = user("op2", "ExternKernelSchedulerNode")
+    ir += computed(1, layout, users, ["p0 + 6*p1 + 2", "4*p0 + p1"], body, "{p0: 2, p1: 4}")
+    ir += extern(2, "extern_kernels.convolution", "StarDep(name='buf1', mode=None)")
+    found = origins(graph(TAKEN), ir).nodes
+    assert found["op1", "body", "load"] == found["op1", "body", "store"] == "convolution"
+
+
+TAKEN_TWICE = """
+arg0_1: "f32[2, 8][8, 1]cpu", arg1_1: "f32[8][1]cpu"):
+exp: "f32[2, 8][8, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+view: "f32[16][1]cpu" = torch.ops.aten.reshape.default(exp, [16])
+convolution: "f32[9][1]cpu" = torch.ops.aten.convolution.default(view, arg1_1, None)
+view_1: "f32[16][1]cpu" = torch.ops.aten.reshape.default(exp, [16])
+convolution_1: "f32[9][1]cpu" = torch.ops.aten.convolution.default(view_1, arg1_1, None)
+return (convolution, convolution_1)
+"""
+
+
+def test_each_library_call_copies_what_it_takes_of_one_value() -> None:
+    ir = node(0, EXP, "[2, 8]", user("op1"))
+    for number in (1, 3):
+        users = user(f"op{number + 1}", "ExternKernelSchedulerNode")
+        ir += node(number, COPY.format(read="buf0", number=number), "[16]", users)
+        read = f"StarDep(name='buf{number}', mode=None)"
+        ir += extern(number + 1, "extern_kernels.convolution", read)
+    found = origins(graph(TAKEN_TWICE), ir).nodes
+    assert found["op1", "body", "store"] == "convolution"
+    assert found["op3", "body", "store"] == "convolution_1"

@@ -114,6 +114,31 @@ store = ops.store('buf0', get_index_1, sin, None)"""
     assert found["op0", "body", "sin"] == "sin"
 
 
+REVERSED_AGAIN = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8][1]cpu", arg1_1: "f32[8][1]cpu"):
+        rev: "f32[8][1]cpu" = torch.ops.prims.rev.default(arg1_1, [0])
+        add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(arg0_1, rev)
+        rev_1: "f32[8][1]cpu" = torch.ops.prims.rev.default(add, [0])
+        return (add, rev_1)
+"""
+
+
+def test_each_value_that_is_read_from_its_end_was_reversed() -> None:
+    body = """
+get_index = self.get_index('index{}')
+load = ops.load('arg0_1', get_index)
+get_index_1 = self.get_index('index{}')
+load_1 = ops.load('arg1_1', get_index_1)
+add = ops.add(load, load_1)
+get_index_2 = self.get_index('index0')
+store = ops.store('buf0', get_index_2, add, None)"""
+    for indices, made in (((0, 1), "add"), ((1, 0), "rev_1")):
+        ir = node(0, body.format(*indices), "[8]", user("OUTPUT")).replace("p0 + 8", "7 - p0")
+        found = origins(REVERSED_AGAIN, ir).nodes
+        assert (found["op0", "body", "add"], found["op0", "body", "store"]) == ("add", made)
+
+
 RESIZED = """\
 class GraphModule(torch.nn.Module):
     def forward(self, arg0_1: "f32[s0, 8][8, 1]cpu"):
@@ -237,6 +262,51 @@ store = ops.store('buf1', get_index_1, load_1, 'atomic_add')"""
     assert found["op1", "body", "store"] == "one"
 
 
+SCATTERED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "i64[4][1]cpu", arg1_1: "f32[4][1]cpu"):
+        full: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
+        part: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(full, arg1_1, 0, 0, 4)
+{between}
+        one: "f32[8][1]cpu" = torch.ops.aten.index_put.default(full, [arg0_1], arg1_1, True)
+        two: "f32[8][1]cpu" = torch.ops.aten.index_put_.default(full, [arg0_1], arg1_1, True)
+        add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(part, one)
+        return (add, two)
+"""
+
+
+def test_a_fill_that_is_written_into_last_is_its_own() -> None:
+    """Though what is written into its slice is stored nowhere."""
+    body = """
+get_index = self.get_index('index0')
+constant = ops.constant(0.0, torch.float32)
+store = ops.store('{filled}', get_index, constant, None)"""
+    scatter = """
+get_index = self.get_index('index0')
+load = ops.load('arg0_1', get_index)
+set_indirect0 = self.set_indirect0(load)
+load_1 = ops.load('arg1_1', get_index)
+get_index_1 = self.get_index('index2')
+store = ops.store('{written}', get_index_1, load_1, 'atomic_add')"""
+    ir = ""
+    for number in (0, 2):
+        filled, written = f"buf{number}", f"buf{number + 1}"
+        ir += node(number, body.format(filled=filled), "[8]", user(f"op{number + 1}"))
+        into = node(
+            number + 1, scatter.format(written=written), "[8]", user("OUTPUT"),
+            "MutationLayoutSHOULDREMOVE",
+        )  # fmt: skip
+        into = into.replace("    index1 =", "    index2 = indirect0\n    index1 =")
+        ir += into.replace(
+            f"    {written}.users", f"    {written}.mutations = ['{filled}']\n    {written}.users"
+        )
+    between = (f'neg_{n}: "f32[8][1]cpu" = torch.ops.aten.neg.default(part)' for n in range(60))
+    fx = SCATTERED.format(between="\n".join(f"        {line}" for line in between))
+    found = origins(fx, ir).nodes
+    assert found["op1", "body", "store"] == "one"
+    assert found["op2", "body", "store"] == "full"
+
+
 def test_a_loop_is_the_same_whatever_it_is_called() -> None:
     apart = "{p0: 2, p1: 4, p2: 15, p3: 15}"
     assert placed("p3", apart) == placed("p2", "{p0: 8, p1: 15, p2: 15}")
@@ -267,6 +337,70 @@ store = ops.store('buf0', get_index_1, load, None)"""
     found = origins(REFLECTED, node(0, body, "[8, 8]", user("OUTPUT"))).nodes
     assert found["op0", "body", "load"] == "rows"
     assert found["op0", "body", "store"] == "both"
+
+
+MIRRORED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[6, 6][6, 1]cpu"):
+        iota: "i64[8][1]cpu" = torch.ops.prims.iota.default(8, start = 0, step = 1)
+        abs_1: "i64[8][1]cpu" = torch.ops.aten.abs.default(iota)
+        rows: "f32[8, 6][6, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(arg0_1, [abs_1, None])
+        iota_1: "i64[8][1]cpu" = torch.ops.prims.iota.default(8, start = 0, step = 1)
+        abs_2: "i64[8][1]cpu" = torch.ops.aten.abs.default(iota_1)
+        both: "f32[8, 8][8, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(rows, [None, abs_2])
+        return (both,)
+"""
+
+
+def test_of_two_that_look_up_each_computes_the_index_of_its_dimension() -> None:
+    body = """
+get_index = self.get_index('index1')
+index_expr = ops.index_expr(get_index, torch.int64)
+abs_1 = ops.abs(index_expr)
+set_indirect0 = self.set_indirect0(abs_1)
+get_index_1 = self.get_index('index0')
+index_expr_1 = ops.index_expr(get_index_1, torch.int64)
+abs_2 = ops.abs(index_expr_1)
+set_indirect1 = self.set_indirect1(abs_2)
+get_index_2 = self.get_index('index2')
+load = ops.load('arg0_1', get_index_2)
+get_index_3 = self.get_index('index3')
+store = ops.store('buf0', get_index_3, load, None)"""
+    indexes = "index1 = p1\n    index2 = indirect0 + 6*indirect1\n    index3 = 8*p0 + p1\n"
+    ir = node(0, body, "[8, 8]", user("OUTPUT")).replace("index1 = p0 + 8\n", indexes)
+    found = origins(MIRRORED, ir.replace("{p0: 8}", "{p0: 8, p1: 8}")).nodes
+    assert (found["op0", "body", "abs_1"], found["op0", "body", "abs_2"]) == ("abs_2", "abs_1")
+
+
+LOOKED_UP = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[9][1]cpu"):
+        neg: "f32[9][1]cpu" = torch.ops.aten.neg.default(arg0_1)
+        iota: "i64[4][1]cpu" = torch.ops.prims.iota.default(4, start = 0, step = 1)
+        mul: "i64[4][1]cpu" = torch.ops.aten.mul.Tensor(iota, 2)
+        add: "i64[4][1]cpu" = torch.ops.aten.add.Tensor(mul, 1)
+        next: "f32[4][1]cpu" = torch.ops.aten._unsafe_index.Tensor(neg, [add])
+        exp: "f32[4][1]cpu" = torch.ops.aten.exp.default(next)
+        this: "f32[4][1]cpu" = torch.ops.aten._unsafe_index.Tensor(neg, [mul])
+        exp_1: "f32[4][1]cpu" = torch.ops.aten.exp.default(this)
+        return (exp, exp_1)
+"""
+
+
+def test_an_index_tells_values_apart_that_are_computed_alike() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(2, torch.int64)
+mul = ops.mul(index_expr, constant)
+set_indirect0 = self.set_indirect0(mul)
+get_index_1 = self.get_index('index1')
+load = ops.load('arg0_1', get_index_1)
+neg = ops.neg(load)
+exp = ops.exp(neg)
+store = ops.store('buf0', get_index, exp, None)"""
+    ir = node(0, body, "[4]", user("OUTPUT")).replace("index1 = p0 + 8", "index1 = indirect0")
+    assert origins(LOOKED_UP, ir).nodes["op0", "body", "exp"] == "exp_1"
 
 
 POOLED = """\

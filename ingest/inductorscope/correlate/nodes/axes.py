@@ -11,10 +11,11 @@ import re
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.layouts import strides_of
 from inductorscope.correlate.nodes.lowerings import CHOOSES
 from inductorscope.correlate.nodes.region import Place, Region
+from inductorscope.formats.text import split_top
 
-_TERM = re.compile(r"(?:(\d{1,15})\*)?([pz]\d+)$")
 # `p1`, `(p0//7)`, `ModularIndexing(p0, 1, 7)`
 _INDEX = re.compile(
     r"\(*+(?:ModularIndexing\(++)?([pz]\d+)(?:, (\d{1,15}), \d+|\)?//(\d{1,15}))?\)*(?: [-+] \d+)?$"
@@ -24,12 +25,7 @@ _MOST = 40
 
 def across_of(region: Region) -> dict[Place, bool]:
     """For each index expression, whether its dimension is the innermost of those in use."""
-    store = region.stores[-1].index if region.stores else ""
-    strides: dict[str, int] = {}
-    for term in store.split(" + "):
-        match = _TERM.match(term.strip())
-        if match is not None:
-            strides[match.group(2)] = int(match.group(1) or 1)
+    strides = strides_of(region.stores[-1].index) if region.stores else {}
     compared = {
         child
         for operation in region.operations.values()
@@ -65,12 +61,28 @@ def _lies_across(graph: FxGraph, value: FxValue) -> bool | None:
         each = pending.pop()
         along = _only_dimension(each)
         users = [graph.values[name] for name in each.users if name in graph.values]
+        alone = {
+            user.name: across for user in users if (across := _indexed(each, user)) is not None
+        }
+        answers.update(alone.values())
+        users = [user for user in users if user.name not in alone]
         following = [user for user in users if _only_dimension(user) is not None]
         if along is not None and len(following) < len(users):
             answers.add(along == 0)
         pending += [user for user in following if user.name not in seen]
         seen.update(user.name for user in following)
     return answers.pop() if len(answers) == 1 else None
+
+
+def _indexed(value: FxValue, user: FxValue) -> bool | None:
+    """Whether a value is the only index of a node, and that of the last dimension."""
+    if user.op not in ("index", "_unsafe_index") or len(user.arguments) < 2 or not user.shape:
+        return None
+    indices = split_top(user.arguments[1].strip()[1:-1])
+    if [index for index in indices if index != "None"] != [value.name]:
+        return None
+    line = value.shape is not None and len(value.shape) == 1
+    return indices.index(value.name) == len(user.shape) - 1 if line else None
 
 
 def _only_dimension(value: FxValue) -> int | None:

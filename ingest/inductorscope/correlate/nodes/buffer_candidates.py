@@ -245,9 +245,12 @@ class Candidates:
         return value.order if writer is None else writer.order
 
     def _next_writer(self, fill: FxValue) -> FxValue | None:
+        """The first that writes into a fill after all that are stored. Earlier ones are computed
+        where they are read."""
         users = [self.graph.values[name] for name in fill.users if name in self.graph.values]
         writers = [user for user in users if user.op.rstrip("_") in SCATTERS]
-        waiting = [user for user in writers if user.name not in self.used]
+        last = max((user.order for user in writers if user.name in self.used), default=-1)
+        waiting = [user for user in writers if user.order > last]
         return min(waiting, key=lambda each: each.order, default=None)
 
     def _refilled(self, buffer: IrBuffer) -> bool:

@@ -6,11 +6,17 @@ its inputs, and so does a view with other users; the store then belongs to that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
+from inductorscope.correlate.nodes.buffer_candidates import numel_of
+from inductorscope.correlate.nodes.concatenations import Concatenations
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.layouts import (
+    in_order,
+    is_channels_last,
+    is_line,
+    same_order,
+    turns,
+)
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
     PURE_COPIES,
@@ -31,7 +37,7 @@ _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
 
-class BufferMakers(Candidates):
+class BufferMakers(Concatenations):
     """Finds the owners of stores."""
 
     def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
@@ -62,10 +68,11 @@ class BufferMakers(Candidates):
         value = self._shaped(producer, buffer, operation)
         value = value or self._output(producer, index, operation, region)
         if self._piece(buffer):
+            joining = self._next_joining(value, buffer)
             seen = value is not producer or not same_shape(producer.shape, buffer.size)
-            copied = is_copy or producer.op in FILLS or (seen and value.op != "cat")
-            joining = self._next_joining(value, buffer) if copied else None
-            if joining is not None:
+            seen = seen or joining not in value.users
+            again = producer.op in FILLS and self._stored_before(producer)
+            if joining is not None and (is_copy or again or (seen and value.op != "cat")):
                 return joining
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
         if len(followers) == 1 and self._copies(
@@ -77,49 +84,16 @@ class BufferMakers(Candidates):
         shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
             asking = self._asking(followers, buffer) if is_copy else None
-            return value.name if asking is None or self._fixes_layout(value) else asking
+            fixes = asking is None or self._fixes_layout(value, buffer, operation)
+            return value.name if asking is None or fixes else asking
         asked = (
-            self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
+            self._asked(producer, buffer, operation, is_copy)
+            if is_copy or self._only_extern(buffer)
+            else None
         )
         if asked is not None and not is_copy and _realized(followers, region):
             return producer.name
         return asked or producer.name
-
-    def _piece(self, buffer: IrBuffer) -> bool:
-        """Whether the buffer is a part of a concatenation's memory."""
-        return self._whole(buffer) is not None
-
-    def _whole(self, buffer: IrBuffer) -> str | None:
-        """The concatenation that the buffer is a part of."""
-        concats = (user.name for user in self._users(buffer) if "Concat" in user.detail)
-        return next(concats, None)
-
-    def _joined(self, value: FxValue, operation: Operation) -> bool:
-        """Whether a concatenation takes the value, perhaps through views: then its pieces are
-        stored. Pieces that depend on indices only are made by the concatenation."""
-        made = value.op == "cat" and operation.op != "load"
-        return made or self._next_joining(value) is not None
-
-    def _next_joining(self, value: FxValue, buffer: IrBuffer | None = None) -> str | None:
-        """`buffer`: the piece; a concatenation of another size than its memory is not meant."""
-        joining: list[FxValue] = []
-        queue = [value]
-        for each in queue:
-            for name in each.users:
-                user = self.graph.values.get(name)
-                if user is None or len(queue) > 20:
-                    continue
-                if user.op == "cat":
-                    joining.append(user)
-                elif user.view or user.op == "getitem" or user.op in PURE_COPIES:
-                    queue.append(user)
-        whole = self._whole(buffer) if buffer is not None else None
-        if whole is not None and self.by_name[whole].buffers:
-            size = numel_of(self.by_name[whole].buffers[0])
-            joining = [each for each in joining if each.numel == size] or joining
-        waiting = [each for each in joining if each.name not in self.used]
-        best = min(waiting or joining, key=lambda each: each.order, default=None)
-        return None if best is None else best.name
 
     def _output(
         self, producer: FxValue, index: int, operation: Operation, region: Region
@@ -158,9 +132,6 @@ class BufferMakers(Candidates):
             return False
         return follower.strided
 
-    def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
-        return [self.by_name[name] for name in buffer.users if name in self.by_name]
-
     def _only_extern(self, buffer: IrBuffer) -> bool:
         users = self._users(buffer)
         return bool(users) and all(user.body is None for user in users)
@@ -187,6 +158,9 @@ class BufferMakers(Candidates):
         if not buffer.users:  # only the caller receives it
             outputs = [v for v in alike if "output" in v.users and v.name not in self.claimed]
             alike = outputs or alike
+        if self._piece(buffer):  # only its concatenation asked for it
+            alike = [view for view in alike if self._fits_in(view, buffer)] or alike
+        alike = [view for view in alike if not self._served(view)] or alike
         begins = constant_term(operation.index) if operation.op == "load" else None
         memory = self.layouts.get(operation.buffer)
         fitting = (view for view in alike if begins is None or self._begin(view, memory) == begins)
@@ -194,6 +168,11 @@ class BufferMakers(Candidates):
         if view is not None and not buffer.users:
             self.claimed.add(view.name)
         return view
+
+    def _served(self, view: FxValue) -> bool:
+        """Whether only calls that request strides take a view, and each has been made."""
+        users = [self.graph.values[name] for name in view.users if name in self.graph.values]
+        return bool(users) and all(each.strided and each.name in self.used for each in users)
 
     def _begin(self, view: FxValue, memory: IrBuffer | None) -> int | None:
         """The offset of a view in the memory that holds its root."""
@@ -216,7 +195,9 @@ class BufferMakers(Candidates):
             view = following
         return view
 
-    def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
+    def _asked(
+        self, producer: FxValue, buffer: IrBuffer, operation: Operation, is_copy: bool
+    ) -> str | None:
         """The extern call, or the last view before it if the view has other users."""
         for user in self._users(buffer):
             name = kernel_of(user)
@@ -243,12 +224,12 @@ class BufferMakers(Candidates):
                             continue  # the requested value is a part of it
                         if shared and not is_copy and child.op not in SCANS:
                             return None
-                        if child.op == "convolution_backward" and _is_channels_last(buffer):
+                        if child.op == "convolution_backward" and is_channels_last(buffer):
                             return child.name  # it requests its chosen layout again
                         if self._copied_by(child, value):
                             return child.name
                         laid_out = is_copy and self._by_loops(value)
-                        fixes = self._fixes_layout(value) and not laid_out
+                        fixes = self._fixes_layout(value, buffer, operation) and not laid_out
                         return value.name if fixes else child.name
         return None
 
@@ -259,15 +240,40 @@ class BufferMakers(Candidates):
         called = (each for each in waiting if any(same_operation(k, each.op) for k in kernels if k))
         return next((each.name for each in called), None)
 
-    def _fixes_layout(self, value: FxValue) -> bool:
+    def _fixes_layout(self, value: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
         """Whether a value with several users requests its strides while it is lowered itself."""
-        if len(value.users) < 2:
+        if len(value.users) < 2 or self._lies_otherwise(value, buffer, operation):
             return False
         if "output" in value.users and self.graph.dense(value.name):
             return True
         users = (self.graph.values[name] for name in value.users if name in self.graph.values)
         fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
         return not value.placeholder and any(user.op in fixing for user in users)
+
+    def _lies_otherwise(self, view: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
+        """Whether a view has the strides of the graph in the memory that it is read from, and its
+        copy others: then it requested none."""
+        memory = self.layouts.get(operation.buffer)
+        root = self.graph.values.get(self.graph.root(view.name)[0])
+        strides = self.graph.strides(view.name)
+        if memory is None or root is None or strides is None or is_channels_last(buffer):
+            return False
+        kept = root.shape == memory.size and in_order(memory)
+        return kept and not same_order(buffer, strides)
+
+    def _too_early(
+        self, operation: Operation, copy: FxValue, buffer: IrBuffer, region: Region
+    ) -> bool:
+        """Whether a copy that keeps its argument's strides reads a view that the caller receives,
+        which must be copied into the order of those strides before."""
+        if operation.op != "load" or copy.op not in PURE_COPIES or not copy.inputs:
+            return False
+        view = self.graph.values.get(copy.inputs[0])
+        if view is None or not view.view or "output" not in view.users:
+            return False
+        if in_order(buffer) or any(known is view for known in self.copies.values()):
+            return False
+        return turns(operation.index, region.stores[-1].index)
 
     def _by_loops(self, value: FxValue) -> bool:
         """Whether loops computed the value, which are stored in the strides it requests."""
@@ -311,7 +317,7 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         name
         for node in nodes.values()
         if node.extern.endswith("convolution")
-        and any(_is_channels_last(b) and not _is_line(b.size) for b in node.buffers)
+        and any(is_channels_last(b) and not is_line(b.size) for b in node.buffers)
         for name in node.reads
     }
     weights = {
@@ -319,25 +325,13 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         for value in graph.by_op.get("convolution", ())
         if len(value.inputs) > 1
         and (weight := graph.values[value.inputs[1]]).placeholder
-        and not _is_line(weight.shape)
+        and not is_line(weight.shape)
     }
     return bool(read) and (_on_cpu(nodes) or bool(weights - read))
 
 
 def _on_cpu(nodes: dict[str, IrTextNode]) -> bool:
     return all(b.device in ("cpu", "") for node in nodes.values() for b in node.buffers)
-
-
-def _is_channels_last(buffer: IrBuffer) -> bool:
-    size, stride = buffer.size, buffer.stride
-    return (
-        size is not None and stride is not None and len(size) == 4 and stride[1] == "1" != size[1]
-    )
-
-
-def _is_line(shape: Sequence[str] | None) -> bool:
-    """Whether a weight or an image has single pixels, with the same memory in every layout."""
-    return shape is None or tuple(shape[2:]) == ("1", "1")
 
 
 def kernel_of(node: IrTextNode) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -37,6 +38,8 @@ _MOST_COPIES = 8
 _MOST_VIEWS = 40
 
 _SHORT = frozenset("012345678")
+_NOT_ZERO = re.compile(r"[^\s\[\],0]")
+_OF_ONE = frozenset(["sum", "amax", "amin", "prod"])
 
 
 class Reuse(IntEnum):
@@ -120,10 +123,18 @@ class FxGraph:
         self.by_op.setdefault(op, []).append(value)
 
     def _copied(self, node: FxTextNode) -> str | None:
-        """The argument that a node is lowered to a copy of: the base of a power of one, or what
-        is written over a whole value (torch 2.1)."""
+        """The argument that a node is lowered to a copy of: the base of a power of one, what is
+        padded by nothing, what is reduced along dimensions of one element, or what is written over
+        a whole value (torch 2.1)."""
         if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
             return node.arguments[0]
+        if node.op == "constant_pad_nd" and not _NOT_ZERO.search("".join(node.arguments[1:2])):
+            return node.arguments[0]
+        if node.op in _OF_ONE:
+            reduced = self.values.get(node.inputs[0]) if node.inputs else None
+            alike = reduced is not None and reduced.numel == numel(node.shape) != ""
+            alike = alike and reduced.dtype == DTYPES.get(node.dtype, node.dtype)
+            return node.inputs[0] if alike else None
         if node.op != "slice_scatter" or len(node.arguments) < 2:
             return None
         source = self.values.get(node.arguments[1])
@@ -212,6 +223,11 @@ class FxGraph:
         """Whether a value, or the part of its root that a view shows, has no gaps in memory."""
         place = self._place(name)
         return place is None or without_gaps(place)
+
+    def strides(self, name: str) -> tuple[int, ...] | None:
+        """The strides of a value in the memory of its root, if that is dense and in order."""
+        place = self._place(name)
+        return None if place is None else place[2]
 
     def _place(self, name: str) -> Place | None:
         trail: list[FxValue] = []

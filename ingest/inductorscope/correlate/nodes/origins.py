@@ -23,7 +23,7 @@ from inductorscope.correlate.nodes.lowerings import (
     same_operation,
 )
 from inductorscope.correlate.nodes.region import Operation, Place, Region
-from inductorscope.correlate.nodes.reversals import NOT_REVERSED, reverses, runs_backwards
+from inductorscope.correlate.nodes.reversals import not_reversed, run_backwards
 from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
@@ -37,13 +37,16 @@ SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
 _PLACED = 0.1
-"""Cost of a value that another piece of the same concatenation holds already; decides ties."""
+"""Cost of a value that another piece of the same concatenation holds already, or that no later
+concatenation takes; decides ties."""
 
 _NEXT_IN_TURN = 0.15
 """Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
 buffer's type fits better by more than this."""
 
 _RESHAPED = 0.6
+_TOO_EARLY = 1.0
+"""Cost of a copy of what must be copied before."""
 _MOST_VIEWS = 20
 """The most views of a value to look at."""
 
@@ -90,8 +93,6 @@ class OriginWalk(BufferMakers):
                 value.strided = True
         self.reordered = reordered
         self.members_of: Mapping[str, frozenset[str]] = {}
-        self.placed: set[tuple[str, str]] = set()
-        """Concatenation → values that its pieces hold so far."""
         self.eager: set[str] = set()
         """Scheduler nodes that scan, sort or reduce and fit several nodes."""
         self.equals: list[FxValue] = []
@@ -321,10 +322,11 @@ class OriginWalk(BufferMakers):
         operation = region.operations[value]
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
-        backwards = runs_backwards(region)
-        read = [held[0] for name in region.loads() if (held := self._held(name)) is not None]
+        backwards = run_backwards(region)
+        turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
-            penalty += unifier.outside(candidate)
+            if not self._holds(operation, candidate):
+                penalty += unifier.outside(candidate)  # copied memory may be another kernel's
             if best is not None and penalty > best[0][0] + _NEXT_IN_TURN:
                 continue  # whatever it costs, it is no better
             if operation.op == "load" and not operation.indirect:
@@ -332,10 +334,12 @@ class OriginWalk(BufferMakers):
             else:
                 cost = unifier.inside(value, candidate)
             cost += penalty + self._reshaped(operation, candidate, buffer)
-            if piece and not self._joined(candidate, operation):
+            if piece and not self._joined(candidate, operation, buffer):
                 cost += 0.4
-            if backwards and not reverses(self.graph, candidate, read):
-                cost += NOT_REVERSED
+            if self._too_early(operation, candidate, buffer, region):
+                cost += _TOO_EARLY
+            if backwards:
+                cost += not_reversed(self.graph, candidate, turned)
             if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
                 continue
             if self._only_cloned(candidate) and not too_large(region):
@@ -352,6 +356,7 @@ class OriginWalk(BufferMakers):
                     else 0.0
                 )
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
+                + (_PLACED if whole is not None and not self._fits_in(candidate, buffer) else 0.0)
                 + self._distance(self._store_order(candidate)),
                 float(candidate.order),
             )
@@ -371,7 +376,13 @@ class OriginWalk(BufferMakers):
             best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
         chosen, limit = best[2], best[1] + SAME
         equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
-        self.equals = equals[:MOST_RIVALS]
+        equals = equals[:MOST_RIVALS]
+        if equals and operation.reaches:
+            fits = {each.name: unifier.index_cost(value, each.name) for each in [chosen, *equals]}
+            limit = min(fits.values()) + SAME
+            tied = [each for each in [chosen, *equals] if fits[each.name] <= limit]
+            chosen, equals = tied[0], tied[1:]
+        self.equals = equals
         return best[1], chosen, best[3]
 
     def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:

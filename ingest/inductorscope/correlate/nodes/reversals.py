@@ -11,33 +11,40 @@ from collections.abc import Collection
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.region import Region
+from inductorscope.correlate.nodes.region import Operation, Region
 
 REVERSES = frozenset(["rev", "flip"])
-NOT_REVERSED = 0.05
+_NOT_REVERSED = 0.05
 """Cost of indices that run backwards for a node that reverses nothing."""
 # `6*p0 - p1 + 5`, `6*p0 + ((5 - p1))`
 _BACKWARDS = re.compile(r"(?:^|[ (])- ?(?:\d{1,15}\*)?[pz]\d")
-_MOST = 60
+_MOST = 120
 
 
-def runs_backwards(region: Region) -> bool:
-    """Whether an index of a load or a choice by position counts from the end."""
-    return any(
-        "-" in operation.index and _BACKWARDS.search(operation.index) is not None
+def run_backwards(region: Region) -> list[Operation]:
+    """Loads and choices by position whose index counts from the end."""
+    return [
+        operation
         for operation in region.operations.values()
-    )
+        if "-" in operation.index and _BACKWARDS.search(operation.index) is not None
+    ]
 
 
-def reverses(graph: FxGraph, value: FxValue, read: Collection[str]) -> bool:
-    """Whether the node, or one between it and `read`, reverses a value."""
-    pending, seen = [value.name], {value.name, *read}
+def not_reversed(graph: FxGraph, value: FxValue, read: Collection[str]) -> float:
+    """Cost of reading the values `read` backwards for a node, by how many of them neither it nor a
+    node between reverses."""
+    start = (value.name, False)
+    pending, seen = [start], {start}
     while pending and len(seen) < _MOST:
-        each = graph.values.get(pending.pop())
-        if each is None or each.placeholder:
+        name, turned = pending.pop()
+        each = graph.values.get(name)
+        if each is None or each.placeholder or (name in read and name != value.name):
             continue
-        if each.op in REVERSES:
-            return True
-        pending += [name for name in each.inputs if name not in seen]
-        seen.update(each.inputs)
-    return False
+        turned = turned or each.op in REVERSES
+        new = [(source, turned) for source in each.inputs if (source, turned) not in seen]
+        seen.update(new)
+        pending += new
+    if not any(turned for _, turned in seen):
+        return _NOT_REVERSED
+    missing = sum((name, True) not in seen for name in read)
+    return _NOT_REVERSED * missing / max(len(read), 1)

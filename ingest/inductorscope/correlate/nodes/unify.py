@@ -14,7 +14,16 @@ class Unifier(Costs):
 
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Operation → node, in the cheapest reading of `place` as written by `name`."""
+        return self._read(place, name)[0]
+
+    def index_cost(self, place: Place, name: str) -> float:
+        """The cost of indices that pass down through other nodes to the loads below them, which
+        the cost of the reading itself leaves out."""
+        return self._read(place, name)[1]
+
+    def _read(self, place: Place, name: str) -> tuple[dict[Place, str], float]:
         result: dict[Place, str] = {}
+        cost = 0.0
         pending = [_Visit(place, name, (), "", "inside")]
         while pending:
             visit = pending.pop()
@@ -35,15 +44,24 @@ class Unifier(Costs):
             if own:
                 base, indexers = node, indexers[:-1] if indexers[-1:] == (node,) else indexers
             for index, child in enumerate(operation.children):
-                if operation.indirect and indexers and not own:
-                    outer = indexers[-1]
-                    self.inside(child, self.graph.values[outer])
-                    pending.append(_Visit(child, outer, indexers[:-1], outer, "inside"))
+                outer, spent = "", 0.0
+                if operation.indirect and indexers:
+                    outer, spent = self._indexer(child, (*indexers, node) if own else indexers)
+                if outer in indexers:
+                    cost += spent
+                    outermost = indexers[: indexers.index(outer)]
+                    pending.append(_Visit(child, outer, outermost, outer, "inside"))
                     continue
                 choice = choices[index] if choices and index < len(choices) else ("inside", node)
                 owner, role = self._owner_of(child, choice, node)
                 pending.append(_Visit(child, owner, indexers, base, role))
-        return result
+        return result, cost
+
+    def _indexer(self, index: Place, indexers: tuple[str, ...]) -> tuple[str, float]:
+        """The node that an index is of, the innermost one that fits best, and the cost."""
+        costs = {name: self.inside(index, self.graph.values[name]) for name in reversed(indexers)}
+        best = min(costs, key=costs.__getitem__)
+        return best, costs[best]
 
     def _looked_through(self, visit: _Visit) -> tuple[str, tuple[str, ...]]:
         """The node behind mere copies, and the indices that pass down from them."""
