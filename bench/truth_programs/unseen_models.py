@@ -86,7 +86,7 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "decoder_layers": 1, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
     }),
 }  # fmt: skip
-_SHAPES = {
+_SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "film": {"pixel_values": (2, 3, 3, 16, 16)},
     "series": {"past_values": (2, 32, 3)},
     "picture": {"pixel_values": (2, 3, 32, 32)},

@@ -132,9 +132,9 @@ class FxGraph:
             return node.arguments[0]
         if node.op in _OF_ONE:
             reduced = self.values.get(node.inputs[0]) if node.inputs else None
-            alike = reduced is not None and reduced.numel == numel(node.shape) != ""
-            alike = alike and reduced.dtype == DTYPES.get(node.dtype, node.dtype)
-            return node.inputs[0] if alike else None
+            made = (DTYPES.get(node.dtype, node.dtype), numel(node.shape))
+            alike = reduced is not None and (reduced.dtype, reduced.numel) == made
+            return node.inputs[0] if alike and made[1] else None
         if node.op != "slice_scatter" or len(node.arguments) < 2:
             return None
         source = self.values.get(node.arguments[1])
