@@ -19,15 +19,16 @@ LAUNCHES = 20
 STEP_US = 1e6
 
 
-def make_run(target: Path, kernels: int) -> None:
-    """A folder as `torch.compile` and the profiler write it."""
+def make_run(target: Path, kernels: int, launches: int = LAUNCHES) -> None:
+    """A folder as `torch.compile` and the profiler write it. `launches`: of each kernel."""
     graph = target / FOLDER / GRAPH
     graph.mkdir(parents=True)
     (graph / "output_code.py").write_text(_code(kernels))
     text = _graph(kernels)
     for name in ("fx_graph_readable.py", "fx_graph_transformed.py"):
         (graph / name).write_text(text)
-    (target / "compiled.trace.json").write_text(json.dumps({"traceEvents": list(_events(kernels))}))
+    events = list(_events(kernels, launches))
+    (target / "compiled.trace.json").write_text(json.dumps({"traceEvents": events}))
 
 
 def _name(number: int) -> str:
@@ -77,10 +78,10 @@ def _graph(kernels: int) -> str:
     return "\n".join([*lines, f"        return (maximum_{kernels - 1},)", ""])
 
 
-def _events(kernels: int) -> Iterator[dict[str, object]]:
+def _events(kernels: int, launches: int) -> Iterator[dict[str, object]]:
     chance = random.Random(5)
     identity, moment = 0, 1e9
-    for launch in range(LAUNCHES):
+    for launch in range(launches):
         for number in range(kernels):
             identity += 1
             moment += 20.0

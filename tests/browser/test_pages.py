@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.accessible import WIDE, assert_keyboard_reaches_all, check, open_wide, paints
+from bench.many_kernels import GRAPH, KERNEL, make_run
+from tests.support.accessible import (
+    NARROW,
+    WIDE,
+    assert_fits,
+    assert_keyboard_reaches_all,
+    check,
+    open_wide,
+    paints,
+)
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
 from tests.support.serving import Served
@@ -52,6 +63,13 @@ PAGES = {
 """Every page of the table, and some of their states."""
 TALLEST = 4000
 """Pixels of a page at first sight, wide."""
+LARGE = [
+    "", "/time", "/time/table?of=kernels", "/timeline", "/roofline", "/compile", "/compile/list",
+    "/compile/time", "/compile/fusing", "/failures", "/log", "/read", f"/graphs/{GRAPH}",
+    f"/graphs/{GRAPH}/memory", f"/graphs/{GRAPH}/kernels/{KERNEL}",
+]  # fmt: skip
+"""Pages of a run with thousands of kernels."""
+LONG_NAME = "meta-llama_Llama-3.1-8B-Instruct_bf16_flash-attention_seq8192_batch4_fsdp8_rank0"
 BY_KEYBOARD = [
     "/", "/runs/{run}", "/runs/{run}/graphs/{slug}", "/runs/{run}/graphs/{slug}/kernels/{kernel}",
     "two runs compared",
@@ -77,6 +95,24 @@ def test_page_is_accessible_and_fits(
     if name == "/runs/{run}/graphs/{slug}":
         tab.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
     check(tab, name)
+
+
+def test_pages_of_thousands_of_kernels_are_short(
+    tab: Page, filled: tuple[Served, dict[str, str]], tmp_path: Path
+) -> None:
+    served, _ = filled
+    make_run(tmp_path / "run", 5000, launches=1)
+    run = read_paths(
+        Settings(data=served.data, database_url=""), [tmp_path / "run"], name=LONG_NAME, tags=[],
+        origin="ingest", progress=lambda *_: None,
+    ).run_id  # fmt: skip
+    for path in LARGE:
+        open_wide(tab, f"{served.url}/runs/{run}{path}")
+        assert_fits(tab, path)
+        height = tab.evaluate("() => document.documentElement.scrollHeight")
+        assert height <= TALLEST, f"{path}: {height} px"
+        tab.set_viewport_size(NARROW)
+        assert_fits(tab, f"{path}, narrow")
 
 
 @pytest.mark.parametrize("name", BY_KEYBOARD)

@@ -27,8 +27,8 @@ from inductorscope_server.web.errors import Refusal
 PROCESSES = 2
 TRIES = 3
 """Starts of one answer; each after the first passes over one more text."""
-IDLE_SECONDS = 60.0
-"""Time without work after which the processes end."""
+IDLE_SECONDS = 300.0
+"""Time without work after which the processes end; people read a page for minutes."""
 REMEMBERED = 4096
 """Answers of which texts are passed over."""
 REMEMBERED_SECONDS = 3600.0

@@ -10,6 +10,7 @@ Templates get:
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -22,6 +23,8 @@ from inductorscope.formats import vocabulary
 from inductorscope.settings import Settings
 from inductorscope.store.who import OWNER, WHO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import __version__ as jinja_version
+from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -94,6 +97,25 @@ class Assets:
             return [urls.static(each) for each in self._imports[1].get(name, [])]
 
 
+class Compiled(FileSystemBytecodeCache):
+    """Compiled templates, kept for later servers in the user's temporary folder."""
+
+    def __init__(self) -> None:
+        super().__init__(pattern=f"inductorscope-{__version__}-{jinja_version}-%s")
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):  # a full disk
+            super().dump_bytecode(bucket)
+
+
+def _compiled() -> Compiled | None:
+    """None if there is no folder that this user alone can write."""
+    try:
+        return Compiled()
+    except (OSError, RuntimeError):
+        return None
+
+
 class Pages:
     """Renders templates."""
 
@@ -109,6 +131,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=web != PACKAGED,
+            bytecode_cache=_compiled(),
         )
         self._environment.filters.update(FILTERS)
         self._environment.policies["json.dumps_function"] = _json
