@@ -137,7 +137,8 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         # Where kernels and the rest cancel, a share of what is left says nothing.
         if page.step.measured and page.step.more_us and 0 < us / page.step.more_us <= 1:
             text += f", {percent(us / page.step.more_us)} of the difference together"
-        yield Said("fact", "kernels differ", f"{text}; first {'; '.join(first)}.", "kernels")
+        which = "The largest" if page.step.measured else "Among them"
+        yield Said("fact", "kernels differ", f"{text}. {which}: {'; '.join(first)}.", "kernels")
     if page.machine:
         parts = [
             f"`{row.b.kernel}` ({row.a.spills} → {row.b.spills} spills, "
