@@ -90,7 +90,8 @@ def in_words(found: Measurement) -> str:
     """The answer in a sentence, and what causes it in another."""
     judged = found.judged
     if judged is None:
-        return f"{plural(len(found.sides[0].ms), 'process', 'processes')} of each run so far."
+        count = plural(len(found.sides[0].ms), "process", "processes")
+        return f"{count} of each run: too few to tell whether a step of B takes longer."
     return " ".join([_answer(judged), *_causes(found), *_disturbed(found)])
 
 
@@ -157,7 +158,7 @@ def search_in_words(search: Search | None) -> str:
 def try_in_words(tried: Try, by: str) -> str:
     like = f"like {tried.like}" if tried.like else "unclear"
     if tried.count is not None:
-        return f"{tried.name}: {like}, {tried.count:,} {by}"
+        return f"{tried.name}: {like}, {plural(tried.count, by.removesuffix('s'))}"
     share = tried.share
     around = f", {percent(share.share)} of the difference" if share else ""
     return f"{tried.name}: {like}{around}"
