@@ -47,6 +47,12 @@ def test_machine_code_is_compared_and_operations_are_left_out(
     line = next(each for each in lines if each["without"])
     assert f'name="without" value="{line["line"]}"' in text
     with sessions(engine).begin() as session:
+        found = LeftOut(line["line"], "", line["without"], missing="The kernel does not compile.")
+        add_benchmark(session, graph, KERNEL, handle, "no", datetime.now(UTC), asdict(found))
+    text = client.get(where).text
+    assert 'title="The kernel does not compile.">failed</a>' in text
+    assert "Try again</button>" in text
+    with sessions(engine).begin() as session:
         before, after = Taken(40, 12, 168, 160), Taken(30, 0, 96, 90)
         found = LeftOut(line["line"], line["text"], line["without"], "XBLOCK: 512", before, after)
         add_benchmark(session, graph, KERNEL, handle, "job", datetime.now(UTC), asdict(found))

@@ -186,10 +186,11 @@ def _estimate(code: Assembly, loop: Loop) -> str:
         return str(error)
     if known is None:
         return ""
-    limit = f"; {percent(known.share)} of them wait for {known.limit}" if known.limit else ""
+    limit = f", of which {percent(known.share)} wait for {known.limit}" if known.limit else ""
     return (
-        f"An iteration of the first loop takes about {known.cycles:.1f} cycles{limit}, as llvm-mca "
-        f"models {PROCESSORS[cpu]} whose data is in the L1 cache. It takes a call for 100 cycles."
+        f"An iteration of the first loop takes about {known.cycles:.1f} cycles{limit}. So says "
+        f"llvm-mca’s model of {PROCESSORS[cpu]}, with all data in the L1 cache and 100 cycles for "
+        "each call."
     )
 
 
