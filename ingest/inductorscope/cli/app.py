@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from inductorscope.settings import Settings
 
 FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
+COLLECTED_AFTER = 50_000
+"""New objects between two collections: commands import many modules, which are no garbage."""
 
 
 class Commands(TyperGroup):
@@ -122,6 +124,7 @@ def load_commands(wanted: str | None = None) -> None:
 
 def main() -> None:
     """Entry point."""
+    gc.set_threshold(COLLECTED_AFTER)
     # The app's options take no values, so the first word that is not an option is the command.
     load_commands(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
     atexit.register(gc.freeze)  # a last collection of all modules takes 0.2 s
