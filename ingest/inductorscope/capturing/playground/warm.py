@@ -41,6 +41,7 @@ from inductorscope.capturing.playground.order import (
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.importing import without_collection
 
 RESIDENT = 8 * GIB
 """Memory limit of all processes of a try together."""
@@ -62,14 +63,15 @@ class Warm:
     def prepare(self) -> Ready:
         # Otherwise asking whether there is a GPU begins to use it, and no fork could use it then.
         os.environ[ASK_DRIVER] = "1"
-        import torch
-        from torch._inductor import codecache
+        with without_collection():
+            import torch
+            from torch._inductor import codecache
 
-        from inductorscope.capturing.playground import attempt
-        from inductorscope.capturing.playground.warming import names_of_torch, warm_up
+            from inductorscope.capturing.playground import attempt
+            from inductorscope.capturing.playground.warming import names_of_torch, warm_up
 
-        self.attempt = attempt.attempt
-        warm_up(self.room.root)
+            self.attempt = attempt.attempt
+            warm_up(self.room.root)
         if os.getuid() == 0:  # tries run as nobody then
             for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
                 path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
