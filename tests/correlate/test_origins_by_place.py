@@ -372,6 +372,41 @@ store = ops.store('buf0', get_index_3, load, None)"""
     assert (found["op0", "body", "abs_1"], found["op0", "body", "abs_2"]) == ("abs_2", "abs_1")
 
 
+SQUARE = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[9, 9][9, 1]cpu"):
+        iota: "i64[8][1]cpu" = torch.ops.prims.iota.default(8, start = 0, step = 1)
+        neg: "i64[8][1]cpu" = torch.ops.aten.neg.default(iota)
+        column: "i64[8, 1][1, 1]cpu" = torch.ops.aten.unsqueeze.default(neg, -1)
+        down: "i64[8, 1][1, 1]cpu" = torch.ops.aten.abs.default(column)
+        across: "i64[8][1]cpu" = torch.ops.aten.abs.default(neg)
+        index: "f32[8, 8][8, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(arg0_1, [down, across])
+        return (index,)
+"""
+
+
+def test_indices_that_are_computed_alike_are_told_apart_by_their_order() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+neg = ops.neg(index_expr)
+abs_1 = ops.abs(neg)
+set_indirect0 = self.set_indirect0(abs_1)
+get_index_1 = self.get_index('index1')
+index_expr_1 = ops.index_expr(get_index_1, torch.int64)
+neg_1 = ops.neg(index_expr_1)
+abs_2 = ops.abs(neg_1)
+set_indirect1 = self.set_indirect1(abs_2)
+get_index_2 = self.get_index('index2')
+load = ops.load('arg0_1', get_index_2)
+get_index_3 = self.get_index('index3')
+store = ops.store('buf0', get_index_3, load, None)"""
+    indexes = "index1 = p1\n    index2 = indirect1 + 9*indirect0\n    index3 = 8*p0 + p1\n"
+    ir = node(0, body, "[8, 8]", user("OUTPUT")).replace("index1 = p0 + 8\n", indexes)
+    found = origins(SQUARE, ir.replace("{p0: 8}", "{p0: 8, p1: 8}")).nodes
+    assert (found["op0", "body", "abs_1"], found["op0", "body", "abs_2"]) == ("down", "across")
+
+
 LOOKED_UP = """\
 class GraphModule(torch.nn.Module):
     def forward(self, arg0_1: "f32[9][1]cpu"):

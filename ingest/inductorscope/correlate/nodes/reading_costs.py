@@ -51,6 +51,8 @@ _INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "t
 _POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
 _ELSEWHERE = 0.02
 """Cost of a different offset. Pieces of a concatenation are shifted, so it only decides ties."""
+_OTHER_RANK = 1e-6
+"""Cost of an index for another dimension, where nothing else tells them apart."""
 _BIAS = 0.05
 """Cost of a bias added to the result of a library."""
 _MOST_OF_INDEX = 0.1
@@ -395,6 +397,8 @@ class Costs(ByPlace):
                 cost = 0.0
             if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
                 cost += 0.25
+            if place != 1 + self.region.ranks.get(parent.place, place - 1):
+                cost += _OTHER_RANK
             if cost < best - 1e-9:
                 best, choice = cost, ("value", name)
             if best == 0.0:

@@ -77,6 +77,8 @@ class Region:
         self.indexes = body.indexes
         self.index_of: dict[Place, str] = {}
         self.indirect: dict[str, Place] = {}
+        self.ranks: dict[Place, int] = {}
+        """A computed index → its place among those of the memory access that uses it first."""
         self.results = {name: block.result for name, block in body.blocks.items()}
         self._read("body", 0)
         for name in body.blocks:  # blocks that are never called
@@ -156,9 +158,11 @@ class Region:
         index = self.index_of.get((block, argument))
         if index is not None:
             operation.index = index
-            for number in dict.fromkeys(_INDIRECT.findall(index)):
+            numbers = list(dict.fromkeys(_INDIRECT.findall(index)))
+            for number in numbers:
                 source = self.indirect.get(number)
                 if source is not None:
+                    self.ranks.setdefault(source, sorted(numbers, key=int).index(number))
                     operation.children.append(source)
                     operation.indirect = True
 
