@@ -22,6 +22,12 @@ def copied(number: int, read: str, size: str, whole: int) -> str:
     return piece(number, COPY.format(read=read, number=number), size, whole)
 
 
+def sines(size: str) -> str:
+    """Nodes between others, so that these are far apart."""
+    lines = (f'sin_{n}: "f32{size}cpu" = torch.ops.aten.sin.default(arg9_1)' for n in range(60))
+    return "\n".join(lines)
+
+
 def of(*numbers: int) -> str:
     return ", ".join(f"StarDep(name='buf{number}', mode=None)" for number in numbers)
 
@@ -86,6 +92,24 @@ def test_what_a_library_made_is_copied_though_it_is_of_no_loop() -> None:
     found: Origins = find_origins(FxGraph(parse_fx(graph(PART))), parse_ir(ir), {}, set(), members)
     assert found.held["buf1"] == ("mm", 0)
     assert found.nodes["op1", "body", "store"] == "cat"
+
+
+CLONED = """
+arg0_1: "f32[4, 4][4, 1]cpu"):
+mm: "f32[4, 4][4, 1]cpu" = torch.ops.aten.mm.default(arg0_1, arg0_1)
+{between}
+permute: "f32[4, 4][1, 4]cpu" = torch.ops.aten.permute.default(mm, [1, 0])
+clone: "f32[4, 4][4, 1]cpu" = torch.ops.aten.clone.default(permute)
+slice_1: "f32[4, 2][4, 1]cpu" = torch.ops.aten.slice.Tensor(clone, 1, 0, 2)
+cat: "f32[8, 2][2, 1]cpu" = torch.ops.aten.cat.default([slice_1, slice_1])
+return (cat,)
+"""
+
+
+def test_what_a_library_made_is_read_by_the_copy_that_a_concatenation_takes() -> None:
+    ir = product("[4, 4]") + copied(1, "buf0", "[4, 2]", 2) + concat(2, "[8, 2]", of(1))
+    found = origins(graph(CLONED.format(between=sines("[4, 4]"))), ir).nodes
+    assert (found["op1", "body", "load"], found["op1", "body", "store"]) == ("clone", "cat")
 
 
 PARTS = """
@@ -165,7 +189,6 @@ load = ops.load('buf2', get_index)
 store = ops.store('buf0', index0, load, None)"""
     neg = EXP.replace("exp", "neg")
     ir += piece(3, neg, "[8]", 5) + piece(4, part, "[8]", 5) + concat(5, "[16]", of(3, 4))
-    sines = (f'sin_{n}: "f32[8][1]cpu" = torch.ops.aten.sin.default(arg1_1)' for n in range(60))
-    found = origins(graph(NESTED.format(between="\n".join(sines))), ir)
+    found = origins(graph(NESTED.format(between=sines("[8]"))), ir)
     assert found.held["buf4"] == ("cat", 0)
     assert found.nodes["op4", "body", "store"] == "cat_1"

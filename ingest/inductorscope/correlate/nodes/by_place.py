@@ -14,6 +14,9 @@ from inductorscope.correlate.nodes.region import Operation, Place, Region
 
 BAD = 4.0
 """Cost of something impossible; its sums exceed those of any reading that fits."""
+_BOUNDS = 0.01
+"""The part of the cost of a slice's bounds that counts: slices within slices repeat them all, so
+that their sum doubles with each."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 _CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
 
@@ -76,12 +79,14 @@ class ByPlace(ABC):
         own = own or (parent.op == "where" and index < 2)
         own = own or (parent.op == "masked_subblock" and index > 0)
         if own:
-            return self.inside(child, node, depth + 1), ("inside", node.name)
+            cost = self.inside(child, node, depth + 1)
+            return (cost if cost >= BAD else _BOUNDS * cost), ("inside", node.name)
         if parent.op not in ("where", "masked_subblock"):
             return None
         name = node.arguments[0 if parent.op == "where" else 1]
         cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
-        return (cost, ("value", name)) if cost < BAD else None
+        another = self.chooses(self.region.operations[child], node)
+        return (cost, ("value", name)) if cost < BAD or another else None
 
     def chooses(self, operation: Operation, node: FxValue) -> bool:
         """Whether the operation is the choice that the node is lowered to, and not one of its

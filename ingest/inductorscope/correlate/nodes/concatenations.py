@@ -38,9 +38,12 @@ class Concatenations(Candidates):
         """Whether the concatenation that a piece is a part of takes the value, perhaps through
         views: then its pieces are stored. Pieces that depend on indices only are made by the
         concatenation."""
-        if value.op == "cat" and self._held(operation.buffer) != (value.name, 0):
+        held = self._held(operation.buffer)
+        if value.op == "cat" and held != (value.name, 0):
             return operation.op != "load"
-        return any(self._is_part(piece, each) for each in self._all_joining(value))
+        stored = held is not None and held[0] == value.name
+        joining = self._all_joining(value, through_copies=not stored)
+        return any(self._is_part(piece, each) for each in joining)
 
     def _is_part(self, piece: IrBuffer, joining: FxValue) -> bool:
         """Whether the memory that a buffer is a part of has the size of a concatenation."""
@@ -63,8 +66,9 @@ class Concatenations(Candidates):
         best = min(waiting or joining, key=lambda each: each.order, default=None)
         return None if best is None else best.name
 
-    def _all_joining(self, value: FxValue) -> list[FxValue]:
-        """The concatenations that take a value, perhaps through views."""
+    def _all_joining(self, value: FxValue, *, through_copies: bool = True) -> list[FxValue]:
+        """The concatenations that take a value, perhaps through views and, unless it is read from
+        memory, through copies, which are computed with it."""
         joining: list[FxValue] = []
         queue = [value]
         for each in queue:
@@ -74,6 +78,8 @@ class Concatenations(Candidates):
                     continue
                 if user.op == "cat":
                     joining.append(user)
-                elif user.view or user.op == "getitem" or user.op in PURE_COPIES:
+                elif (
+                    user.view or user.op == "getitem" or (through_copies and user.op in PURE_COPIES)
+                ):
                     queue.append(user)
         return joining

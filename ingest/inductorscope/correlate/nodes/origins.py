@@ -242,7 +242,8 @@ class OriginWalk(BufferMakers):
             done, asked_of = region.operations[place].op, self.graph.values[name].op
             if not reordered and is_foreign(done, asked_of):
                 self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
-        self.result.costs[node.name] = max(0.0, cost - _ABSORBED * operation.size)
+        spread = _ABSORBED * operation.size if cost < BAD else 0.0
+        self.result.costs[node.name] = max(0.0, cost - spread)
         self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner

@@ -43,6 +43,8 @@ from inductorscope.formats.graph.ir import IrBuffer
 
 _DEPTH = 120
 _BUDGET = 60_000
+_VISITS = 40
+"""Pairs of an operation and a node to look at: in all, or for each operation of a large body."""
 COMPOSED = frozenset(
     ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
 )
@@ -99,6 +101,7 @@ class Costs(ByPlace):
         self.pieces = pieces_of(region)
         self.across = across_of(region)
         self.work = 0
+        self.budget = max(_BUDGET, _VISITS * len(region.operations))
 
     def value(self, place: Place, name: str, depth: int = 0) -> float:
         """Cost of reading the operation as the value of the node `name`."""
@@ -177,7 +180,7 @@ class Costs(ByPlace):
         known = self.costs.get(key)
         if known is not None:
             return known
-        if key in self.active or depth > _DEPTH or self.work > _BUDGET:
+        if key in self.active or depth > _DEPTH or self.work > self.budget:
             return BAD
         self.work += 1
         self.active.add(key)
@@ -433,7 +436,7 @@ class Costs(ByPlace):
     def _operand(self, child: Place, node: FxValue, depth: int) -> float:
         """Cost of the multiplication inside `add(x, y, alpha=2)`, whose operands are the node's
         arguments."""
-        if depth > _DEPTH or self.work > _BUDGET:
+        if depth > _DEPTH or self.work > self.budget:
             return BAD
         self.work += 1
         operation = self.region.operations[child]

@@ -16,6 +16,8 @@ _UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bound
 _MOST = (8, 30)
 _MOST_ON_CPU = (12, 50)
 """Numbers of elements read and of operations above which Inductor stores a value."""
+_DEEPEST = 40
+"""Masks around a block; blocks below that are read by themselves."""
 MOST_READS_REUSED = 4
 """The number of elements read above which Inductor stores a value with several users."""
 _COSTLY = frozenset(["exp", "sigmoid"])
@@ -69,6 +71,7 @@ class Region:
         self.operations: dict[Place, Operation] = {}
         self.stores: list[Operation] = []
         self.order: list[Place] = []
+        self.blocks: set[str] = set()
         self._distinct = -1
         self._below: dict[Place, tuple[int, bool]] = {}
         body = node.body
@@ -87,8 +90,9 @@ class Region:
     def _read(self, name: str, depth: int) -> None:
         body = self.node.body
         block = body.blocks.get(name) if body is not None else None
-        if block is None or depth > 8 or any(p[0] == name for p in self.order):
+        if block is None or depth > _DEEPEST or name in self.blocks:
             return
+        self.blocks.add(name)
         for op in block.ops:
             place = (name, op.name)
             if op.op == "get_index":
