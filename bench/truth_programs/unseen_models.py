@@ -4,7 +4,7 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are twins_svt_small, davit_tiny, hiera_tiny_224, resnest14d, DiffLlama, GptOss, MiniMax,
-WavLM, Swin2SR and Informer. The others have been looked at since.
+WavLM and Informer. The others have been looked at since.
 """
 
 from __future__ import annotations
