@@ -40,7 +40,8 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
         return self.down(y) + x
 
     def sums(self, wide: torch.Tensor) -> torch.Tensor:
-        """One loop over the input; with graph breaks, four."""
+        """One loop over the input; with graph breaks, four. Written out, since torch compiles no
+        Python loop that has a break."""
         total = wide.sum(-1, True)
         if self.slow == "graph break":
             torch._dynamo.graph_break()
