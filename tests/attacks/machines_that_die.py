@@ -185,10 +185,8 @@ def faults(installation: Installation, jobs: JobsClient, sent: list[Pushed]) -> 
         ).all()
         runs = set(session.scalars(select(Run.id).where(Run.state == COMPLETE)))
         ours = {str(pushed.run) for pushed in sent}
-        same = [
-            set(session.execute(_CONTENTS.where(Artifact.run_id == run)).tuples()) for run in ours
-        ]
-        figures = set(session.execute(_FIGURES.where(Run.id.in_(ours))).tuples())
+        same = [set(session.execute(_CONTENTS.where(Artifact.run_id == run))) for run in ours]
+        figures = set(session.execute(_FIGURES.where(Run.id.in_(ours))))
     engine.dispose()
     if [tuple(row) for row in states] != [("done", len(sent))]:
         yield f"jobs: {states}"

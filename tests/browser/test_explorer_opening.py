@@ -52,6 +52,7 @@ def test_it_opens_on_the_dearest_line_lit_through_to_its_kernel_in_colours(
     # Letting go is a choice too: the page does not select again.
     page.keyboard.press("Escape")
     explorer.expect_lit("source", [])
+    page.wait_for_url(lambda url: "sel=" not in url)  # the address follows when lines are painted
     page.reload()
     assert Explorer(page).lit("source") == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -48,9 +49,13 @@ def collector(spans: list[Any]) -> Iterator[str]:
 def test_a_job_is_in_the_trace_of_its_upload(tmp_path: Path) -> None:
     spans: list[Any] = []
     with collector(spans) as address:
-        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_BSP_SCHEDULE_DELAY": "100"}
         with serve(tmp_path / "data", "--workers", "1", env=env) as served:
             pushed = Client(served.url).push([FOLDER], "traced", [], lambda *_: None)
+            # A job is done shortly before its span ends, and spans are sent in batches.
+            end = time.monotonic() + 30
+            while time.monotonic() < end and WORKFLOW not in {span.name for span in spans}:
+                time.sleep(0.05)
     assert pushed.state == "done"
     (job,) = (span for span in spans if span.name == WORKFLOW)
     requests = {span.trace_id for span in spans if span.name.startswith("POST /api/")}
