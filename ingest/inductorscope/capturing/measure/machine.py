@@ -8,7 +8,6 @@ import shutil
 import statistics
 import subprocess
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,13 +85,12 @@ class Watching:
         self._thread.join()
 
     def _run(self) -> None:
-        cores = os.cpu_count() or 1
-        at, busy, ours = time.monotonic(), _busy(), self._ours()
+        (busy, total), ours = _cores(), self._ours()
         while not self._ended.wait(EVERY_S):
-            before = (at, busy, ours)
-            at, busy, ours = time.monotonic(), _busy(), self._ours()
-            others = (busy - before[1]) - max(ours - before[2], 0.0)
-            self.seen.others.append(max(others, 0.0) / (at - before[0]) / cores)
+            before = (busy, total, ours)
+            (busy, total), ours = _cores(), self._ours()
+            others = (busy - before[0]) - max(ours - before[2], 0.0)
+            self.seen.others.append(max(others, 0.0) / (total - before[1]))
             self._clock()
 
     def _ours(self) -> float:
@@ -135,8 +133,9 @@ def read_gpu(text: str) -> Gpu | None:
     return Gpu(mhz, used / 100, bool(reasons & SLOWED))
 
 
-def _busy() -> float:
-    """Processor time of all processes since the machine started."""
+def _cores() -> tuple[float, float]:
+    """Seconds since the machine started, summed over its cores: those that were busy, and all."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    user, nice, system, _, _, irq, softirq, steal = (int(one) for one in fields)
-    return (user + nice + system + irq + softirq + steal) / _TICKS
+    user, nice, system, idle, waiting, irq, softirq, steal = (int(one) for one in fields)
+    busy = user + nice + system + irq + softirq + steal
+    return busy / _TICKS, (busy + idle + waiting) / _TICKS
