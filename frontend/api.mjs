@@ -12,6 +12,7 @@ const described = execFileSync(python, ["-m", "inductorscope_server.describe"], 
 });
 const text = described
   .replaceAll("#/components/schemas/", "#/definitions/")
+  .replaceAll('"items": false', '"additionalItems": false')
   .replaceAll('"prefixItems":', '"items":');
 const definitions = JSON.parse(text).components.schemas;
 for (const schema of Object.values(definitions)) {

@@ -9,10 +9,11 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.correlate.directory import kernel_lines, read_texts
@@ -28,6 +29,7 @@ from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.vocabulary import CODE
+from msgspec.structs import replace
 
 from tests.support.bundled import answer, bundled
 from tests.support.places import FIXTURES, SHARED
@@ -156,8 +158,10 @@ def _level(classes: str) -> int:
 def test_what_the_explorer_shows_agrees(graph: Graph, script: Path) -> None:
     selections = _selections(graph)
     asked = {
-        "links": asdict(graph.links), "picture": _picture(graph), "selections": selections,
-    }  # fmt: skip
+        "links": msgspec.to_builtins(graph.links),
+        "picture": _picture(graph),
+        "selections": selections,
+    }
     of_nodes = certainty_of_nodes(graph.nodes)
     for selection, shown in zip(selections, answer(script, asked), strict=True):
         if shown is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import inductorscope.answers
 import inductorscope.jobs
 import inductorscope_server
+import msgspec
 import pytest
 from inductorscope.settings import Settings
 from inductorscope_server.api import bodies
@@ -34,7 +34,7 @@ def classes_of(package: ModuleType) -> set[type[Any]]:
 
 
 def fields_of(struct: type[Any]) -> frozenset[str]:
-    return frozenset(each.name for each in fields(struct))
+    return frozenset(struct.__struct_fields__)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,13 @@ def of_the_server() -> set[type[Any]]:
 
 def test_no_class_of_the_server_mirrors_an_answer(of_the_server: set[type[Any]]) -> None:
     answers = classes_of(inductorscope.answers) | classes_of(inductorscope.jobs)
-    known = {fields_of(each): each for each in answers if is_dataclass(each)}
+    known = {fields_of(each): each for each in answers if issubclass(each, msgspec.Struct)}
     mirrors = {
         each: known[fields_of(each)]
         for each in of_the_server
-        if is_dataclass(each) and len(fields(each)) > 1 and fields_of(each) in known
+        if issubclass(each, msgspec.Struct)
+        and len(fields_of(each)) > 1
+        and fields_of(each) in known
     }
     assert not mirrors
 
@@ -60,7 +62,7 @@ def test_pydantic_checks_bodies_alone(of_the_server: set[type[Any]]) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.path))
 def test_a_twin_returns_the_struct_that_its_page_gets(page: Page) -> None:
-    assert is_dataclass(page.struct)
+    assert issubclass(page.struct, msgspec.Struct)
     if page.twin is None:
         assert page.twin_struct is page.struct
     else:

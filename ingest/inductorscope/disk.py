@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+import msgspec
 
 from inductorscope.formats.sizes import MIB
 
@@ -40,8 +41,7 @@ class DiskFullError(OSError):
         return self.what
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(msgspec.Struct, frozen=True):
     """The disk that a folder is on."""
 
     folder: Path

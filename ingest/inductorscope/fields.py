@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -27,10 +28,10 @@ Number = Annotated[float, "number"]
 
 
 @cache
-def marks_of(struct: type) -> dict[str, frozenset[str]]:
-    """The marks of each field of a dataclass."""
+def marks_of(struct: type[msgspec.Struct]) -> dict[str, frozenset[str]]:
+    """The marks of each field of a struct."""
     hints = get_type_hints(struct, include_extras=True)
-    return {field.name: frozenset(_marks(hints[field.name])) for field in fields(struct)}
+    return {name: frozenset(_marks(hints[name])) for name in struct.__struct_fields__}
 
 
 def _marks(kind: object) -> Iterator[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from inductorscope.analyze.verdicts import Busy, Facts, verdicts
 from inductorscope.units import THIN
+from msgspec.structs import replace
 
 FACTS = Facts(None, 20.0, 10.0, 0, 0, 0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from inductorscope.correlate.explain import Explainer, explain
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.texts import GraphTexts
+from msgspec.structs import replace
 
 TWIN = '        maximum_1: "u8[8390, 8]" = torch.ops.aten.maximum.default(arg1_1, neg)\n'
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from inductorscope.correlate.without_ir.kernel import raise_kernel
 from inductorscope.correlate.without_ir.records import RaisedBlock
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.text import lines_of
+from msgspec.structs import replace
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 COMPUTES = re.compile(r"\btmp|_ptr\d")

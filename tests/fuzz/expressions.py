@@ -88,8 +88,8 @@ def _held(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
     elif depth < 4 and isinstance(value, tuple | list | set | frozenset):
         for each in value:
             yield from _held(each, depth + 1)
-    elif depth < 4 and hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
-        for name in value.__dataclass_fields__:
+    elif depth < 4 and hasattr(value, "__struct_fields__") and not isinstance(value, type):
+        for name in value.__struct_fields__:
             yield from _held(getattr(value, name), depth + 1)
 
 

@@ -15,7 +15,7 @@ import json
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +59,7 @@ from inductorscope.formats.machine.mca import loop_text
 from inductorscope.formats.machine.ncu import EXECUTED, Launch
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
+from msgspec.structs import replace
 
 from tests.formats.errors.test_error_texts import CHAINED, CLANG, GCC, LOWERING, TOOLS, TRITON
 from tests.fuzz.growth import Pump

@@ -11,7 +11,6 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ import zstandard
 from inductorscope.intake.exported import as_characters, first_line
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.unpack import unpack
+from msgspec.structs import replace
 
 MIB = 1024 * 1024
 ROOMY = Limits(
@@ -197,7 +197,7 @@ def test_zip_whose_sizes_lie(refusal: Unpack) -> None:
 
 
 def _with(**changes: int) -> Limits:
-    values = {name: getattr(ROOMY, name) for name in Limits.__dataclass_fields__}
+    values = {name: getattr(ROOMY, name) for name in Limits.__struct_fields__}
     return Limits(**{**values, **changes})
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.several import any_archive, lay_out
+from msgspec.structs import replace
 
 KIB = 1024
 LIMITS = Limits(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.migrate import migrate
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from tests.support.captured import captured_run

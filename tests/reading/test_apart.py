@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD, READABLE
 from inductorscope.reading.graphs import apart
@@ -32,8 +33,12 @@ ROLES = {
 class Deadly(Task):
     """A graph that ends the process which begins to read it."""
 
-    def __setstate__(self, state: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return _die, ()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture
@@ -49,8 +54,8 @@ def task(fixtures: Path) -> Task:
     )
 
 
-def whole(outcome: Outcome) -> dict[str, object]:
-    return asdict(outcome.content)
+def whole(outcome: Outcome) -> object:
+    return msgspec.to_builtins(outcome.content)
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])

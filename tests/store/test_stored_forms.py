@@ -16,8 +16,8 @@ from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
 @pytest.mark.parametrize(
     ("stored", "version", "known"),
     [
-        ((Story, Chunk), STORY_VERSION, (3, 2364508251)),
-        ((GraphFacts,), VERSION, (1, 15712713)),
+        ((Story, Chunk), STORY_VERSION, (3, 1789263438)),
+        ((GraphFacts,), VERSION, (1, 3070000298)),
     ],
     ids=["story", "facts of a graph"],
 )

@@ -82,7 +82,7 @@ def test_packed_events_come_back_in_order_of_time() -> None:
     assert [chunk.first for chunk in chunks] == [0, CHUNK, 2 * CHUNK, 3 * CHUNK]
     back = [unpack_events(chunk.payload, chunk.count) for chunk in chunks]
     order = np.argsort(given.ts)
-    for name in EventColumns.__dataclass_fields__:
+    for name in EventColumns.__struct_fields__:
         whole = np.concatenate([getattr(one, name) for one in back])
         assert (whole == getattr(given, name)[order]).all()
     assert sum(len(chunk.payload) for chunk in chunks) < EVENTS * 12

@@ -7,9 +7,9 @@ and what the agent adds. It returns Markdown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Annotated, Literal
 
+from msgspec.structs import replace
 from pydantic import Field
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, is_dataclass
 from typing import Annotated
 
+import msgspec
 import pydantic
 from sqlalchemy.orm import Session
 
@@ -65,8 +65,7 @@ MOST = 4
 """Figures of the run that are named beside one that is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(msgspec.Struct, frozen=True):
     """A number with its unit, as written."""
 
     text: str
@@ -80,8 +79,7 @@ class Quantity:
         return self.kind == other.kind and near
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A figure of the run and what it is of."""
 
     of: str
@@ -180,7 +178,7 @@ def _facts_of_page(page: Value, of: str = "") -> Iterator[Fact]:
 def _facts(field: Field, value: Value, of: str, unit: str = "") -> Iterator[Fact]:
     """Every figure in an answer, with the names of what it is of."""
     here = f"{of} {label(field.name)}".strip()
-    if is_dataclass(value):
+    if isinstance(value, msgspec.Struct):
         names = (getattr(value, name, None) for name in NAMING)
         words = (of, *(str(name) for name in names if isinstance(name, str | int)))
         own = " ".join(filter(None, words))

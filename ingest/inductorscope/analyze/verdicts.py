@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from inductorscope.fields import Prose
 from inductorscope.units import microseconds, milliseconds, percent, plural, ratio
@@ -21,8 +22,7 @@ neither concurrent streams nor the profiler's overhead explain that much."""
 Spread = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """One verdict."""
 
     level: Level
@@ -32,8 +32,7 @@ class Verdict:
     """The sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Busy:
+class Busy(msgspec.Struct, frozen=True):
     """How much of a trace had work."""
 
     on_device: bool
@@ -41,8 +40,7 @@ class Busy:
     span_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What verdicts are based on; None where unknown."""
 
     failure: str | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
@@ -20,8 +20,7 @@ SIZE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class JobCount:
+class JobCount(msgspec.Struct, frozen=True):
     """Jobs of one kind in one state."""
 
     kind: str
@@ -31,8 +30,7 @@ class JobCount:
     """Since the first of them was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(msgspec.Struct, frozen=True):
     """What the database and the data folder hold."""
 
     runs: int

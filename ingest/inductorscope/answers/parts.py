@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
@@ -13,16 +13,14 @@ from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links, Run
 
 
-@dataclass(frozen=True, slots=True)
-class RunName:
+class RunName(msgspec.Struct, frozen=True):
     """Enough of a run to name it and link to it."""
 
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class GraphName:
+class GraphName(msgspec.Struct, frozen=True):
     """Enough of a graph to name it and link to it."""
 
     slug: str
@@ -30,8 +28,7 @@ class GraphName:
     direction: str
 
 
-@dataclass(frozen=True, slots=True)
-class GraphRow(GraphName):
+class GraphRow(GraphName, frozen=True):
     """One graph of a run."""
 
     position: int
@@ -48,8 +45,7 @@ class GraphRow(GraphName):
     """Whether the lines of its kernels are still to be aligned."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelRow:
+class KernelRow(msgspec.Struct, frozen=True):
     """One kernel in a table."""
 
     graph: str
@@ -69,8 +65,7 @@ class KernelRow:
     time_source: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryTime:
+class CategoryTime(msgspec.Struct, frozen=True):
     """Time per step of one category of kernels."""
 
     category: str
@@ -186,7 +181,7 @@ def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
     known = [part for part in parts if part is not None]
     if not known:
         return None
-    names = Coverage.__dataclass_fields__
+    names = Coverage.__struct_fields__
     return Coverage(**{name: sum(getattr(part, name) for part in known) for name in names})
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -18,8 +18,7 @@ from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import KEPT, TRY, Artifact
 
 
-@dataclass(frozen=True, slots=True)
-class Try:
+class Try(msgspec.Struct, frozen=True):
     """One try."""
 
     head: ExplorerHead

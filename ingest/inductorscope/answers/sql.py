@@ -7,11 +7,11 @@ import math
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -56,23 +56,24 @@ FROM runs GROUP BY torch_version ORDER BY runs DESC""",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SqlPage:
+class SqlPage(msgspec.Struct, frozen=True):
     """A query and its rows `/sql`; the address has the query, so it is a permalink."""
 
     sql: str
     error: str | None = None
-    columns: list[str] = field(default_factory=list)
-    rows: list[list[Any]] = field(default_factory=list)
-    numeric: list[int] = field(default_factory=list)
+    columns: list[str] = msgspec.field(default_factory=list)
+    rows: list[list[Any]] = msgspec.field(default_factory=list)
+    numeric: list[int] = msgspec.field(default_factory=list)
     """Positions of the columns that have numbers."""
     more: bool = False
     """Whether there are more rows than are shown."""
     seconds: float | None = None
     unwritten: int = 0
     """Runs whose facts no query reads yet, because many are to be written."""
-    tables: dict[str, dict[str, str]] = field(default_factory=lambda: {"runs": RUNS, **FACTS})
-    examples: dict[str, str] = field(default_factory=lambda: EXAMPLES)
+    tables: dict[str, dict[str, str]] = msgspec.field(
+        default_factory=lambda: {"runs": RUNS, **FACTS}
+    )
+    examples: dict[str, str] = msgspec.field(default_factory=lambda: EXAMPLES)
 
 
 class _Refused(ValueError):

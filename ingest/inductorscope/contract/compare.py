@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.compare.lines import moved_lines
 from inductorscope.contract.lock import BY_ID, COUNTS, Count, LockError, Program
@@ -19,20 +20,18 @@ _BUDGET = re.compile(r"(?:(<=|>=|==|=|<|>)\s*)?(\d[\d_]*(?:\.\d+)?)\s*(x|%)?")
 _TIMES = re.compile(r" ×(\d+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """One count, and what was counted."""
 
     verdict: Verdict
     text: str
     """`graph breaks: 0 → 1`."""
-    gone: list[str] = field(default_factory=list)
-    new: list[str] = field(default_factory=list)
+    gone: list[str] = msgspec.field(default_factory=list)
+    new: list[str] = msgspec.field(default_factory=list)
     mend: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True):
     """A program as locked and as it is now."""
 
     model: str

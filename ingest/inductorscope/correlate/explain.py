@@ -7,7 +7,8 @@ its lines.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.correlate.code_lines import (
     DOUBTFUL,
@@ -38,8 +39,7 @@ _MOST_BUFFERS = 4
 _MOST_STEPS = 200
 
 
-@dataclass(slots=True)
-class Reason:
+class Reason(msgspec.Struct):
     """Why one operation is on a line, and which node it belongs to."""
 
     code: str
@@ -49,9 +49,9 @@ class Reason:
     """How certain it is that the operation belongs to the first of `nodes`, as its link says."""
     operation: str = ""
     """`op:op7.mul_2`"""
-    nodes: list[str] = field(default_factory=list)
+    nodes: list[str] = msgspec.field(default_factory=list)
     """`fx:add_3`, …, the likeliest first."""
-    calls: list[str] = field(default_factory=list)
+    calls: list[str] = msgspec.field(default_factory=list)
     """The calls that it holds for; empty for all."""
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 Value = tuple[int, ...] | int | float | bool
 MOST_CALLS = 1000
@@ -17,11 +18,10 @@ LARGEST = 2**40
 _NAMED = re.compile(r"\s*([^\W\d]\w{0,200})\s*=")
 
 
-@dataclass(frozen=True, slots=True)
-class CallShapes:
+class CallShapes(msgspec.Struct, frozen=True):
     """The arguments of each call; empty with a problem if the text cannot be read."""
 
-    calls: list[dict[str, Value]] = field(default_factory=list)
+    calls: list[dict[str, Value]] = msgspec.field(default_factory=list)
     problem: str = ""
     """A sentence."""
 

@@ -7,7 +7,8 @@ counted, so every reader takes linear time on any input.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 # A quoted text; one that never closes reaches to the end.
 _QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|\'[^\'\\]*+(?:\\.[^\'\\]*+)*+\'?'
@@ -30,8 +31,7 @@ _CELL = "\n| "
 _LEVELS = frozenset("[VDIWEC")  # the first character of such a line
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Something a reader could not read and skipped."""
 
     line: int | None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 
-@dataclass(slots=True)
-class File:
+
+class File(msgspec.Struct):
     """A file of an upload, with its role."""
 
     path: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.formats.vocabulary import CODE, KERNEL_FILE, ROLES_OF_GRAPHS, WRAPPER_PART
@@ -31,8 +32,7 @@ _JITTED = re.compile(rb"^@triton\.jit[ \t\r]*\ndef (\w{1,600})\(", re.M)
 _LAST_NUMBER = re.compile(r"(?<!\d)(\d+)\D*$")
 
 
-@dataclass(slots=True)
-class GraphFolder:
+class GraphFolder(msgspec.Struct):
     """A compiled graph: a folder of the debug directory, or a single file."""
 
     name: str
@@ -40,9 +40,9 @@ class GraphFolder:
     """Unique in the upload and safe in a URL."""
     process: str | None
     """Folder of the process that compiled it, if the upload contains it."""
-    files: dict[str, Path] = field(default_factory=dict)
+    files: dict[str, Path] = msgspec.field(default_factory=dict)
     """One file for each role."""
-    kernels: list[Path] = field(default_factory=list)
+    kernels: list[Path] = msgspec.field(default_factory=list)
     """Files with the kernels of a C++ wrapper, read together with it."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, Settings
@@ -25,8 +26,7 @@ class Refused(Exception):
         super().__init__(f"{what}; {do}." if do else f"{what}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """How large an upload may be, packed and unpacked. `settings` documents the fields."""
 
     max_upload_bytes: int
@@ -44,8 +44,7 @@ class Limits:
         )
 
 
-@dataclass(slots=True)
-class Spent:
+class Spent(msgspec.Struct):
     """The amounts counted against the limits so far; parts sent together share one."""
 
     members: int = 0

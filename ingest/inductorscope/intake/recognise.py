@@ -6,8 +6,9 @@ import hashlib
 import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import (
@@ -46,8 +47,7 @@ JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
 JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(msgspec.Struct, frozen=True):
     """Files left out, and why. `file` is the first of `count`."""
 
     file: str
@@ -55,13 +55,12 @@ class Dropped:
     count: int = 1
 
 
-@dataclass(slots=True)
-class Intake:
+class Intake(msgspec.Struct):
     """A recognised upload."""
 
-    graphs: list[GraphFolder] = field(default_factory=list)
-    files: list[File] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    graphs: list[GraphFolder] = msgspec.field(default_factory=list)
+    files: list[File] = msgspec.field(default_factory=list)
+    dropped: list[Dropped] = msgspec.field(default_factory=list)
     content_digest: str = ""
     hashing: Future[None] | None = None
     """Hashing in a thread; until it is done, large logs and the upload have no digest."""

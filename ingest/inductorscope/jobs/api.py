@@ -8,12 +8,13 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
 from cachetools import LRUCache, cachedmethod
 from dbos import DBOSClient, EnqueueOptions
+from msgspec.structs import replace
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 
+import msgspec
 from dbos import DBOSClient
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
@@ -50,8 +50,7 @@ NAMED = 3
 INDEXED_AT_ONCE = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """Something that is not as it should be."""
 
     what: str

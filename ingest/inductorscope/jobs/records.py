@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from inductorscope.store.tables.models import Job, JobEvent, Worker
 
@@ -13,8 +14,7 @@ ACTIVE = (QUEUED, RUNNING)
 OVER = (DONE, FAILED, CANCELLED)
 
 
-@dataclass(frozen=True, slots=True)
-class UploadFileState:
+class UploadFileState(msgspec.Struct, frozen=True):
     """A file of an upload and how much of it has arrived."""
 
     index: int
@@ -23,8 +23,7 @@ class UploadFileState:
     received: int
 
 
-@dataclass(frozen=True, slots=True)
-class UploadState:
+class UploadState(msgspec.Struct, frozen=True):
     """An upload: what was announced, what has arrived, and the job that reads it."""
 
     id: str
@@ -35,8 +34,7 @@ class UploadState:
     job: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class KeptUpload:
+class KeptUpload(msgspec.Struct, frozen=True):
     """An upload whose files take room on the disk, though no job reads them or waits to."""
 
     id: str
@@ -50,8 +48,7 @@ class KeptUpload:
     """The failed job that it was for; null while the upload is not finished."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobStatus:
+class JobStatus(msgspec.Struct, frozen=True):
     """What somebody asked for and how far it is."""
 
     id: str
@@ -79,7 +76,7 @@ class JobStatus:
 
     @classmethod
     def of(cls, job: Job) -> JobStatus:
-        columns = {each.name for each in fields(cls)} - {"active", "share"}
+        columns = set(cls.__struct_fields__) - {"active", "share"}
         return cls(
             **{name: getattr(job, name) for name in columns},
             active=job.state in ACTIVE,
@@ -87,8 +84,7 @@ class JobStatus:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class JobLine:
+class JobLine(msgspec.Struct, frozen=True):
     """One line of a job's log. Ids grow, so that a reader can ask for what is new."""
 
     id: int
@@ -101,8 +97,7 @@ class JobLine:
         return cls(event.id, event.at, event.level, event.text)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerStatus:
+class WorkerStatus(msgspec.Struct, frozen=True):
     """A worker process and whether it gave a sign of life lately."""
 
     id: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from textwrap import dedent
+
+import msgspec
 
 from inductorscope.fields import Prose
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(msgspec.Struct, frozen=True):
     """A program to start from."""
 
     id: str
@@ -17,7 +17,7 @@ class Lesson:
     look: Prose
     """What to look for."""
     code: str
-    options: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = msgspec.field(default_factory=dict)
     """Options other than the defaults, by their name in the form."""
     lesson: bool = True
     """Whether it teaches one thing; else it is a function of a tutorial."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from inductorscope.intake.files import File
 from inductorscope.intake.recognise import Intake
@@ -19,8 +20,7 @@ from inductorscope.store.runs.draft import RunDraft
 from inductorscope.store.runs.writer import RunWriter
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct):
     """One reading of one upload."""
 
     intake: Intake
@@ -38,8 +38,8 @@ class Reading:
     aligned_at_once: int
     """Bytes of code whose lines are aligned while they are read. Where there is more, all of it is
     aligned when the run is complete (`reading.graphs.relink`)."""
-    benchmarks: Benchmarks = field(default_factory=Benchmarks)
-    compiled: CompiledKernels = field(default_factory=CompiledKernels)
+    benchmarks: Benchmarks = msgspec.field(default_factory=Benchmarks)
+    compiled: CompiledKernels = msgspec.field(default_factory=CompiledKernels)
 
     @property
     def folder(self) -> Path | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeVar
+
+import msgspec
 
 from inductorscope.formats.text import Problem
 from inductorscope.intake.recognise import Dropped
@@ -26,8 +27,7 @@ FURTHER: dict[Kind, str] = {
 }
 
 
-@dataclass(slots=True)
-class Note:
+class Note(msgspec.Struct):
     """One thing to tell about a file, as often as it happened."""
 
     file: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.store.runs.writer import process_reader
@@ -15,8 +15,7 @@ def _nothing(session: Session, _: object = None) -> None:
     """What a reader does that answers to nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True):
     """Who reads, and what is done with their transactions."""
 
     reader: str

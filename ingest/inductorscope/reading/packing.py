@@ -6,9 +6,10 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import copyfileobj
+
+import msgspec
 
 from inductorscope.formats.vocabulary import OTHER, REFUSED
 from inductorscope.intake.files import File
@@ -18,13 +19,12 @@ from inductorscope.reading.scrubbing import clean_pieces
 PACKED = {".gz", ".xz", ".zst", ".bz2"}
 
 
-@dataclass(slots=True)
-class Packed:
+class Packed(msgspec.Struct):
     """What an archive holds."""
 
     files: int = 0
     secrets: int = 0
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = msgspec.field(default_factory=list)
 
 
 def pack_files(paths: Iterable[Path], output: Path) -> Packed:

@@ -11,11 +11,12 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from inductorscope.analyze.time.costs import costs_of
@@ -60,8 +61,7 @@ class NothingToRead(ValueError):
     """A folder holds nothing a run could be made of; the message says what was looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadResult:
+class ReadResult(msgspec.Struct, frozen=True):
     """What became of a folder."""
 
     run_id: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 from sqlalchemy import ColumnElement, exists, func, select, update
 from sqlalchemy.orm import ORMExecuteState, Session, aliased, with_loader_criteria
 
@@ -19,8 +19,7 @@ WITH_TRASH = {"with_trash": True}
 SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True)
-class TrashedRun:
+class TrashedRun(msgspec.Struct, frozen=True):
     """A deleted run."""
 
     id: str
@@ -32,8 +31,7 @@ class TrashedRun:
     """Bytes of contents that only this run uses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trash:
+class Trash(msgspec.Struct, frozen=True):
     """The newest runs in the trash, and what emptying it frees."""
 
     runs: list[TrashedRun]

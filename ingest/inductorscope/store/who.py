@@ -7,10 +7,10 @@ for runs and for everything that belongs to one, so that a page cannot forget it
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, exists, false, or_, select
 from sqlalchemy.orm import (
     InstrumentedAttribute,
@@ -34,8 +34,7 @@ ROLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
+class Who(msgspec.Struct, frozen=True):
     """Who sends a request."""
 
     name: str

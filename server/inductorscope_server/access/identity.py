@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from inductorscope.settings import Settings
@@ -12,6 +11,7 @@ from inductorscope.store.people import PROXY, known_person, person_of, who_is
 from inductorscope.store.tables.people import Person
 from inductorscope.store.tokens import note_use, who_has_token
 from inductorscope.store.who import OWNER, READ, WHO, Who
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send

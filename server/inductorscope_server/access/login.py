@@ -3,12 +3,12 @@ that scripts cannot read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 from urllib.parse import urlsplit
 
+import msgspec
 from anyio import to_thread
 from fastapi import APIRouter, Form
 from inductorscope import urls
@@ -30,8 +30,7 @@ NOBODY = 0
 """In place of a person: the server's token."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoginPage:
+class LoginPage(msgspec.Struct, frozen=True):
     """The content of `login.html`: forms with the fields `token`, or `name` and `password`, and
     `next`."""
 

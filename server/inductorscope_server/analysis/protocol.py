@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from inductorscope.store.who import Who
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """An answer to compute: `function(session, *args, **options)`."""
 
     function: Callable[..., Any]
@@ -26,26 +25,22 @@ class Question:
     """Who asks, and sees only some runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """The child has started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """The child begins to analyse a text."""
 
     text: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(msgspec.Struct, frozen=True):
     error: Exception
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -11,6 +10,8 @@ from inductorscope.formats.sizes import KIB
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
 from starlette.responses import Response
 
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.ids import Line, SafeInt, Whole
 
 MOST_WORDS = 64 * KIB
@@ -23,17 +24,18 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-@dataclass(frozen=True, slots=True)
-class JobStarted:
+class JobStarted(msgspec.Struct, frozen=True):
     """A started job."""
 
     job: str
 
 
-def started(response: Response, job: str) -> JobStarted:
+STARTED = openapi.answers(JobStarted, 202)
+
+
+def started(job: str) -> Response:
     """The answer to a request that started a job; the header `Location` has the job's address."""
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job)
+    return as_json(JobStarted(job), 202, {"Location": urls.api_job(job)})
 
 
 OptionText = Annotated[

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 from fastapi import APIRouter
 from inductorscope.capturing.builtin import describe
@@ -12,14 +10,14 @@ from inductorscope.fields import Prose
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import CaptureRequest, JobStarted, started
+from inductorscope_server.api.bodies import STARTED, CaptureRequest, started
 from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.parts import Parts, Shared
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinModel:
+class BuiltinModel(msgspec.Struct, frozen=True):
     """A built-in model."""
 
     name: str
@@ -32,8 +30,7 @@ class BuiltinModel:
     """Required packages that this machine lacks."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsAnswer:
+class ModelsAnswer(msgspec.Struct, frozen=True):
     """Models to capture."""
 
     models: list[BuiltinModel]
@@ -42,19 +39,22 @@ class ModelsAnswer:
 api = APIRouter(tags=[openapi.JOBS], dependencies=[READS])
 
 
-@api.get("/models", summary="Models to capture")
-def models() -> ModelsAnswer:
+@api.get("/models", summary="Models to capture", responses=openapi.answers(ModelsAnswer))
+def models() -> Response:
     """Built-in models only; a worker may also run models from folders that its owner allows."""
-    return ModelsAnswer(models=builtin_models())
+    return as_json(ModelsAnswer(models=builtin_models()))
 
 
 @api.post(
-    "/captures", status_code=202, summary="Capture a model", responses=documented(403, 422),
+    "/captures",
+    status_code=202,
+    summary="Capture a model",
+    responses={**STARTED, **documented(403, 422)},
     dependencies=[RUNS_CODE],
-)  # fmt: skip
-def start_capture(parts: Shared, body: CaptureRequest, response: Response) -> JobStarted:
+)
+def start_capture(parts: Shared, body: CaptureRequest) -> Response:
     """A worker compiles, times and profiles the model; the job's stream reports the progress."""
-    return started(response, capture(parts, body))
+    return started(capture(parts, body))
 
 
 def builtin_models() -> list[BuiltinModel]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from fastapi import APIRouter
 from inductorscope.disk import Disk
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.responses import Response
 
 from inductorscope_server.access.rules import OPEN
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import Documented, ErrorAnswer, Refusal
+from inductorscope_server.web.answers import as_json
+from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.parts import Parts, Shared
 
 DATABASE_SECONDS = 3.0
@@ -21,8 +23,7 @@ DATABASE_SECONDS = 3.0
 api = APIRouter(tags=[openapi.SERVER], dependencies=[OPEN])
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(msgspec.Struct, frozen=True):
     """The server is healthy and reaches its database."""
 
     ok: bool
@@ -30,12 +31,12 @@ class Health:
     """What is wrong with the disk of the data folder, if there is little room left."""
 
 
-FAILED: Documented = {503: {"model": ErrorAnswer, "description": "Service Unavailable"}}
-"""Brings the schema to which `documented` refers."""
-
-
-@api.get("/healthz", summary="Health of the server", responses=FAILED)
-async def healthz(parts: Shared) -> Health:
+@api.get(
+    "/healthz",
+    summary="Health of the server",
+    responses={**openapi.answers(Health), **documented(503)},
+)
+async def healthz(parts: Shared) -> Response:
     """For load balancers and scripts; needs no token.
 
     On a full disk, pages still work and runs can be deleted, so the answer is 200 with a sentence.
@@ -43,8 +44,7 @@ async def healthz(parts: Shared) -> Health:
     if parts.stopping.is_set():
         raise Refusal(503, "The server is stopping.")
     try:
-        health: Health = await parts.health.result(partial(_health, parts), DATABASE_SECONDS)
-        return health
+        return as_json(await parts.health.result(partial(_health, parts), DATABASE_SECONDS))
     except (SQLAlchemyError, TimeoutError) as error:
         raise Refusal(503, "The database does not answer.") from error
 

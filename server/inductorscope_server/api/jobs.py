@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from fastapi import APIRouter
 from inductorscope.jobs.records import JobLine
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from inductorscope_server.access.rules import CHANGES, OPEN
-from inductorscope_server.api.bodies import JobStarted, started
+from inductorscope_server.api.bodies import STARTED, started
 from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import json_bytes
+from inductorscope_server.web.answers import as_json, json_bytes
 from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import JobId
 from inductorscope_server.web.parts import Shared
 from inductorscope_server.web.progress import event, events
 
 
-@dataclass(frozen=True, slots=True)
-class JobProgress:
+class JobProgress(msgspec.Struct, frozen=True):
     """One message of the progress stream."""
 
     state: str
@@ -36,8 +34,7 @@ class JobProgress:
     """Lines logged since the previous message."""
 
 
-@dataclass(frozen=True, slots=True)
-class CancelAnswer:
+class CancelAnswer(msgspec.Struct, frozen=True):
     """The result of a request to cancel."""
 
     cancelled: bool
@@ -71,24 +68,31 @@ async def job_events(request: Request, job: JobId) -> StreamingResponse:
 
     Each message contains the job's progress and the new lines of its log.
     """
-    return await events(request, job, "json", as_json)
-
-
-@api.post("/{job}/cancel", summary="Cancel a job", responses=documented(403, 404, 422))
-def cancel_job(parts: Shared, job: JobId) -> CancelAnswer:
-    """Stops the job permanently; cancelling again does nothing."""
-    return CancelAnswer(cancelled=parts.jobs.cancel(job))
+    return await events(request, job, "json", _message)
 
 
 @api.post(
-    "/{job}/again", status_code=202, summary="Retry a job", responses=documented(403, 404, 409, 422)
+    "/{job}/cancel",
+    summary="Cancel a job",
+    responses={**openapi.answers(CancelAnswer), **documented(403, 404, 422)},
 )
-def try_again(parts: Shared, job: JobId, response: Response) -> JobStarted:
+def cancel_job(parts: Shared, job: JobId) -> Response:
+    """Stops the job permanently; cancelling again does nothing."""
+    return as_json(CancelAnswer(cancelled=parts.jobs.cancel(job)))
+
+
+@api.post(
+    "/{job}/again",
+    status_code=202,
+    summary="Retry a job",
+    responses={**STARTED, **documented(403, 404, 409, 422)},
+)
+def try_again(parts: Shared, job: JobId) -> Response:
     """Queues a failed or cancelled job again. Repeated requests return the same new job."""
-    return started(response, parts.jobs.try_again(job))
+    return started(parts.jobs.try_again(job))
 
 
-def as_json(progress: Progress) -> str:
+def _message(progress: Progress) -> str:
     job = progress.job
     message = JobProgress(
         state=job.state,

@@ -21,8 +21,7 @@ api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS], depen
 @api.get(
     "/nodes",
     summary="FX nodes and their inputs",
-    response_model=Nodes,
-    responses=documented(404, 422),
+    responses={**openapi.answers(Nodes), **documented(404, 422)},
 )
 def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST_GRAD) -> Response:
     """Returns the nodes of an FX stage in line order, as parallel columns.

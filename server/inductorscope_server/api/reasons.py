@@ -26,8 +26,7 @@ LAST_LINE = 10_000_000
 @api.get(
     "/reason",
     summary="Reasons for a line's links",
-    response_model=Reasons,
-    responses=documented(404, 422),
+    responses={**openapi.answers(Reasons), **documented(404, 422)},
 )
 async def get_reason(
     analysis: Analysing,

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Header
 from fastapi.routing import APIRoute
 from inductorscope import urls
@@ -31,8 +31,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import UPLOADS
-from inductorscope_server.api.bodies import JobStarted, UploadRequest, check_announcement, started
+from inductorscope_server.api.bodies import STARTED, UploadRequest, check_announcement, started
 from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, FileIndex, UploadId
 from inductorscope_server.web.parts import Parts, Shared, parts_of
@@ -71,8 +72,7 @@ after its connection broke may be faster than the server's noticing that it brok
 BUSY_PAUSE_SECONDS = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class KeptUploads:
+class KeptUploads(msgspec.Struct, frozen=True):
     """Uploads whose files take room, though no job reads them or waits to."""
 
     uploads: list[KeptUpload]
@@ -96,23 +96,22 @@ RAW_BODY = {
     "",
     status_code=201,
     summary="Announce an upload",
-    responses=documented(403, 413, 422, 429, 507),
+    responses={**openapi.answers(UploadState, 201), **documented(403, 413, 422, 429, 507)},
 )
-def create_upload(parts: Shared, body: UploadRequest, response: Response) -> UploadState:
+def create_upload(parts: Shared, body: UploadRequest) -> Response:
     """Takes names and sizes of the files; then send each file with PATCH."""
     files = [(file.path, file.size) for file in body.files]
     upload = parts.jobs.create_upload(body.name, body.tags, files, body.project)
-    response.headers["Location"] = f"{urls.api_uploads()}/{upload.id}"
-    return upload
+    return as_json(upload, 201, {"Location": f"{urls.api_uploads()}/{upload.id}"})
 
 
-@api.get("", summary="Uploads that nothing reads")
-def kept_uploads(parts: Shared) -> KeptUploads:
+@api.get("", summary="Uploads that nothing reads", responses=openapi.answers(KeptUploads))
+def kept_uploads(parts: Shared) -> Response:
     """Uploads that are not finished, and those whose job failed within a day; newest first.
 
     Their files take room on the server's disk. `DELETE` drops one.
     """
-    return KeptUploads(parts.jobs.kept_uploads())
+    return as_json(KeptUploads(parts.jobs.kept_uploads()))
 
 
 @api.delete(
@@ -128,10 +127,14 @@ def drop_upload(parts: Shared, upload: UploadId) -> Response:
     return Response(status_code=204)
 
 
-@api.get("/{upload}", summary="State of an upload", responses=documented(404, 422))
-def upload_state(parts: Shared, upload: UploadId) -> UploadState:
+@api.get(
+    "/{upload}",
+    summary="State of an upload",
+    responses={**openapi.answers(UploadState), **documented(404, 422)},
+)
+def upload_state(parts: Shared, upload: UploadId) -> Response:
     """After an interruption, continue each file from its `received`."""
-    return parts.jobs.upload(upload)
+    return as_json(parts.jobs.upload(upload))
 
 
 @files.patch(
@@ -251,8 +254,8 @@ async def _write_body(request: Request, file: Receiving) -> None:
     "/{upload}/finish",
     status_code=202,
     summary="Finish an upload",
-    responses=documented(403, 404, 409, 422),
+    responses={**STARTED, **documented(403, 404, 409, 422)},
 )
-def finish_upload(parts: Shared, upload: UploadId, response: Response) -> JobStarted:
+def finish_upload(parts: Shared, upload: UploadId) -> Response:
     """Starts the job that reads the upload. Finishing again returns the same job."""
-    return started(response, parts.jobs.finish_upload(upload))
+    return started(parts.jobs.finish_upload(upload))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import msgspec
 from fastapi import FastAPI
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
@@ -31,8 +32,7 @@ NOT_THE_SAME = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """What a file is to hold, beside its page."""
 
     graph: str = ""
@@ -45,8 +45,7 @@ class Wanted:
     """What a reader should know of what is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(msgspec.Struct, frozen=True):
     """What a file shows."""
 
     start: str

@@ -10,9 +10,9 @@ import json
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
+import msgspec
 from inductorscope import urls
 
 BUNDLE = "/static/"
@@ -32,8 +32,7 @@ KEPT_QUERIES = re.compile(r"(profile|rank|attempt)=[^&]*")
 """States of pages that are pages to a reader; others are sorted or filtered tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the application answers at an address."""
 
     type: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
 from inductorscope.store.logins import login_id
@@ -34,8 +34,7 @@ LoginId = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 TokenId = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
-@dataclass(frozen=True, slots=True)
-class LoginRow:
+class LoginRow(msgspec.Struct, frozen=True):
     """A browser that is signed in."""
 
     id: str
@@ -47,8 +46,7 @@ class LoginRow:
     """Whether it is the browser that asks."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRow:
+class TokenRow(msgspec.Struct, frozen=True):
     """A named token; the token itself is stored nowhere."""
 
     id: int
@@ -61,8 +59,7 @@ class TokenRow:
     used_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class AccountPage:
+class AccountPage(msgspec.Struct, frozen=True):
     """The viewer's account `/account`."""
 
     name: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from fastapi import APIRouter
 from inductorscope import urls
 from inductorscope.capturing.spec import DTYPES, MODES
@@ -28,8 +27,7 @@ api = APIRouter(tags=[openapi.JOBS])
 UNSET = {"", "unset"}
 
 
-@dataclass(frozen=True, slots=True)
-class CapturePage:
+class CapturePage(msgspec.Struct, frozen=True):
     """The page `/capture`."""
 
     models: list[BuiltinModel]

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import RUNS_CODE
-from inductorscope_server.api.bodies import JobStarted, MeasureRequest, started
+from inductorscope_server.api.bodies import STARTED, MeasureRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import Line, RunId
@@ -74,14 +74,15 @@ def show_several(
 
 
 @api.post(
-    PATH, status_code=202, summary="Measure two runs", responses=documented(403, 404, 422)
-)  # fmt: skip
-def post_measure(
-    parts: Shared, run: RunId, other: RunId, body: MeasureRequest, response: Response
-) -> JobStarted:
+    PATH,
+    status_code=202,
+    summary="Measure two runs",
+    responses={**STARTED, **documented(403, 404, 422)},
+)
+def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) -> Response:
     """A worker runs both in fresh processes, in turns; only for runs captured here."""
     job = parts.jobs.enqueue_measurement(run, other, settings=body.settings)
-    return started(response, job)
+    return started(job)
 
 
 @html.post(PATH)

@@ -103,8 +103,7 @@ def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:
 @api.get(
     "/explorer",
     summary="Stages and kernels of a graph",
-    response_model=Explorer,
-    responses=documented(404, 422),
+    responses={**openapi.answers(Explorer), **documented(404, 422)},
 )
 def get_explorer(
     session: Reading,
@@ -122,14 +121,14 @@ def get_explorer(
 @api.get(
     "/machine",
     summary="What Triton compiled of a kernel",
-    responses=documented(404, 422),
+    responses={**openapi.answers(MachineText), **documented(404, 422)},
 )
 async def get_machine(
     analysis: Analysing, run: RunId, slug: Slug, kernel: KernelName, stage: StageOfKernel
-) -> MachineText:
+) -> Response:
     """A compiled text, and for each of its lines the kernel's lines that it comes from."""
     try:
-        return await analysis(machine_text, run, slug, kernel, stage)
+        return as_json(await analysis(machine_text, run, slug, kernel, stage))
     except NotAnalysed as error:
         raise Refusal(422, str(error)) from None
 
@@ -137,8 +136,7 @@ async def get_machine(
 @api.get(
     "/heat",
     summary="Times of the source lines",
-    response_model=Heat,
-    responses=documented(404, 422),
+    responses={**openapi.answers(Heat), **documented(404, 422)},
 )
 def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
     """The time per step of each line of the run's sources, over all graphs."""
@@ -149,8 +147,7 @@ def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
 @api.get(
     "/links",
     summary="Links between lines",
-    response_model=Links,
-    responses=documented(404, 422),
+    responses={**openapi.answers(Links), **documented(404, 422)},
 )
 def get_links(
     session: Reading,

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import JobStarted, MinifyRequest, started
+from inductorscope_server.api.bodies import STARTED, MinifyRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
@@ -112,13 +112,11 @@ def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
     status_code=202,
     dependencies=[RUNS_CODE],
     summary="Search for the smallest failing program",
-    responses=documented(403, 404, 409, 422),
+    responses={**STARTED, **documented(403, 404, 409, 422)},
 )
-async def post_minify(
-    parts: Shared, run: RunId, body: MinifyRequest, response: Response
-) -> JobStarted:
+async def post_minify(parts: Shared, run: RunId, body: MinifyRequest) -> Response:
     """A worker reduces the program's graph; only for runs captured here."""
-    return started(response, await _start_minify(parts, run, body))
+    return started(await _start_minify(parts, run, body))
 
 
 @api.post(
@@ -126,11 +124,11 @@ async def post_minify(
     status_code=202,
     dependencies=[RUNS_CODE],
     summary="Search for the component that fails, or for the first wrong number",
-    responses=documented(403, 404),
+    responses={**STARTED, **documented(403, 404)},
 )
-def post_search(parts: Shared, run: RunId, search: Search, response: Response) -> JobStarted:
+def post_search(parts: Shared, run: RunId, search: Search) -> Response:
     """A worker runs the program again; only for runs captured here."""
-    return started(response, parts.jobs.enqueue_diagnosis(search, run, {}))
+    return started(parts.jobs.enqueue_diagnosis(search, run, {}))
 
 
 async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:

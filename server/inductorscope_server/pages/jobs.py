@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.disk import Disk
@@ -28,8 +28,7 @@ SHOWN = 50
 Active = Annotated[bool, Query(description="Only jobs that are queued or running.")]
 
 
-@dataclass(frozen=True, slots=True)
-class JobsPage:
+class JobsPage(msgspec.Struct, frozen=True):
     """Jobs `/jobs`, newest first."""
 
     jobs: list[JobRow]
@@ -42,8 +41,7 @@ class JobsPage:
     """What is wrong with the disk of the data folder, if there is little room left."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobPage:
+class JobPage(msgspec.Struct, frozen=True):
     """One job `/jobs/{id}`."""
 
     job: JobRow

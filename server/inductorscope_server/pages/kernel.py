@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.analysis.case import case_file
-from inductorscope_server.api.bodies import BenchmarkRequest, JobStarted, started
+from inductorscope_server.api.bodies import STARTED, BenchmarkRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
@@ -79,14 +79,14 @@ async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKe
     status_code=202,
     dependencies=[RUNS_CODE],
     summary="Benchmark a kernel",
-    responses=documented(403, 404, 422),
+    responses={**STARTED, **documented(403, 404, 422)},
 )
 def post_benchmark(
     parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey,
-    body: BenchmarkRequest, response: Response,
-) -> JobStarted:  # fmt: skip
+    body: BenchmarkRequest,
+) -> Response:  # fmt: skip
     """A worker runs its test case on this machine; only for runs captured here."""
-    return started(response, _start(parts, session, run, slug, kernel, body))
+    return started(_start(parts, session, run, slug, kernel, body))
 
 
 def _start(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.answers.play import Try, try_of
@@ -18,10 +18,12 @@ from inductorscope.store.projects import place_run
 from inductorscope.store.who import Who
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.responses import Response
 
 from inductorscope_server.access.rules import RUNS_CODE, who_of
 from inductorscope_server.api.bodies import TryRequest
 from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.parts import Parts, Reading, Shared
@@ -31,8 +33,7 @@ html = APIRouter()
 api = APIRouter(tags=[openapi.JOBS], dependencies=[RUNS_CODE])
 
 
-@dataclass(frozen=True, slots=True)
-class PlayPage:
+class PlayPage(msgspec.Struct, frozen=True):
     """The playground `/play` and a try `/play/{run}`."""
 
     on: bool
@@ -46,8 +47,7 @@ class PlayPage:
     """Keys of torch._inductor.config, with values to choose from."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlayReady:
+class PlayReady(msgspec.Struct, frozen=True):
     """The process that compiles has started."""
 
     protections: dict[str, str]
@@ -100,16 +100,24 @@ async def _allow(request: Request, parts: Parts) -> None:
     await request.state.turn.aclose()
 
 
-@api.post(urls.PLAY + "/ready", summary="Start the playground", responses=documented(403, 503))
-async def ready(request: Request, parts: Shared) -> PlayReady:
+@api.post(
+    urls.PLAY + "/ready",
+    summary="Start the playground",
+    responses={**openapi.answers(PlayReady), **documented(403, 503)},
+)
+async def ready(request: Request, parts: Shared) -> Response:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
     await _allow(request, parts)
     found = await run_in_threadpool(parts.playground.ready)
-    return PlayReady(found.protections, found.cuda, found.names)
+    return as_json(PlayReady(found.protections, found.cuda, found.names))
 
 
-@api.post(urls.PLAY + "/tries", summary="Compile code", responses=documented(403, 422, 503))
-async def try_out(request: Request, parts: Shared, body: TryRequest) -> Tried:
+@api.post(
+    urls.PLAY + "/tries",
+    summary="Compile code",
+    responses={**openapi.answers(Tried), **documented(403, 422, 503)},
+)
+async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response:
     """Compiles the code in a confined process and reads what torch recorded as a run."""
     await _allow(request, parts)
     unknown = sorted(body.config.keys() - CONFIG.keys())
@@ -124,7 +132,7 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Tried:
     tried = await run_in_threadpool(parts.playground.try_out, Asked(spec, body.code, name))
     if tried.run is not None:
         await run_in_threadpool(_place, parts, tried.run, who_of(request))
-    return tried
+    return as_json(tried)
 
 
 def _place(parts: Parts, run: str, who: Who) -> None:

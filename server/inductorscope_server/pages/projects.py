@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
@@ -35,8 +35,7 @@ SHARES = needs(READ, UPLOAD, own=True, noted="share")
 LINKS_LAST = 30 * 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRow:
+class MemberRow(msgspec.Struct, frozen=True):
     """A member of a project."""
 
     id: int
@@ -44,8 +43,7 @@ class MemberRow:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRow:
+class ProjectRow(msgspec.Struct, frozen=True):
     """A project."""
 
     id: int
@@ -54,8 +52,7 @@ class ProjectRow:
     members: list[MemberRow]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectsPage:
+class ProjectsPage(msgspec.Struct, frozen=True):
     """Projects `/projects`: the viewer's, or all for an administrator."""
 
     projects: list[ProjectRow]
@@ -63,8 +60,7 @@ class ProjectsPage:
     """Names of people to add, for an administrator."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceRow:
+class PlaceRow(msgspec.Struct, frozen=True):
     """Where a run lies."""
 
     person: str | None
@@ -73,8 +69,7 @@ class PlaceRow:
     """None for a private place."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccessPage:
+class AccessPage(msgspec.Struct, frozen=True):
     """Who sees a run `/runs/{run}/access`."""
 
     run: RunName

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextvars import Context
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
 from inductorscope.answers.installation import Installation, installation
@@ -35,16 +35,14 @@ RESTORES = needs(READ, UPLOAD, own=True, noted="restore")
 Whole = Annotated[int | None, Form(ge=1, le=LARGEST)]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleLine:
+class RuleLine(msgspec.Struct, frozen=True):
     """A rule, in words."""
 
     id: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ServerPage:
+class ServerPage(msgspec.Struct, frozen=True):
     """The server `/server`."""
 
     stored: Installation

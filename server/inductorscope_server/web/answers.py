@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -47,8 +48,8 @@ def _plain(value: object) -> object:
     raise NotImplementedError(f"{type(value).__name__} is not JSON")
 
 
-def as_json(answer: object) -> Response:
-    return Response(json_bytes(answer), media_type="application/json")
+def as_json(answer: object, status: int = 200, extra: Mapping[str, str] | None = None) -> Response:
+    return Response(json_bytes(answer), status, extra, media_type="application/json")
 
 
 def python_file(text: str, name: str) -> Response:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, Depends, FastAPI
-from fastapi.routing import APIRoute
 from inductorscope import __version__, urls
 from inductorscope.jobs.api import JobsClient
 from inductorscope.settings import Settings
@@ -92,20 +91,13 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
     errors.install(app)
     parts.pages.set_run_pages(page for page in PAGES if page.nav)
     _add_routes(app, parts.pages)
-    twins = {urls.API + page.path: page.twin_struct for page in PAGES}
-    openapi.install(app, twins, _answers(), settings)
+    openapi.install(app, settings)
     app.include_router(agents.router())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
     app.add_middleware(MarkdownPages, paths=[page.path for page in PAGES])
     app.add_middleware(BehindProxies, settings=settings)
     return app
-
-
-def _answers() -> list[object]:
-    """The types of the answers that are not those of a page."""
-    routes = [route for module in (*API, *ACTIONS, health) for route in module.api.routes]
-    return [route.response_model for route in routes if isinstance(route, APIRoute)]
 
 
 def _add_routes(app: FastAPI, templates: Pages) -> None:

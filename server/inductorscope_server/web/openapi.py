@@ -8,14 +8,15 @@ import inspect
 import itertools
 import sys
 import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from fastapi.utils import create_model_field
 from inductorscope.settings import Settings
+
+from inductorscope_server.web.errors import Documented, ErrorAnswer
 
 SCHEME = "token"
 
@@ -54,24 +55,42 @@ TAGS = [
 ]
 
 
+SCHEMAS = "#/components/schemas/{name}"
+STRUCTS: list[type[msgspec.Struct]] = [ErrorAnswer]
+"""The structs that routes answer with."""
+
+
+def answers(struct: type[msgspec.Struct], status: int = 200) -> Documented:
+    """Returns OpenAPI's `responses` for a route that answers with a struct.
+
+    FastAPI would make the schema when the server starts, and check each answer with it."""
+    STRUCTS.append(struct)
+    content = {"application/json": {"schema": _reference(struct)}}
+    return {status: {"description": "Successful Response", "content": content}}
+
+
+def _reference(kind: type) -> dict[str, Any]:
+    return {"$ref": SCHEMAS.format(name=kind.__name__)}
+
+
 def operation_id(route: APIRoute) -> str:
     """Returns the handler's name."""
     return route.name
 
 
-def install(
-    app: FastAPI, twins: Mapping[str, type], answers: Iterable[object], settings: Settings
-) -> None:
-    """Adds the answers of twins by their path, the optional token, the settings' limits and the
-    docstrings of struct fields. Schemas of all twins are half of a start, so they are made with the
-    description."""
+def install(app: FastAPI, settings: Settings) -> None:
+    """Adds the schemas of structs with the docstrings of their fields, the optional token and the
+    settings' limits."""
     plain = app.openapi
 
     def completed() -> dict[str, Any]:
         if app.openapi_schema is None:
-            _add_structs(app, twins)
             schema = plain()
             parts = schema.setdefault("components", {})
+            _, structs = msgspec.json.schema_components(
+                STRUCTS, ref_template=SCHEMAS, schema_hook=_reference
+            )
+            parts["schemas"].update(structs)
             parts.setdefault("securitySchemes", {})[SCHEME] = {"type": "http", "scheme": "bearer"}
             schema["security"] = [{}, {SCHEME: []}]
             upload, file = (
@@ -79,10 +98,11 @@ def install(
             )
             upload["properties"]["files"]["maxItems"] = settings.max_members
             file["properties"]["size"]["maximum"] = settings.max_upload_bytes
-            for struct in _nested([*answers, *twins.values()]):
+            for struct in _nested(STRUCTS):
                 described = parts["schemas"].get(struct.__name__, {})
                 properties = described.get("properties", {})
-                described["required"] = list(properties)  # answers contain every field
+                if not struct.__struct_config__.omit_defaults:
+                    described["required"] = list(properties)
                 for name, text in _field_texts(struct).items():
                     properties.get(name, {}).setdefault("description", text)
         return plain()
@@ -90,22 +110,14 @@ def install(
     app.openapi = completed  # type: ignore[method-assign]  # as FastAPI's documentation does
 
 
-def _add_structs(app: FastAPI, twins: Mapping[str, type]) -> None:
-    for route in app.routes:
-        if isinstance(route, APIRoute) and route.path in twins:
-            route.response_field = create_model_field(
-                f"Response_{route.unique_id}", twins[route.path], mode="serialization"
-            )
-
-
-def _nested(types: Iterable[object]) -> set[type]:
-    """Returns the dataclasses in these types and, recursively, in their fields."""
-    structs: set[type] = set()
+def _nested(types: Iterable[object]) -> set[type[msgspec.Struct]]:
+    """Returns the structs in these types and, recursively, in their fields."""
+    structs: set[type[msgspec.Struct]] = set()
     left = list(types)
     while left:
         each = left.pop()
         left += typing.get_args(each)
-        if isinstance(each, type) and is_dataclass(each) and each not in structs:
+        if isinstance(each, type) and issubclass(each, msgspec.Struct) and each not in structs:
             structs.add(each)
             left += typing.get_type_hints(each).values()
     return structs
@@ -115,7 +127,7 @@ def _field_texts(struct: type) -> dict[str, str]:
     """Returns the docstrings of the fields, including those of base classes, from the source."""
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
-        if not is_dataclass(base):
+        if base is msgspec.Struct or not issubclass(base, msgspec.Struct):
             continue
         body = _classes(base.__module__)[base.__name__].body
         for field, text in itertools.pairwise(body):

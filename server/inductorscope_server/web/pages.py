@@ -6,9 +6,9 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from fastapi import Depends, FastAPI, params
 from inductorscope import urls
 from starlette.requests import Request
@@ -19,11 +19,11 @@ from inductorscope_server.rendering.markdown import as_markdown, wants_markdown
 from inductorscope_server.rendering.templating import Pages
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
+from inductorscope_server.web.openapi import answers
 from inductorscope_server.web.parts import Shared, prepare_analysis
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page and its twin: the template shows the struct that the twin returns."""
 
     path: str
@@ -50,17 +50,17 @@ class Page:
         return self.path.rpartition("/")[2].strip("{}")
 
     @property
-    def struct(self) -> type:
+    def struct(self) -> type[msgspec.Struct]:
         """The struct that the template gets."""
         return _returned(self.load)
 
     @property
-    def twin_struct(self) -> type:
+    def twin_struct(self) -> type[msgspec.Struct]:
         return _returned(self.twin or self.load)
 
 
-def _returned(load: Callable[..., Any]) -> type:
-    returned: type | None = typing.get_type_hints(load).get("return")
+def _returned(load: Callable[..., Any]) -> type[msgspec.Struct]:
+    returned: type[msgspec.Struct] | None = typing.get_type_hints(load).get("return")
     if returned is None:
         raise TypeError(f"{_name(load)} needs a return type: the struct that its page shows.")
     return returned
@@ -110,8 +110,8 @@ def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates
         tags=[page.tag],
         summary=page.summary,
         description=load.__doc__,
-        response_model=None,  # the description of the API adds it when somebody wants that
-        responses=documented(404, 422),
+        response_model=None,
+        responses={**answers(page.twin_struct), **documented(404, 422)},
         dependencies=[*turn, page.needs],
     )
     app.add_api_route(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, fields
 
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.records import JobStatus
 from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads.again import NOT_AGAIN, Again
+from msgspec.structs import asdict
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -19,8 +19,7 @@ KEEP_ALIVE_SECONDS = 15.0
 """Longest silence: then a comment keeps proxies connected and reveals dead connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow(JobStatus):
+class JobRow(JobStatus, frozen=True):
     """One job."""
 
     again: bool
@@ -35,7 +34,7 @@ def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
 
 
 def _row(job: JobStatus, again: Again) -> JobRow:
-    values = {field.name: getattr(job, field.name) for field in fields(job)}
+    values = asdict(job)
     return JobRow(**values, again=again.possible, again_as=again.job)
 
 

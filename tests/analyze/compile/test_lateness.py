@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 
 import pytest
 from inductorscope.analyze.ranks.lateness import Call, RankCalls, lateness
 from inductorscope.analyze.time.breakdown import break_down
 from inductorscope.analyze.time.collectives import collective_calls, name_of
 from inductorscope.formats.trace.kineto import read_chrome_stream
+from msgspec.structs import replace
 
 NAMES = ("all_reduce", "reduce_scatter", "all_gather")
 S = 1_000_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from inductorscope.answers.runs.run import run_page
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 THIN = "\u202f"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from inductorscope import urls
 from inductorscope.answers.explorer.benchmark import add_benchmark
 from inductorscope.answers.machine.left_out import LeftOut, Taken
@@ -48,14 +48,18 @@ def test_machine_code_is_compared_and_operations_are_left_out(
     assert f'name="without" value="{line["line"]}"' in text
     with sessions(engine).begin() as session:
         found = LeftOut(line["line"], "", line["without"], missing="The kernel does not compile.")
-        add_benchmark(session, graph, KERNEL, handle, "no", datetime.now(UTC), asdict(found))
+        add_benchmark(
+            session, graph, KERNEL, handle, "no", datetime.now(UTC), msgspec.to_builtins(found)
+        )
     text = client.get(where).text
     assert 'title="The kernel does not compile.">failed</a>' in text
     assert "Try again</button>" in text
     with sessions(engine).begin() as session:
         before, after = Taken(40, 12, 168, 160), Taken(30, 0, 96, 90)
         found = LeftOut(line["line"], line["text"], line["without"], "XBLOCK: 512", before, after)
-        add_benchmark(session, graph, KERNEL, handle, "job", datetime.now(UTC), asdict(found))
+        add_benchmark(
+            session, graph, KERNEL, handle, "job", datetime.now(UTC), msgspec.to_builtins(found)
+        )
     text = client.get(where).text
     for part in ("168 → 96 registers", "12 → 0 spills", "40 → 30 instructions"):
         assert part in text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from inductorscope import urls
 from inductorscope.agents.terse import terse
@@ -101,7 +101,11 @@ def test_every_figure_has_a_unit() -> None:
             if HIDDEN in marks:
                 continue
             kinds = list(parts_of(hints[name]))
-            left += [kind for kind in kinds if is_dataclass(kind) and isinstance(kind, type)]
+            left += [
+                kind
+                for kind in kinds
+                if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+            ]
             known = marks & {*NAMED, UNIT_OF_ROW} or any(
                 re.fullmatch(pattern, name) for pattern, _ in UNITS
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.settings import Settings
-from inductorscope_server import __main__ as program
+from inductorscope_server.web import server as program
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.benchmark.subgraph import Cutter, Subgraph
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, read_graph, work_of
@@ -29,8 +30,7 @@ class NoCase(ValueError):
     """A test case cannot be made; the message is a sentence that says why."""
 
 
-@dataclass(slots=True)
-class Operand:
+class Operand(msgspec.Struct):
     """A tensor operand of the call."""
 
     name: str
@@ -42,8 +42,7 @@ class Operand:
     written: bool = False
 
 
-@dataclass(slots=True)
-class KernelCase:
+class KernelCase(msgspec.Struct):
     """Everything that the file is generated from."""
 
     kernel: str
@@ -61,7 +60,7 @@ class KernelCase:
     """Names in the call that stand for numbers, with their values."""
     subgraph: Subgraph
     work: CallWork
-    hints: dict[str, int] = field(default_factory=dict)
+    hints: dict[str, int] = msgspec.field(default_factory=dict)
     first: int = 0
     """Line of the output code at which the definition begins."""
 
@@ -77,8 +76,7 @@ class KernelCase:
         return dict.fromkeys([*written, *self.results], why)
 
 
-@dataclass(slots=True)
-class CaseTexts:
+class CaseTexts(msgspec.Struct):
     """A graph's texts, read for the test cases of all its calls."""
 
     read: GraphTextsRead
@@ -181,17 +179,16 @@ def _operands(
     return operands, numbers
 
 
-@dataclass(slots=True)
-class _Source:
+class _Source(msgspec.Struct):
     """What a kernel's source says about its operands."""
 
     bound: int = 0
     """Exclusive upper bound of checked integers; 0 where nothing is checked."""
     indirect: bool = True
     """Whether integers are used as indices."""
-    adds: set[str] = field(default_factory=set)
+    adds: set[str] = msgspec.field(default_factory=set)
     """Pointers with atomic adds."""
-    own: set[str] = field(default_factory=set)
+    own: set[str] = msgspec.field(default_factory=set)
     """Pointers that the kernel writes before it reads them."""
 
 

@@ -6,7 +6,7 @@ the kernel's outputs, nodes are followed back until each input is a buffer that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.analyze.memory.layouts import annotation_layout
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
@@ -26,8 +26,7 @@ MOST_NODES = 2000
 RANDOM = ("rand", "bernoulli", "dropout", "inductor_seeds", "inductor_lookup_seed")
 
 
-@dataclass(slots=True)
-class PieceInput:
+class PieceInput(msgspec.Struct):
     """A value that the piece reads from a buffer."""
 
     name: str
@@ -37,8 +36,7 @@ class PieceInput:
     """Memory layout of the node's value, as far as the graph says."""
 
 
-@dataclass(slots=True)
-class Compared:
+class Compared(msgspec.Struct):
     """A buffer that the kernel writes, and the node with the same value."""
 
     buffer: str
@@ -47,12 +45,11 @@ class Compared:
     """Why there is no node to compare with; empty if there is one."""
 
 
-@dataclass(slots=True)
-class Subgraph:
-    nodes: list[FxTextNode] = field(default_factory=list)
-    inputs: list[PieceInput] = field(default_factory=list)
-    compared: list[Compared] = field(default_factory=list)
-    numbers: dict[str, str] = field(default_factory=dict)
+class Subgraph(msgspec.Struct):
+    nodes: list[FxTextNode] = msgspec.field(default_factory=list)
+    inputs: list[PieceInput] = msgspec.field(default_factory=list)
+    compared: list[Compared] = msgspec.field(default_factory=list)
+    numbers: dict[str, str] = msgspec.field(default_factory=dict)
     """Inputs of the graph that are numbers: name → symbol."""
 
 

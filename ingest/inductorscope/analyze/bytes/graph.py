@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.bytes.library_flops import library_flops, template_flops
 from inductorscope.analyze.bytes.moved import (
@@ -38,8 +39,7 @@ _ARRAY = re.compile(r"int64_t (\w+)\[\] = (\{[^{}]*\})")
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(slots=True)
-class CallWork:
+class CallWork(msgspec.Struct):
     """The work of one call."""
 
     kernel: str
@@ -56,8 +56,7 @@ class CallWork:
     """Inductor's own estimate, for kernels generated with benchmarking on."""
 
 
-@dataclass(slots=True)
-class GraphTextsRead:
+class GraphTextsRead(msgspec.Struct):
     """A graph's parsed texts and what all calls share."""
 
     code: OutputCode
@@ -65,10 +64,10 @@ class GraphTextsRead:
     wrapper: list[WrapperLine]
     layouts: dict[str, Layout]
     hints: dict[str, int]
-    ir: IrText = field(default_factory=IrText)
-    numbers: dict[str, int] = field(default_factory=dict)
+    ir: IrText = msgspec.field(default_factory=IrText)
+    numbers: dict[str, int] = msgspec.field(default_factory=dict)
     """Symbols, and the numbers that the wrapper computes from them for launches."""
-    parts: dict[str, list[str]] = field(default_factory=dict)
+    parts: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Tuple that a call returns → names of its unpacked items."""
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import gcd, prod
+
+import msgspec
 
 LONGEST = 3000
 """Longest index that is parsed, in characters."""
@@ -27,20 +28,19 @@ _NUMBER = re.compile(r"(?<=\d)L+\b")
 _FLOOR = re.compile(r"\bc10::div_floor_integer\(")
 
 
-@dataclass(slots=True)
-class Space:
+class Space(msgspec.Struct):
     """Ranges of variables."""
 
-    ranges: dict[str, int] = field(default_factory=dict)
+    ranges: dict[str, int] = msgspec.field(default_factory=dict)
     """Variable → number of its values, from 0."""
-    group: dict[str, str] = field(default_factory=dict)
+    group: dict[str, str] = msgspec.field(default_factory=dict)
     """Variable → the index it was split from: variables of one index together have no more values
     than the index."""
-    whole: dict[str, int] = field(default_factory=dict)
+    whole: dict[str, int] = msgspec.field(default_factory=dict)
     """Index → number of its values."""
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = msgspec.field(default_factory=dict)
     """Names that stand for one number."""
-    depends: dict[str, frozenset[str]] = field(default_factory=dict)
+    depends: dict[str, frozenset[str]] = msgspec.field(default_factory=dict)
     """Value → the variables that it depends on."""
 
     def turns(self, variables: Iterable[str]) -> int:
@@ -65,8 +65,7 @@ class Space:
         return frozenset(variables)
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(msgspec.Struct, frozen=True):
     """The elements that an index reaches."""
 
     count: int
@@ -74,15 +73,14 @@ class Reach:
     exact: bool
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(msgspec.Struct):
     """A sum of variables times numbers."""
 
-    terms: dict[str, int] = field(default_factory=dict)
+    terms: dict[str, int] = msgspec.field(default_factory=dict)
     """Variable, or a part of one → factor."""
-    sizes: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of values of each."""
-    names: set[str] = field(default_factory=set)
+    names: set[str] = msgspec.field(default_factory=set)
     exact: bool = True
 
 

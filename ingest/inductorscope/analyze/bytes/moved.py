@@ -8,8 +8,9 @@ do reads of the kernel's own writes: the figure is that of a perfect kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.bytes.cpp import read_cpp
 from inductorscope.analyze.bytes.index import LARGEST
@@ -26,8 +27,7 @@ How = Literal["counted", "bounded", "whole", "recorded", "unknown"]
 """Every element counted; an upper bound; the whole operand; unknown."""
 
 
-@dataclass(slots=True)
-class Traffic:
+class Traffic(msgspec.Struct):
     """What one call moves through one pointer or operand."""
 
     pointer: str
@@ -37,14 +37,13 @@ class Traffic:
     """Bytes."""
     writes: Bytes | None
     how: How
-    layout: Layout = field(default_factory=Layout)
+    layout: Layout = msgspec.field(default_factory=Layout)
 
 
-@dataclass(slots=True)
-class CallBytes:
+class CallBytes(msgspec.Struct):
     """The traffic of one call; `total` is None if that of an operand is unknown."""
 
-    traffic: list[Traffic] = field(default_factory=list)
+    traffic: list[Traffic] = msgspec.field(default_factory=list)
     hint: bool = False
     """Whether sizes were computed with the values that symbols had when the code was written."""
 

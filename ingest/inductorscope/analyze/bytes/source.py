@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.bytes.index import Space, reach
 
@@ -12,13 +13,12 @@ DEEPEST = 8
 """Loads or stores inside each other's brackets; a source with more is not Inductor's."""
 
 
-@dataclass(slots=True)
-class Access:
+class Access(msgspec.Struct):
     """What the kernel reads or writes through one pointer."""
 
-    reads: dict[str, int] = field(default_factory=dict)
+    reads: dict[str, int] = msgspec.field(default_factory=dict)
     """Index as written, with its ranges → number of different elements it reaches."""
-    writes: dict[str, int] = field(default_factory=dict)
+    writes: dict[str, int] = msgspec.field(default_factory=dict)
     exact: bool = True
     """False where masks, values or wrap-around decide; the counts are then upper bounds."""
     read_first: bool = True
@@ -27,11 +27,10 @@ class Access:
     """It adds to memory: every write is a read as well."""
 
 
-@dataclass(slots=True)
-class SourceWork:
+class SourceWork(msgspec.Struct):
     """The work in a kernel's source, with the lengths of its loops."""
 
-    accesses: dict[str, Access] = field(default_factory=dict)
+    accesses: dict[str, Access] = msgspec.field(default_factory=dict)
     """By pointer."""
     operations: int = 0
     """Arithmetic, comparisons and functions, each counted as often as it is computed."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.compare.nodes import EDGES, Node, content, free, match_nodes
 
@@ -13,13 +14,12 @@ NEAR = 30
 """How far from its place in the order the partner of a graph is looked for."""
 
 
-@dataclass(slots=True, eq=False)
-class Graph:
+class Graph(msgspec.Struct, eq=False):
     """A graph of a run, as it is compared."""
 
     slug: str
     backward: bool
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Node] = msgspec.field(default_factory=list)
     partner: Graph | None = None
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.compare.graphs import Graph
 from inductorscope.analyze.compare.nodes import Node
@@ -31,8 +32,7 @@ MOST_CALLS = 100
 """A node that more calls compute tells nothing of any of them."""
 
 
-@dataclass(slots=True, eq=False)
-class Call:
+class Call(msgspec.Struct, eq=False):
     """A call of a kernel in the wrapper of a graph."""
 
     graph: Graph
@@ -42,18 +42,17 @@ class Call:
     category: str
     digest: str
     """Of the kernel's code without its names; the name of a library kernel."""
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Node] = msgspec.field(default_factory=list)
     time_us: float | None = None
     """Of one step."""
     launches: float | None = None
     """In one step."""
-    others: list[Call] = field(default_factory=list)
+    others: list[Call] = msgspec.field(default_factory=list)
     """Calls of the other run that do its work."""
     known: Known = ""
 
 
-@dataclass(slots=True)
-class Group:
+class Group(msgspec.Struct):
     """Calls of both runs that do the same work between them."""
 
     left: list[Call]

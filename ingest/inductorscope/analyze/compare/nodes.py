@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.compare.lines import Place
 from inductorscope.analyze.compile.difference import opcodes
@@ -25,8 +26,7 @@ EDGES = (PLACEHOLDER, OUTPUT)
 """Targets of nodes that compute nothing."""
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(msgspec.Struct, eq=False):
     """An FX node as it is compared."""
 
     name: str
@@ -39,8 +39,8 @@ class Node:
     """Whether both runs have that line: nodes of two such lines are two computations."""
     own: Place | None = None
     """The user's line in the node's own run."""
-    inputs: list[Node] = field(default_factory=list)
-    users: list[Node] = field(default_factory=list)
+    inputs: list[Node] = msgspec.field(default_factory=list)
+    users: list[Node] = msgspec.field(default_factory=list)
     partner: Node | None = None
     how: How | None = None
 

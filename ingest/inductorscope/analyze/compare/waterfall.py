@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import fsum
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.compare.kernels import Group
 
@@ -27,8 +28,7 @@ NOTHING = 1e-12
 """A part below this share of the steps comes from rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepTime:
+class StepTime(msgspec.Struct, frozen=True):
     """What a step consists of, in µs. Kernels, other work and idle time sum to it, less overlap."""
 
     step_us: float
@@ -39,8 +39,7 @@ class StepTime:
     idle_us: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """A part of the difference, in µs per step: what B takes more than A."""
 
     part: Part

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.compile.advice import advice_for_break
 from inductorscope.analyze.compile.model import Frame, GraphBreak, Story
@@ -17,8 +18,7 @@ MOST_EXAMPLES = 50
 UNKNOWN = "a reason that is not in the log"
 
 
-@dataclass(slots=True)
-class BreakPlace:
+class BreakPlace(msgspec.Struct):
     """One place where graphs break for one reason."""
 
     file: str | None
@@ -37,10 +37,10 @@ class BreakPlace:
     """Compiles with this break, in order."""
     stack: list[Frame]
     """Stack of the first break."""
-    resumed: list[int] = field(default_factory=list)
+    resumed: list[int] = msgspec.field(default_factory=list)
     """Compiles of the code after the break."""
     advice: str = ""
-    records: list[tuple[int, int]] = field(default_factory=list)
+    records: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Logs and lines of the records."""
 
     @property

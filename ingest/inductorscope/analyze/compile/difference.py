@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
+
+import msgspec
 
 AROUND = 3
 MOST_TOGETHER = 150
@@ -21,8 +22,7 @@ LONGEST_LINE = 2000
 Kind = Literal["same", "gone", "new"]
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(msgspec.Struct, frozen=True):
     kind: Kind
     before: int | None
     """Number of the line in the first text."""
@@ -32,11 +32,10 @@ class DiffLine:
     """Range of characters that differ from the paired line."""
 
 
-@dataclass(slots=True)
-class Difference:
+class Difference(msgspec.Struct):
     """Changed lines, in hunks."""
 
-    hunks: list[list[DiffLine]] = field(default_factory=list)
+    hunks: list[list[DiffLine]] = msgspec.field(default_factory=list)
     gone: int = 0
     new: int = 0
     cut: bool = False

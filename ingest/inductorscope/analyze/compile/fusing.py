@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.compile.model import Spoken
 from inductorscope.formats.log.torch_logs import Fusion, LoggedNode
@@ -34,8 +35,7 @@ def in_words(reason: str) -> str:
     return next((meaning for part, meaning in UNDERSTOOD if part in reason), "")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """Whether two nodes were fused."""
 
     one: str

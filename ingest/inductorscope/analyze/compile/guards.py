@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.guard_failures import source_as_written
@@ -44,8 +44,7 @@ MEANING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GuardRow:
+class GuardRow(msgspec.Struct, frozen=True):
     """A guard, or an object that the guards below it examine."""
 
     depth: Hidden[int]
@@ -61,8 +60,7 @@ class GuardRow:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
+class Guards(msgspec.Struct, frozen=True):
     rows: list[GuardRow]
     count: int
     latency_us: float | None

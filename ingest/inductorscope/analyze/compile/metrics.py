@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
+
+import msgspec
 
 from inductorscope.fields import OfRow, Prose
 
@@ -35,8 +36,7 @@ _MOMENTS = {"start_time": 1.0, "start_time_us": 1e6, "end_time_us": 1e6}
 """Fields with a time of day, and their units per second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     name: str
     spoken: Prose
     value: OfRow[float] | str | None
@@ -44,8 +44,7 @@ class Metric:
     settings: dict[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MetricGroup:
+class MetricGroup(msgspec.Struct, frozen=True):
     name: str
     metrics: list[Metric]
     empty: list[str]

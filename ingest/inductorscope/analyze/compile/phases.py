@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -31,8 +30,7 @@ BECAME_DYNAMIC, DISABLED = "automatic_dynamic", "_cache_disabled"
 Chunk = list[Span]
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(msgspec.Struct):
     count: int = 0
     total_us: float = 0.0
     self_us: float = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.analyze.compile.advice import advice_for_guard
 from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
@@ -13,8 +13,7 @@ USUAL_LIMIT = 8
 """Default of torch._dynamo.config.recompile_limit."""
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """One compile of a function, and why it was needed."""
 
     compile: Compile
@@ -24,8 +23,7 @@ class Step:
     """Log and line of the record with the reasons."""
 
 
-@dataclass(slots=True)
-class Change:
+class Change(msgspec.Struct):
     """What changed between calls, in the order of the compiles."""
 
     subject: str
@@ -37,8 +35,7 @@ class Change:
     """The guard in torch's words, if it has no subject."""
 
 
-@dataclass(slots=True)
-class History:
+class History(msgspec.Struct):
     """A function, or the rest of one after a graph break."""
 
     function: str
@@ -51,8 +48,8 @@ class History:
     """Number that Dynamo gave to the frame."""
     log: int
     rank: int | None
-    steps: list[Step] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    steps: list[Step] = msgspec.field(default_factory=list)
+    changes: list[Change] = msgspec.field(default_factory=list)
     reached_limit: bool = False
 
     @property

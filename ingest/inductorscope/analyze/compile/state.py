@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from inductorscope.analyze.compile.model import Compile, LogFacts, Story
 from inductorscope.analyze.compile.phases import is_used
@@ -25,12 +26,11 @@ Place = tuple[int, int | str | None, int, str, str | None]
 """Log, file name or number, line, function, code."""
 
 
-@dataclass(slots=True)
-class RunState:
+class RunState(msgspec.Struct):
     """State that the logs of a run share."""
 
-    story: Story = field(default_factory=Story)
-    places: dict[Place, int] = field(default_factory=dict)
+    story: Story = msgspec.field(default_factory=Story)
+    places: dict[Place, int] = msgspec.field(default_factory=dict)
     """Number of each stack frame."""
 
     def room(self, listed: Sequence[object], what: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.formats.capture_facts import Explained, LoopFacts, parse_facts
 
@@ -22,8 +22,7 @@ BY_HAND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRow:
+class TimedRow(msgspec.Struct, frozen=True):
     """A function of the compiler in `compile_times()`."""
 
     name: str
@@ -34,8 +33,7 @@ class TimedRow:
     each_s: list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class LoopNest:
+class LoopNest(msgspec.Struct, frozen=True):
     """One loop nest of a C++ kernel."""
 
     graph: str
@@ -49,18 +47,17 @@ class LoopNest:
     """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 
-@dataclass(frozen=True, slots=True)
-class TorchReport:
+class TorchReport(msgspec.Struct, frozen=True):
     explained: Explained | None = None
-    times: list[TimedRow] = field(default_factory=list)
+    times: list[TimedRow] = msgspec.field(default_factory=list)
     """The slowest function first."""
     times_text: str = ""
     """As torch prints them."""
     instructions: str | None = None
     """The vector instructions of C++ kernels; None if no capture recorded their loops."""
-    nests: list[LoopNest] = field(default_factory=list)
+    nests: list[LoopNest] = msgspec.field(default_factory=list)
     """Nests that are not vectorised first."""
-    missing: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = msgspec.field(default_factory=dict)
     """Why `explain`, `compile_times` or `loops` is missing, and how to get it."""
 
 

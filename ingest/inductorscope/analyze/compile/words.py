@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
 from inductorscope.analyze.compile.model import Story
@@ -24,8 +25,7 @@ LONGEST = 160
 RANKS = ": the page of ranks shows where they differ."
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A few words, and the part of the page with their evidence."""
 
     text: str
@@ -34,13 +34,12 @@ class Part:
     """A line of the user's program."""
 
 
-@dataclass(slots=True)
-class Sentence:
+class Sentence(msgspec.Struct):
     """One sentence."""
 
     level: Level
     label: str
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part] = msgspec.field(default_factory=list)
     advice: str = ""
 
     @property

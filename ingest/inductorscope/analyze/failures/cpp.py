@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.failures import cpp_types as types
 from inductorscope.formats.errors.compilers import Diagnostic
@@ -19,8 +20,7 @@ Expected = Callable[[int], tuple[str, bool]]
 """For a line of the output code: the dtype of its FX node, and whether the link is exact."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelText:
+class KernelText(msgspec.Struct, frozen=True):
     """A kernel's text in the output code."""
 
     graph: str
@@ -30,8 +30,7 @@ class KernelText:
     lines: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A line of a kernel."""
 
     kernel: KernelText
@@ -45,8 +44,7 @@ class Place:
         return self.kernel.lines[self.line - self.kernel.first]
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(msgspec.Struct, frozen=True):
     """A definition that may be the cause."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.errors.tracebacks import Raised
 from inductorscope.formats.log.record import Frame
@@ -19,22 +20,20 @@ _LIBRARY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(msgspec.Struct, frozen=True):
     """Adjacent frames that are shown or folded together."""
 
     shown: bool
     frames: list[Frame]
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(msgspec.Struct, frozen=True):
     """One exception of the chain."""
 
     kind: str
     message: str
     relation: str
-    folds: list[Fold] = field(default_factory=list)
+    folds: list[Fold] = msgspec.field(default_factory=list)
     left_out: int = 0
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.failures.cpp import KernelText
 from inductorscope.correlate.links.model import Confidence
@@ -15,8 +16,7 @@ Reference = tuple[int, str, int]
 """Line, entity and certainty: one link of a stage."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSpan:
+class KernelSpan(msgspec.Struct, frozen=True):
     """Lines of a kernel in the output code, from 1, and the call it is shown by."""
 
     name: str
@@ -25,8 +25,7 @@ class KernelSpan:
     handle: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChainStep:
+class ChainStep(msgspec.Struct, frozen=True):
     """One link of the chain from the user's line to the kernel's."""
 
     stage: str
@@ -38,18 +37,17 @@ class ChainStep:
     """File of a source line."""
 
 
-@dataclass(slots=True)
-class GraphKnown:
+class GraphKnown(msgspec.Struct):
     """The texts of one graph and the meaning of their lines."""
 
     slug: str
     """Slug of the graph in the run."""
-    kernels: list[KernelText] = field(default_factory=list)
-    handles: dict[str, int] = field(default_factory=dict)
-    nodes: dict[str, FxTextNode] = field(default_factory=dict)
-    ops: dict[str, tuple[int, str]] = field(default_factory=dict)
+    kernels: list[KernelText] = msgspec.field(default_factory=list)
+    handles: dict[str, int] = msgspec.field(default_factory=dict)
+    nodes: dict[str, FxTextNode] = msgspec.field(default_factory=dict)
+    ops: dict[str, tuple[int, str]] = msgspec.field(default_factory=dict)
     """Operation of a loop body → its line in the IR, and that line's text."""
-    entities: dict[int, list[tuple[str, bool]]] = field(default_factory=dict)
+    entities: dict[int, list[tuple[str, bool]]] = msgspec.field(default_factory=dict)
     """Line of the output code → its references, and whether each is exact."""
 
     def fx_nodes(self, line: int) -> list[tuple[FxTextNode, bool]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.markdown.text import block
 
@@ -10,8 +10,7 @@ LONGEST_BLOCK = 12_000
 """Longest block in characters; issue trackers refuse much longer texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportParts:
+class ReportParts(msgspec.Struct, frozen=True):
     """Contents of the report; empty parts are left out."""
 
     name: str
@@ -20,13 +19,13 @@ class ReportParts:
     device: str = ""
     python: str = ""
     title: str = ""
-    sentences: list[str] = field(default_factory=list)
+    sentences: list[str] = msgspec.field(default_factory=list)
     cause: str = ""
     sure: bool = False
     kernel: str = ""
     """Name of the kernel that is shown."""
     code: str = ""
-    chain: list[str] = field(default_factory=list)
+    chain: list[str] = msgspec.field(default_factory=list)
     error: str = ""
     components: str = ""
     first_wrong: str = ""

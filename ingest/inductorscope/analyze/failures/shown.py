@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
 from inductorscope.analyze.failures.cpp_types import definition
@@ -23,16 +24,14 @@ AROUND = 5
 MOST_PLACED = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ShownLine:
+class ShownLine(msgspec.Struct, frozen=True):
     number: int
     """Line of the output code."""
     text: str
     marked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SuspectRow:
+class SuspectRow(msgspec.Struct, frozen=True):
     name: str
     line: int
     text: str
@@ -43,8 +42,7 @@ class SuspectRow:
     chain: list[ChainStep]
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedError:
+class PlacedError(msgspec.Struct, frozen=True):
     """A compiler's error at its line in a kernel."""
 
     severity: str
@@ -66,8 +64,7 @@ class PlacedError:
     suspects: list[SuspectRow]
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredNode:
+class LoweredNode(msgspec.Struct, frozen=True):
     """A node that could not be lowered."""
 
     graph: str
@@ -78,8 +75,7 @@ class LoweredNode:
     chain: list[ChainStep]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """One failure, explained and linked to graphs and kernels."""
 
     component: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.failures.environment import Fix, fix_for
 from inductorscope.analyze.failures.fold import Folded, fold, users_frame
@@ -42,8 +43,7 @@ _LOWERED = re.compile(r"lowerings\[target\]\(")
 LONGEST_MESSAGE = 20_000
 
 
-@dataclass(slots=True)
-class Explained:
+class Explained(msgspec.Struct):
     """One failure, with its parsed parts."""
 
     component: str
@@ -57,7 +57,7 @@ class Explained:
     compiler: CompilerOutput | None = None
     lowering: LoweringError | None = None
     triton: TritonError | None = None
-    chain: list[Folded] = field(default_factory=list)
+    chain: list[Folded] = msgspec.field(default_factory=list)
     """In order of occurrence."""
     user: Frame | None = None
     """The frame of the user's program."""

@@ -6,7 +6,8 @@ matrices of the same sizes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.library_flops import operation
@@ -21,8 +22,7 @@ _SIZE = re.compile(r"\s+([MNK]) = (\d{1,12})$")
 _WRITTEN = re.compile(r"(\w{1,60})=([^,]{1,100})")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """A call that may be an autotuning's choice."""
 
     kernel: str
@@ -30,7 +30,7 @@ class Chosen:
     library: str
     """The library's operation; empty for a template."""
     sizes: Sizes
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
     """Of a template."""
 
     def runs(self, name: str, settings: str) -> bool:

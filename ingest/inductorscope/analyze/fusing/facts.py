@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, work_of
 from inductorscope.analyze.compile.torch_says import LoopNest
@@ -14,8 +14,7 @@ VERSION = 1
 """Of what is worked out here. Stored facts of another version are worked out again."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphFacts:
+class GraphFacts(msgspec.Struct, frozen=True):
     """The work of a graph's calls, and what was not fused, not vectorised, or tuned."""
 
     works: list[CallWork]

@@ -6,7 +6,7 @@ triton_red_fused_sum_1.run(buf1, buf2, …)       reads it: together they would 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead
 
@@ -14,28 +14,26 @@ MOST_READERS = 200
 """Readers of one value that are compared with one another."""
 
 
-@dataclass(slots=True)
-class Value:
+class Value(msgspec.Struct):
     """What one call writes to memory, or an input."""
 
     buffer: str
     writer: int | None = None
     bytes: int = 0
-    readers: dict[int, int] = field(default_factory=dict)
+    readers: dict[int, int] = msgspec.field(default_factory=dict)
     """Call → bytes that it reads."""
     returned: bool = False
 
 
-@dataclass(slots=True)
-class Pair:
+class Pair(msgspec.Struct):
     """Two calls, by their numbers in the order of the wrapper."""
 
     one: int
     other: int
-    buffers: list[str] = field(default_factory=list)
+    buffers: list[str] = msgspec.field(default_factory=list)
     passes: bool = False
     """Whether the first writes what the second reads; otherwise both read it."""
-    saved: list[int] = field(default_factory=lambda: [0, 0])
+    saved: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     """Bytes that fusing would save the first and the second."""
 
 

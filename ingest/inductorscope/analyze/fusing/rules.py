@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
 from math import prod
+
+import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead
 from inductorscope.analyze.bytes.moved import scalar_numbers
@@ -44,28 +45,25 @@ _TERM = re.compile(r"(?:(\d{1,18})\*)?([a-z]\d{1,3})")
 _TUPLE = re.compile(r"\(([^()]*)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(msgspec.Struct, frozen=True):
     """A rule that keeps two calls apart, in words."""
 
     rule: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One of the two."""
 
     kernel: str
     handle: int
     saves: float | None
     """Share of its bytes that fusing would save."""
-    members: list[str] = field(default_factory=list)
+    members: list[str] = msgspec.field(default_factory=list)
     """Scheduler nodes that it computes, as far as they touch the shared memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(msgspec.Struct, frozen=True):
     """Two calls that share memory and are not one kernel."""
 
     one: Call

@@ -5,7 +5,8 @@ at a time, `x0+=static_cast<int64_t>(16L)`. Why another is not is worked out fro
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.bytes.cpp import LOOP
 from inductorscope.analyze.compile.torch_says import LoopNest
@@ -22,12 +23,11 @@ _ACCESS = re.compile(r"\b\w{0,40}ptr\d{1,6}\[")
 _WIDE = re.compile(r"\bdouble\b")
 
 
-@dataclass(slots=True)
-class _Nest:
-    loops: list[tuple[str, str]] = field(default_factory=list)
+class _Nest(msgspec.Struct):
+    loops: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """Variable and size, outermost first."""
-    vectors: dict[str, int] = field(default_factory=dict)
-    indexes: list[str] = field(default_factory=list)
+    vectors: dict[str, int] = msgspec.field(default_factory=dict)
+    indexes: list[str] = msgspec.field(default_factory=list)
     wide: bool = False
     remainder: bool = False
     """Whether it only finishes what a vectorised loop begins."""

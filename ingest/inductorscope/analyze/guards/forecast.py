@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.compile.recompiles import USUAL_LIMIT
 from inductorscope.analyze.guards.values import Failed, Verdict, examine, tensor_sizes, truth
@@ -15,8 +16,7 @@ Seen = int | float | None
 """The one value that a size or number has had; None if it has changed and became dynamic."""
 
 
-@dataclass(slots=True)
-class Served:
+class Served(msgspec.Struct):
     """One call of a list, and what serves it."""
 
     values: dict[str, Value]
@@ -25,11 +25,10 @@ class Served:
     compiles: bool = False
     failed: Failed | None = None
     """Why the newest compile that does not serve it does not."""
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Forecast:
+class Forecast(msgspec.Struct):
     """What a list of calls costs a function."""
 
     calls: list[Served]
@@ -49,8 +48,7 @@ class Forecast:
         return sum(not call.by for call in self.calls)
 
 
-@dataclass(slots=True)
-class _New:
+class _New(msgspec.Struct):
     """A compile that does not exist yet: what it would ask of each size and number."""
 
     name: str

@@ -11,8 +11,9 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from inductorscope.formats.call_shapes import Value
 from inductorscope.formats.log.guard_failures import source_as_written
@@ -31,8 +32,7 @@ _KEPT = ("NO_HASATTR", "HASATTR", "NO_TENSOR_ALIASING", "DIMENSION_DYNAMIC_MARKI
 """Kinds that hold for arguments which differ from the recorded ones in shape and value alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """The first guard that does not hold."""
 
     kind: str
@@ -42,16 +42,15 @@ class Failed:
     place: str | None
 
 
-@dataclass(slots=True)
-class Verdict:
+class Verdict(msgspec.Struct):
     """Whether a compile serves a call. It is unknown if no guard fails and some are unknown."""
 
     failed: Failed | None = None
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[str] = msgspec.field(default_factory=list)
     """Guards on the named arguments that cannot be evaluated."""
     assumed: int = 0
     """Number of guards on anything else, which are taken to hold."""
-    named: set[str] = field(default_factory=set)
+    named: set[str] = msgspec.field(default_factory=set)
     """Arguments that some guard names."""
 
     @property

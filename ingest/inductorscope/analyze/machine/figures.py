@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.sizes import KIB
 
@@ -66,8 +67,7 @@ def widths_of(operations: Iterable[str]) -> dict[int, int]:
     return dict(sorted(counts.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """What one multiprocessor of an architecture holds."""
 
     warps: int
@@ -91,8 +91,7 @@ LIMITS = {
 """By compute capability, from NVIDIA's CUDA programming guide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occupancy:
+class Occupancy(msgspec.Struct, frozen=True):
     """How many warps a multiprocessor can hold of a kernel, and what limits it."""
 
     warps: int

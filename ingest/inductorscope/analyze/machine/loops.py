@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.fields import Hidden
 from inductorscope.formats.machine.assembly import Assembly, Loop
@@ -19,20 +20,19 @@ _STACK = re.compile(r"-?(?:0x[0-9a-f]{1,8})?\(%r[bs]p\)")
 _CALLED = re.compile(r"<([^>@+]{1,300})")
 
 
-@dataclass(frozen=True, slots=True)
-class LoopFigures:
+class LoopFigures(msgspec.Struct, frozen=True):
     """One innermost loop."""
 
     depth: Hidden[int]
     instructions: int
-    vectors: dict[int, int] = field(default_factory=dict)
+    vectors: dict[int, int] = msgspec.field(default_factory=dict)
     """Bits of a register → instructions that compute or move so many at once; 0 for those on a
     single floating-point number."""
     stack: int = 0
     """Instructions that move a register to or from the stack: one that is spilled, or an element of
     an array."""
     gathers: int = 0
-    calls: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, int] = msgspec.field(default_factory=dict)
     """Function that is called there → instructions that call it."""
     scalar: bool = False
     """Whether it computes floating-point numbers one by one."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.machine.ncu import EXECUTED, SECTORS, STALLED, Launch
 from inductorscope.formats.machine.sass import Sass
@@ -34,8 +35,7 @@ REASONS = {
 """What a warp that was sampled waits for, by Nsight Compute's name of the stall."""
 
 
-@dataclass(slots=True)
-class Sampled:
+class Sampled(msgspec.Struct):
     """A launch joined by address to the lines of its code. All lists have one entry a line."""
 
     stalls: dict[str, int]
@@ -46,7 +46,7 @@ class Sampled:
     """How often warps ran each line."""
     bytes: list[int]
     """What each line asks of the caches for global memory, at least, in whole sectors."""
-    others: Counter[str] = field(default_factory=Counter)
+    others: Counter[str] = msgspec.field(default_factory=Counter)
     """Samples at addresses of no line."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase
 from inductorscope.formats.text import closing

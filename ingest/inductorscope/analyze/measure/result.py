@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from inductorscope.analyze.measure.judge import Answer, Judged, Numbers, interval, judge_all
 from inductorscope.fields import Count, Percent, Prose
@@ -18,8 +19,7 @@ TURNED: dict[Answer, Answer] = {"slower": "faster", "faster": "slower"}
 TURNED_CHANGES = {"gone": "new", "new": "gone", "split": "merged", "merged": "split"}
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """Of the difference of the two steps."""
 
     share: float
@@ -32,8 +32,7 @@ SAME_CODE = "same code"
 """A change of kernels that is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(msgspec.Struct, frozen=True):
     """A kernel, by its first call."""
 
     graph: str
@@ -43,8 +42,7 @@ class Kernel:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class Swapped:
+class Swapped(msgspec.Struct, frozen=True):
     """A kernel of each program in the wrapper of the other, as shares of the difference."""
 
     in_a: Share
@@ -53,8 +51,7 @@ class Swapped:
     """What A's kernel takes from B."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """Kernels of both runs that do the same work between them, and what they contribute; or a part
     of the step without kernels."""
 
@@ -76,8 +73,7 @@ class Cause:
     why_not_swapped: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Flipped:
+class Flipped(msgspec.Struct, frozen=True):
     """A with one setting of B."""
 
     name: str
@@ -89,8 +85,7 @@ class Flipped:
     """Of the difference; None if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Try:
+class Try(msgspec.Struct, frozen=True):
     """A program between A and B."""
 
     name: str
@@ -102,16 +97,15 @@ class Try:
     """Of what was counted, if that is the judge."""
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(msgspec.Struct, frozen=True):
     """A binary search for the change that makes the difference."""
 
     over: Literal["setting", "revision", "Python"]
     by: str
     """`time`, or what is counted."""
     choices: Count[int]
-    tries: list[Try] = field(default_factory=list)
-    found: list[str] = field(default_factory=list)
+    tries: list[Try] = msgspec.field(default_factory=list)
+    found: list[str] = msgspec.field(default_factory=list)
     """Settings that make it together, or the first version that has it."""
     after: str = ""
     """The last version that does not have it."""
@@ -120,8 +114,7 @@ class Search:
     """Why nothing was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """The processes of one side."""
 
     ms: list[float]
@@ -129,23 +122,22 @@ class Side:
     torch: str
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(msgspec.Struct, frozen=True):
     """Two runs measured in fresh processes."""
 
     sides: list[Side]
     """A and B."""
     judged: Judged | None = None
     """None until each side has run twice."""
-    causes: list[Cause] = field(default_factory=list)
+    causes: list[Cause] = msgspec.field(default_factory=list)
     """The largest share first."""
     rest: Share | None = None
     """What no kernel explains: work outside of kernels, idle time, what changes between times."""
-    flipped: list[Flipped] = field(default_factory=list)
-    disturbed: list[str] = field(default_factory=list)
+    flipped: list[Flipped] = msgspec.field(default_factory=list)
+    disturbed: list[str] = msgspec.field(default_factory=list)
     """Why processes may have been disturbed, a sentence each."""
     disturbed_processes: int = 0
-    notes: list[Prose] = field(default_factory=list)
+    notes: list[Prose] = msgspec.field(default_factory=list)
     seconds: float = 0.0
     same_code: Share | None = None
     """Of all causes whose kernels have the same code, together."""

@@ -7,7 +7,8 @@ are missing, by the pointer types of kernels that use them.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode

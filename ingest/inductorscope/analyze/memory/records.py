@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import Literal
+
+import msgspec
 
 from inductorscope.fields import Bytes
 from inductorscope.formats.code.layouts import Layout
@@ -13,8 +14,7 @@ Role = Literal["input", "constant", "intermediate", "output"]
 Known = Literal["exact", "hint", "unknown"]
 
 
-@dataclass(slots=True)
-class Touch:
+class Touch(msgspec.Struct):
     """A kernel call that reads or writes the memory."""
 
     line: int
@@ -29,8 +29,7 @@ class Touch:
     """The buffer name that it used."""
 
 
-@dataclass(slots=True)
-class Holding:
+class Holding(msgspec.Struct):
     """A name of the memory, from a line to a line."""
 
     name: str
@@ -42,8 +41,7 @@ class Holding:
     ir_line: int | None = None
 
 
-@dataclass(slots=True)
-class Storage:
+class Storage(msgspec.Struct):
     """One piece of memory, under all its successive names."""
 
     number: int
@@ -57,8 +55,8 @@ class Storage:
     """Line of its allocation; of inputs and constants, the wrapper's first."""
     freed: int
     """Line after which it is freed; of outputs, the wrapper's last."""
-    holdings: list[Holding] = field(default_factory=list)
-    touches: list[Touch] = field(default_factory=list)
+    holdings: list[Holding] = msgspec.field(default_factory=list)
+    touches: list[Touch] = msgspec.field(default_factory=list)
     inside: int | None = None
     """The pool it is part of; only the pool's bytes count."""
     reuses: int = 0
@@ -69,8 +67,7 @@ class Storage:
         return self.holdings[0].name if self.holdings else f"memory {self.number}"
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """A line of the wrapper that affects memory, and the bytes held after it."""
 
     line: int
@@ -86,8 +83,7 @@ class Step:
     handle: int = 0
 
 
-@dataclass(slots=True)
-class Reuse:
+class Reuse(msgspec.Struct):
     """A buffer that reuses the memory of one that is no longer needed."""
 
     line: int
@@ -98,14 +94,13 @@ class Reuse:
     """The call that reads the old and writes the new content; empty if the old was dead."""
 
 
-@dataclass(slots=True)
-class PlanTotals:
+class PlanTotals(msgspec.Struct):
     """Totals of a wrapper's memory. Sizes are those of tensors, before an allocator rounds them."""
 
-    reuses: list[Reuse] = field(default_factory=list)
+    reuses: list[Reuse] = msgspec.field(default_factory=list)
     device: str = ""
     """The device that holds most; `steps` and the peak are of its memory alone."""
-    other_devices: dict[str, Bytes] = field(default_factory=dict)
+    other_devices: dict[str, Bytes] = msgspec.field(default_factory=dict)
     """Bytes allocated on other devices."""
     peak: int = 0
     peak_line: int = 0
@@ -120,23 +115,22 @@ class PlanTotals:
     input_bytes: int = 0
     constant_bytes: int = 0
     output_bytes: int = 0
-    hints: dict[str, int] = field(default_factory=dict)
+    hints: dict[str, int] = msgspec.field(default_factory=dict)
     """Values of symbols used for sizes."""
-    unknown: list[int] = field(default_factory=list)
+    unknown: list[int] = msgspec.field(default_factory=list)
     """Numbers of storages of unknown size: sums leave them out."""
     first_line: int = 0
     last_line: int = 0
     cpp: bool = False
 
 
-@dataclass(slots=True)
 class MemoryPlan(PlanTotals):
     """The totals and the individual lines."""
 
-    steps: list[Step] = field(default_factory=list)
-    storages: list[Storage] = field(default_factory=list)
-    peak_storages: list[int] = field(default_factory=list)
+    steps: list[Step] = msgspec.field(default_factory=list)
+    storages: list[Storage] = msgspec.field(default_factory=list)
+    peak_storages: list[int] = msgspec.field(default_factory=list)
     """Numbers of the storages held at the peak, the largest first."""
 
     def totals(self) -> PlanTotals:
-        return PlanTotals(**{each.name: getattr(self, each.name) for each in fields(PlanTotals)})
+        return PlanTotals(*(getattr(self, name) for name in PlanTotals.__struct_fields__))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 import msgspec
@@ -72,8 +71,7 @@ def _schedule(text: bytes) -> list[str] | None:
     return [name.rstrip("_") for name in short if not name.startswith("wait_tensor")][:MOST]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """A record to compare between ranks: its kind, compile and content."""
 
     compile_id: str | None
@@ -90,8 +88,7 @@ class Item:
         return self.compile_id, self.occurrence, self.what, self.nth
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(msgspec.Struct, frozen=True):
     """A difference of two ranks: items that differ, or one that a rank lacks."""
 
     what: str
@@ -100,11 +97,10 @@ class Apart:
     other: Item | None
 
 
-@dataclass(slots=True)
-class Compared:
+class Compared(msgspec.Struct):
     """A rank compared with the first one."""
 
-    differences: list[Apart] = field(default_factory=list)
+    differences: list[Apart] = msgspec.field(default_factory=list)
     shared: int = 0
     """Number of items that are equal, or differ only in addresses."""
 

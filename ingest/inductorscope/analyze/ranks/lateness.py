@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from statistics import median
+
+import msgspec
 
 MOST_APART_US = 10_000
 """A collective ends on all devices at once; more is more than clocks and launches explain."""
@@ -20,8 +21,7 @@ OTHER_STEPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A collective as one rank called it."""
 
     name: str
@@ -32,8 +32,7 @@ class Call:
     elements: int | None
 
 
-@dataclass(slots=True)
-class RankCalls:
+class RankCalls(msgspec.Struct):
     """The collectives in one rank's trace, in order."""
 
     rank: int
@@ -45,8 +44,7 @@ class RankCalls:
     """Whether a call's duration lasts until the collective ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class LateCall:
+class LateCall(msgspec.Struct, frozen=True):
     """A collective that all ranks of a group called, and who came last."""
 
     number: int
@@ -67,8 +65,7 @@ class LateCall:
     """When the last rank arrived, by its own clock, since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class LateRank:
+class LateRank(msgspec.Struct, frozen=True):
     """How often one rank came last."""
 
     rank: int
@@ -80,13 +77,12 @@ class LateRank:
     """The sum of what others waited for it."""
 
 
-@dataclass(slots=True)
-class Lateness:
+class Lateness(msgspec.Struct):
     """All matched collectives, the latest first."""
 
-    calls: list[LateCall] = field(default_factory=list)
-    ranks: list[LateRank] = field(default_factory=list)
-    parting: list[str] = field(default_factory=list)
+    calls: list[LateCall] = msgspec.field(default_factory=list)
+    ranks: list[LateRank] = msgspec.field(default_factory=list)
+    parting: list[str] = msgspec.field(default_factory=list)
     """Where ranks of one group call different collectives."""
     clocks: str = "host"
     """How the clocks agree: 'host' (one host), 'ends' or 'starts' of collectives, or 'unknown'."""

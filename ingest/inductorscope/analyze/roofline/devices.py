@@ -6,17 +6,16 @@ itself are better and take precedence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePeaks:
+class DevicePeaks(msgspec.Struct, frozen=True):
     """One device's limits."""
 
     name: str
     memory: float
     """Bytes per second from and to its memory."""
-    matmul: dict[str, float] = field(default_factory=dict)
+    matmul: dict[str, float] = msgspec.field(default_factory=dict)
     """Type → operations per second of matrix products, on tensor cores if there are any."""
     vector: float = 0.0
     """Operations per second in float32 outside of tensor cores."""

@@ -7,8 +7,9 @@ arithmetic peak; the longer of the two times is its roof. Headroom is the time a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.fields import Flops, Prose
@@ -23,13 +24,12 @@ START_US, SHORT_US = 2.0, 5.0
 it is most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peaks:
+class Peaks(msgspec.Struct, frozen=True):
     """Peak rates of the machine, per second."""
 
     device: str
     memory: float
-    matmul: dict[str, Flops] = field(default_factory=dict)
+    matmul: dict[str, Flops] = msgspec.field(default_factory=dict)
     vector: float = 0.0
     """Operations outside of matrix units, in float32."""
     cache: float | None = None
@@ -39,8 +39,7 @@ class Peaks:
     """Source of the figures, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """A kernel compared with its roof. Times are in microseconds per step."""
 
     bytes_per_s: float | None

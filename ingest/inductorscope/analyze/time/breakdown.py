@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.analyze.time.categories import Work, category_of
 from inductorscope.analyze.time.cpu import SelfTime, processor_times
@@ -13,8 +13,7 @@ from inductorscope.formats.trace.event_columns import Numbers
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
 
 
-@dataclass(slots=True)
-class CategorySum:
+class CategorySum(msgspec.Struct):
     category: str
     kernels: int
     """Number of different ones."""
@@ -22,8 +21,7 @@ class CategorySum:
     us: float
 
 
-@dataclass(slots=True)
-class Breakdown:
+class Breakdown(msgspec.Struct):
     """Figures of one trace; without device work, of processors."""
 
     on_device: bool
@@ -33,12 +31,12 @@ class Breakdown:
     total_us: float
     kernel_category: list[str]
     """Time of each kernel of the trace."""
-    cpu: list[SelfTime] = field(default_factory=list)
+    cpu: list[SelfTime] = msgspec.field(default_factory=list)
     """Of a trace without device work."""
     row_of_op: Numbers | None = None
     """Index into `cpu` for each operator of the trace."""
-    regions: list[RegionTime] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    regions: list[RegionTime] = msgspec.field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
 
 
 def break_down(trace: ChromeTrace) -> Breakdown:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.costs import MEASURED, SHARED
@@ -23,8 +23,7 @@ NEGLIGIBLE = 1e-9
 """A share of a time that is rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallTime:
+class CallTime(msgspec.Struct, frozen=True):
     """The time of one call in the wrapper."""
 
     time_us: float
@@ -37,12 +36,11 @@ class CallTime:
     p90_us: float | None = None
 
 
-@dataclass(slots=True)
-class Match:
+class Match(msgspec.Struct):
     """Which items of an order belong to which calls of the wrapper, by their positions."""
 
-    of_call: dict[int, list[int]] = field(default_factory=dict)
-    shared: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    of_call: dict[int, list[int]] = msgspec.field(default_factory=dict)
+    shared: list[tuple[list[int], list[int]]] = msgspec.field(default_factory=list)
     """Calls, and items that belong to them together."""
 
 
@@ -95,11 +93,10 @@ def _match_gap(
         match.shared.append((left, unknown))
 
 
-@dataclass(slots=True)
-class _Measured:
+class _Measured(msgspec.Struct):
     """What was measured of one call."""
 
-    samples: list[Floats] = field(default_factory=list)
+    samples: list[Floats] = msgspec.field(default_factory=list)
     shared_us: float = 0.0
 
     @property

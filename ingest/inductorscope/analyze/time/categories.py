@@ -8,7 +8,8 @@ every version, so the operator is tried before them; `kernel_names.py` has the t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.time.kernel_names import family_of_name, generated_category
 from inductorscope.formats.vocabulary import (
@@ -45,8 +46,7 @@ SAME_ANYWHERE = (COMMUNICATION, MEMCPY, MEMSET)
 """Families that are categories, whoever calls their kernels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """The facts about a kernel that decide its category."""
 
     name: str

@@ -6,8 +6,7 @@ operator starts then, and another thread does the work.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 import numpy as np
 
 from inductorscope.formats.trace.event_columns import NOWHERE, Floats, Integers, Numbers, Span
@@ -27,15 +26,14 @@ _WORDS = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class CollectiveCalls:
+class CollectiveCalls(msgspec.Struct):
     """Collectives in the order in which they start; names are written once."""
 
-    names: list[str] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
+    names: list[str] = msgspec.field(default_factory=list)
+    groups: list[str] = msgspec.field(default_factory=list)
     """Process groups."""
-    compiles: list[str] = field(default_factory=list)
-    calls: list[tuple[int, int, int, float, float, int]] = field(default_factory=list)
+    compiles: list[str] = msgspec.field(default_factory=list)
+    calls: list[tuple[int, int, int, float, float, int]] = msgspec.field(default_factory=list)
     """Name, group, compile (-1 for none), start and duration in µs, elements (-1 if unknown)."""
     on_device: bool = False
     """Whether the durations last until the collective ends."""

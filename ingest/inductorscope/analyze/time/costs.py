@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
 from inductorscope.analyze.time.shares import Node, shares
@@ -45,16 +46,14 @@ class CostedNode(Protocol):
     def stack_line(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class TimedKernel:
+class TimedKernel(msgspec.Struct, frozen=True):
     id: int
     name: str
     extern: bool
     time_us: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(msgspec.Struct, frozen=True):
     kernel: int
     """Number of the kernel's row."""
     nodes: list[str]
@@ -63,8 +62,7 @@ class CallSite:
     """Its own time, if known."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimedGraph:
+class TimedGraph(msgspec.Struct, frozen=True):
     """A graph with timed kernels."""
 
     id: int
@@ -74,8 +72,7 @@ class TimedGraph:
     """Calls in the order of the wrapper."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineCostRow:
+class LineCostRow(msgspec.Struct, frozen=True):
     path: str | None
     line: int | None
     kernels: int
@@ -85,8 +82,7 @@ class LineCostRow:
     """[number of the kernel's row, shared µs]"""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCostRow:
+class NodeCostRow(msgspec.Struct, frozen=True):
     name: str
     target: str
     line: int
@@ -95,24 +91,21 @@ class NodeCostRow:
     shared_us: float
 
 
-@dataclass(slots=True)
-class Costs:
+class Costs(msgspec.Struct):
     """Costs of a run, the highest first."""
 
-    lines: list[LineCostRow] = field(default_factory=list)
-    nodes: dict[int, list[NodeCostRow]] = field(default_factory=dict)
+    lines: list[LineCostRow] = msgspec.field(default_factory=list)
+    nodes: dict[int, list[NodeCostRow]] = msgspec.field(default_factory=dict)
     """By the graph's row."""
 
 
-@dataclass(slots=True)
-class _Sum:
-    shared: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+class _Sum(msgspec.Struct):
+    shared: dict[int, float] = msgspec.field(default_factory=lambda: defaultdict(float))
     """By the kernel's row."""
     inclusive_us: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _TimedCall:
+class _TimedCall(msgspec.Struct, frozen=True):
     kernel: int
     time_us: float
     nodes: list[str]

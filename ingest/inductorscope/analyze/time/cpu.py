@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.categories import library_category, operator_family
@@ -21,8 +20,7 @@ _REGION = "Torch-Compiled Region: "
 _FUNCTION = "CompiledFunction"
 
 
-@dataclass(slots=True)
-class SelfTime:
+class SelfTime(msgspec.Struct):
     """All runs of one operator or generated kernel on processors."""
 
     name: str

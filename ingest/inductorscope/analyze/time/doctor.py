@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from inductorscope.formats.trace.event_columns import NOWHERE, Events
@@ -15,8 +14,7 @@ ROUNDING_US = 0.01
 """Resolution of timestamps on a machine that has been up for months."""
 
 
-@dataclass(slots=True)
-class Finding:
+class Finding(msgspec.Struct):
     """One finding about a trace."""
 
     level: str

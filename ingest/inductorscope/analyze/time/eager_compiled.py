@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.time.categories import family_of
 from inductorscope.analyze.time.extern_nodes import operation
@@ -70,8 +71,7 @@ _COMMON = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """Work of one side per step."""
 
     name: str
@@ -81,8 +81,7 @@ class Entry:
     us: float
 
 
-@dataclass(slots=True)
-class GroupChange:
+class GroupChange(msgspec.Struct):
     """One group on both sides."""
 
     group: str
@@ -95,8 +94,7 @@ class GroupChange:
     """The part of `compiled_us` in fused kernels."""
 
 
-@dataclass(slots=True)
-class OpChange:
+class OpChange(msgspec.Struct):
     """An eager operator and what replaced it."""
 
     op: str
@@ -105,14 +103,13 @@ class OpChange:
     compiled_calls: float
     compiled_us: float
     """Time that still runs under its name, or that of the library call that replaced it."""
-    now: list[str] = field(default_factory=list)
+    now: list[str] = msgspec.field(default_factory=list)
     """Names of those."""
     fused_kernels: int = 0
     """Kernels named after it."""
 
 
-@dataclass(slots=True)
-class Replaced:
+class Replaced(msgspec.Struct):
     """What a fused kernel replaced."""
 
     kernel: str
@@ -123,8 +120,7 @@ class Replaced:
     """Eager operators with their estimated times, the longest first."""
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(msgspec.Struct):
     eager_us: float
     compiled_us: float
     groups: list[GroupChange]

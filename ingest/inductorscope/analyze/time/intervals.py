@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -11,8 +10,7 @@ BLOCK = 32_768
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(slots=True)
-class Cover:
+class Cover(msgspec.Struct):
     """Covered time: stretches in order, none touching the next."""
 
     start: Floats

@@ -8,7 +8,8 @@ function for everything (`cutlass::Kernel2<…>`), so there the template argumen
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.vocabulary import (
     ATTENTION,
@@ -26,8 +27,7 @@ from inductorscope.formats.vocabulary import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """Names that match the pattern belong to the category, or to the family of library kernels."""
 
     category: str

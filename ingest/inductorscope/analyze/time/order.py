@@ -8,9 +8,9 @@ or HIP graphs) has no operators: each of its kernels is an item, in the order of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from inductorscope.formats.trace.event_columns import NOWHERE, Floats, Integers, Numbers
@@ -22,8 +22,7 @@ MOST_LAUNCHES = 4_000_000
 """In a trace with more, calls get no time of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """What one call in a wrapper launched."""
 
     op: str | None
@@ -32,8 +31,7 @@ class Item:
     """Indexes into `ChromeTrace.kernels`, in order; empty on a CPU."""
 
 
-@dataclass(slots=True)
-class LaunchOrder:
+class LaunchOrder(msgspec.Struct):
     """Calls of a graph that launched the same items in the same order."""
 
     region: int

@@ -7,8 +7,7 @@ work; the rest of the call is the processor's time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.intervals import Cover, Floats, cover
@@ -26,8 +25,7 @@ REPLAY_US = 8.0
 """Approximate launch time of a recorded graph, which the host still needs."""
 
 
-@dataclass(slots=True)
-class RegionTime:
+class RegionTime(msgspec.Struct):
     """Calls of one compiled graph; times are means per call, in µs."""
 
     region: int
@@ -58,8 +56,7 @@ class RegionTime:
     """Estimated saving per call by recording."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(msgspec.Struct, frozen=True):
     """Device work that compiled graphs launched, sorted by region."""
 
     region: Numbers
@@ -74,7 +71,7 @@ class _Work:
 
     def of(self, region: int) -> _Work:
         which = slice(*np.searchsorted(self.region, (region, region + 1)).tolist())
-        return _Work(*(getattr(self, name)[which] for name in self.__slots__))
+        return _Work(*(getattr(self, name)[which] for name in self.__struct_fields__))
 
 
 def region_times(trace: ChromeTrace) -> list[RegionTime]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 # f32[4, 256][256, 1]cuda:0
 _TENSOR = re.compile(r"^([a-z]\w*+)\[([^\[\]]{0,400})\]")
@@ -24,8 +25,7 @@ _VIEWS = re.compile(
 LARGEST = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """The facts about an FX node that decide its bytes."""
 
     target: str

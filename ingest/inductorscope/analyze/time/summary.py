@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from inductorscope.analyze.time.breakdown import Breakdown
 from inductorscope.formats.trace.kineto import ChromeTrace
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSum:
+class KernelSum(msgspec.Struct, frozen=True):
     name: str
     category: str
     count: int
     total_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class RepairSum:
+class RepairSum(msgspec.Struct, frozen=True):
     reason: str
     count: int
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class TraceSummary:
+class TraceSummary(msgspec.Struct, frozen=True):
     """Times are in µs, of the whole trace."""
 
     on_device: bool

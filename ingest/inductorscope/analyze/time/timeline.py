@@ -9,9 +9,9 @@ device.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import accumulate
 
+import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.intervals import Cover, Floats, cover, fitted, gaps, joined
@@ -42,8 +42,7 @@ GUARDS = ("TorchDynamo Cache Lookup",)
 PROLOGUE = ("AOTDispatcher Runtime Wrapper Prologue", "Pregraph bytecode", "Inductor Lookup")
 
 
-@dataclass(slots=True)
-class Part:
+class Part(msgspec.Struct):
     """A part of a timeline."""
 
     name: str
@@ -53,15 +52,14 @@ class Part:
     idle: bool
 
 
-@dataclass(slots=True)
-class Timeline:
+class Timeline(msgspec.Struct):
     """Timeline of all devices together, or of a thread."""
 
     span_us: float
     """From the start of the first work to the end of the last."""
     busy_us: float
     """Time with at least one piece of work running."""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part] = msgspec.field(default_factory=list)
 
 
 def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None:

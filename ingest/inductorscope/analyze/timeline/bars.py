@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 
+import msgspec
 import numpy as np
 
 from inductorscope.formats.trace.event_columns import NOWHERE, Floats, Integers, Numbers, Truths
 
 
-@dataclass(slots=True)
-class Bars:
+class Bars(msgspec.Struct):
     """Bars as columns, sorted by row and time. Those of one row do not overlap."""
 
     row: Numbers
@@ -33,7 +32,7 @@ class Bars:
         return len(self.ts)
 
     def taken(self, which: Integers | Numbers | Truths | slice) -> Bars:
-        return Bars(*(getattr(self, field.name)[which] for field in fields(self)))
+        return Bars(*(getattr(self, name)[which] for name in self.__struct_fields__))
 
 
 def single(
@@ -50,7 +49,7 @@ def joined(pieces: Sequence[Bars]) -> Bars:
     if len(pieces) == 1:
         return pieces[0]
     return Bars(
-        *(np.concatenate([getattr(one, field.name) for one in pieces]) for field in fields(Bars))
+        *(np.concatenate([getattr(one, name) for one in pieces]) for name in Bars.__struct_fields__)
     )
 
 

@@ -4,9 +4,9 @@ nesting."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -43,8 +43,7 @@ _HOST_CATEGORIES = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Track:
+class Track(msgspec.Struct):
     """A stream of a device, the spans marked on one or by the profiler, or a thread."""
 
     kind: str
@@ -60,8 +59,7 @@ class Track:
     """Time in events of its first row."""
 
 
-@dataclass(slots=True)
-class Details:
+class Details(msgspec.Struct):
     """What is known of single events, as columns beside their bars."""
 
     parent: Numbers
@@ -72,8 +70,7 @@ class Details:
     """Position of its kernel among those of the trace."""
 
 
-@dataclass(slots=True)
-class Layout:
+class Layout(msgspec.Struct):
     """A trace laid out. Times count from the begin of its first event."""
 
     origin_us: float
@@ -91,8 +88,7 @@ class Layout:
         return sum(track.events for track in self.tracks)
 
 
-@dataclass(slots=True)
-class _Kind:
+class _Kind(msgspec.Struct):
     """Events of one kind, with what is known of each."""
 
     name: Numbers
@@ -238,8 +234,7 @@ def _by_lane(lane: Numbers) -> Iterator[tuple[int, Integers]]:
         yield int(lane[which[0]]), which
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(msgspec.Struct):
     """The events of a track."""
 
     bars: Bars

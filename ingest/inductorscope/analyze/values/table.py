@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.printed.intermediate_values import (
     IntermediateValue,
@@ -18,8 +19,7 @@ INPUTS = "model inputs"
 _INPUTS = ("arg", "primals", "tangents")
 
 
-@dataclass(slots=True)
-class ValueRow:
+class ValueRow(msgspec.Struct):
     """One argument of one launch."""
 
     launch: int
@@ -34,11 +34,10 @@ class ValueRow:
     """All elements are zero after the launch: not wrong in itself, but worth a look."""
 
 
-@dataclass(slots=True)
-class ValueTable:
-    rows: list[ValueRow] = field(default_factory=list)
+class ValueTable(msgspec.Struct):
+    rows: list[ValueRow] = msgspec.field(default_factory=list)
     launches: int = 0
-    kernels: list[str] = field(default_factory=list)
+    kernels: list[str] = msgspec.field(default_factory=list)
     """Each name once, in the order of first launches."""
     names_only: bool = False
     """Only names of kernels were printed (level 3)."""

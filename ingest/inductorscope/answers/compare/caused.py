@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope import urls
 from inductorscope.analyze.measure.result import SAME_CODE, Cause, Measurement, Share
@@ -23,8 +24,7 @@ Notes = Mapping[tuple[str, str], Sequence[str]]
 """Graph and kernel of A, or of B if A has none → reasons for its change."""
 
 
-@dataclass(frozen=True, slots=True)
-class CauseLine:
+class CauseLine(msgspec.Struct, frozen=True):
     """A part of the difference; the lines sum to all of it."""
 
     share: Share
@@ -69,7 +69,9 @@ def cause_lines(
                    key=lambda one: -abs(one[0].share))  # fmt: skip
     if small := [share for share, _, _ in parts if abs(share.share) < SMALL]:
         # The ends of the intervals add up to one that is wide enough.
-        share = Share(*(sum(getattr(one, name) for one in small) for name in Share.__slots__))
+        share = Share(
+            *(sum(getattr(one, name) for one in small) for name in Share.__struct_fields__)
+        )
         if abs(share.share) >= VISIBLE:
             large.append((share, plural(len(small), "smaller cause"), f"{page}#measured"))
     large.append((found.rest, "unexplained", f"{page}#measured"))

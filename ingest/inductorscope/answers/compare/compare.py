@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from math import fsum
 from typing import Literal
 
 from cachetools import LRUCache, cached
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.breaks import break_places
@@ -19,8 +19,7 @@ PAID = ("graph break", "recompile", "CUDA graphs skipped")
 """Kinds of events that each step pays for."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseRow:
+class PhaseRow(msgspec.Struct, frozen=True):
     """Compile time of one kind of work, in µs over all compiles."""
 
     kind: str
@@ -29,8 +28,7 @@ class PhaseRow:
     b_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """Something that happened a different number of times: a graph break, a recompile, …"""
 
     kind: str
@@ -41,8 +39,7 @@ class EventRow:
     b: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompilingRows:
+class CompilingRows(msgspec.Struct, frozen=True):
     """Compiling compared; without a log of both runs it is empty."""
 
     known: bool

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from sqlalchemy import ColumnElement, func, select
 
 from inductorscope.answers.runs.runs import SPEED_UP
@@ -13,8 +13,7 @@ from inductorscope.store.tables.models import Graph, Kernel, Run
 Unit = Literal["us", "ms", "s", "ratio", "count"]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """A figure that each run has at most once."""
 
     title: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from math import fsum
 from statistics import median
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Text, cast, func, null, select
 from sqlalchemy.orm import Session
 
@@ -35,8 +35,7 @@ NAMED = 3
 """Most kernels that a row names."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRun(RunName):
+class HistoryRun(RunName, frozen=True):
     """A run of the history and its value."""
 
     created_at: datetime
@@ -49,8 +48,7 @@ class HistoryRun(RunName):
     """How they differ from the kernel in the address."""
 
 
-@dataclass(frozen=True, slots=True)
-class LevelChange:
+class LevelChange(msgspec.Struct, frozen=True):
     """Where the level changed: the last run before and the first after."""
 
     before: HistoryRun
@@ -62,8 +60,7 @@ class LevelChange:
     """What differs between the two runs, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(msgspec.Struct, frozen=True):
     """The levels that two runs' steps belong to, among all runs of their name."""
 
     runs: int
@@ -78,8 +75,7 @@ class Levels:
     """Whether both are one level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """A name of runs, how many have it, and the trend of their figure."""
 
     name: str
@@ -90,8 +86,7 @@ class Named:
     """Of all of these but the newest."""
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """A figure over time `/history`; `name`, `tag`, `figure` and `kernel` repeat the request."""
 
     name: str

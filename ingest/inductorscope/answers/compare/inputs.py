@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -36,8 +36,7 @@ RECORDED = ("versions", "machine")
 LARGEST = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class InputRow:
+class InputRow(msgspec.Struct, frozen=True):
     """A setting that differs; None where a run does not have it, or does not say."""
 
     kind: str
@@ -47,8 +46,7 @@ class InputRow:
     b: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRow:
+class SourceRow(msgspec.Struct, frozen=True):
     """A file of the user that differs, or that only one run has."""
 
     path: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -35,8 +36,7 @@ NOT_HERE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredShown:
+class MeasuredShown(msgspec.Struct, frozen=True):
     """The newest measurement of two runs, and the job that makes one."""
 
     refusal: Prose
@@ -53,7 +53,7 @@ class MeasuredShown:
     complete: bool = False
     text: Prose = ""
     found: Measurement | None = None
-    lines: list[CauseLine] = field(default_factory=list)
+    lines: list[CauseLine] = msgspec.field(default_factory=list)
     """What caused the difference; they sum to it."""
     searched: Prose = ""
     """What the search found."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.analyze.compare.kernels import Change, Known
 from inductorscope.analyze.compare.waterfall import Bar
@@ -18,8 +19,7 @@ from inductorscope.answers.machine.compared import MachineDifference
 from inductorscope.fields import Hidden, Microseconds, Prose
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """A sentence, and the part of the page with its evidence."""
 
     level: Level
@@ -28,8 +28,7 @@ class Said:
     to: Hidden[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(msgspec.Struct, frozen=True):
     """One of the two runs."""
 
     id: str
@@ -41,8 +40,7 @@ class ComparedRun:
     graphs: int
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCalls:
+class KernelCalls(msgspec.Struct, frozen=True):
     """A kernel's calls in a group."""
 
     graph: str
@@ -55,8 +53,7 @@ class KernelCalls:
     time_us: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRow:
+class GroupRow(msgspec.Struct, frozen=True):
     """Kernels of both runs that do the same work between them, per step."""
 
     a: list[KernelCalls]
@@ -74,14 +71,13 @@ class GroupRow:
     """None if a run does not time them."""
     parts: dict[str, Microseconds]
     """The group's part of the step's difference, by part of the waterfall."""
-    notes: list[Prose] = field(default_factory=list)
+    notes: list[Prose] = msgspec.field(default_factory=list)
     """Why its kernels are not one, and which settings differ; of the groups that differ most."""
     line: str = ""
     """The user's line of most of its nodes, `model.py:12`, in B if B has the group."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeakBar:
+class PeakBar(msgspec.Struct, frozen=True):
     """A part of the difference of two peaks, in bytes."""
 
     title: str
@@ -89,16 +85,14 @@ class PeakBar:
     buffers: int
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
+class Peak(msgspec.Struct, frozen=True):
     """The graph of a run whose wrapper allocates most, and the bytes at its peak."""
 
     graph: str
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class PeakStep:
+class PeakStep(msgspec.Struct, frozen=True):
     """From A's peak to B's; the bars sum to the difference."""
 
     a: Peak
@@ -106,8 +100,7 @@ class PeakStep:
     bars: list[PeakBar]
 
 
-@dataclass(frozen=True, slots=True)
-class GraphPair:
+class GraphPair(msgspec.Struct, frozen=True):
     """Two graphs that are the same, or a graph that only one run has."""
 
     a: str | None
@@ -124,8 +117,7 @@ class GraphPair:
     b_peak: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(msgspec.Struct, frozen=True):
     """An FX node that only one run has."""
 
     side: Literal["a", "b"]
@@ -138,8 +130,7 @@ class NodeRow:
     """In the run that has the node."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparePage:
+class ComparePage(msgspec.Struct, frozen=True):
     """Two runs `/compare/{run}/{other}`; `a` is the first, `b` the second."""
 
     a: ComparedRun

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -41,8 +41,7 @@ LARGEST = 4 * 1024 * 1024
 """Bytes of the longest source that is compared line by line."""
 
 
-@dataclass(slots=True)
-class Source:
+class Source(msgspec.Struct):
     """A file of the user."""
 
     artifact: int
@@ -52,15 +51,14 @@ class Source:
     """Rebuilt from comments: lines that none names are blank."""
 
 
-@dataclass(slots=True)
-class Side:
+class Side(msgspec.Struct):
     """One of the two runs."""
 
     run: str
-    graphs: list[Graph] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    sources: dict[str, Source] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
+    graphs: list[Graph] = msgspec.field(default_factory=list)
+    calls: list[Call] = msgspec.field(default_factory=list)
+    sources: dict[str, Source] = msgspec.field(default_factory=dict)
+    files: dict[str, str] = msgspec.field(default_factory=dict)
     """Path of a source → its path in the left run."""
 
 

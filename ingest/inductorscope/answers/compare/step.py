@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.waterfall import StepTime
@@ -22,8 +22,7 @@ WORDS: dict[Measured, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The steps of both runs."""
 
     measured: Measured

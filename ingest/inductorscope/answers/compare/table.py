@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -23,8 +23,7 @@ LEAST = 0.03
 """Share of the median by which a value must differ to stand out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """A figure of one run."""
 
     value: OfRow[float] | None
@@ -32,8 +31,7 @@ class Value:
     """Whether it stands out among the runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class FigureRow:
+class FigureRow(msgspec.Struct, frozen=True):
     """One figure of all runs, in their order."""
 
     figure: str
@@ -43,8 +41,7 @@ class FigureRow:
     values: list[Value]
 
 
-@dataclass(frozen=True, slots=True)
-class RunsCompared:
+class RunsCompared(msgspec.Struct, frozen=True):
     """Several runs `/compare?run=…&run=…`; with fewer than two, runs to choose from."""
 
     runs: list[RunRow]

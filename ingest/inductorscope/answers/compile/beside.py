@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile, Story
@@ -19,8 +19,7 @@ MOST_NAMES = 500
 _NUMBER = re.compile(r"^#(\d{1,9})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseSum:
+class PhaseSum(msgspec.Struct, frozen=True):
     """Sums over all phases with one name."""
 
     count: int
@@ -28,8 +27,7 @@ class PhaseSum:
     self_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class BesideRow:
+class BesideRow(msgspec.Struct, frozen=True):
     """A phase of either compile; None where a compile has none of this name."""
 
     name: str
@@ -41,8 +39,7 @@ class BesideRow:
     """Self time of the second minus that of the first, in µs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True):
     """Two compiles, chosen by id or by number."""
 
     names: list[str]

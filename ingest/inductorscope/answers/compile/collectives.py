@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 
 from inductorscope.analyze.compile.model import Compile, Story
@@ -19,8 +19,7 @@ MOST_CALLS = 200_000
 """Collectives of all ranks together that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class LateRow:
+class LateRow(msgspec.Struct, frozen=True):
     """A collective, the rank that came last, and its compiles."""
 
     call: LateCall
@@ -33,8 +32,7 @@ class LateRow:
     """How the last rank compiled it differently from the first rank."""
 
 
-@dataclass(frozen=True, slots=True)
-class LateCollectives:
+class LateCollectives(msgspec.Struct, frozen=True):
     """The collectives that traces of several ranks have in common."""
 
     traces: int

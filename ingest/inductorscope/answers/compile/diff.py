@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -22,8 +21,7 @@ LARGEST = 4 * MIB
 MOST_LINES = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class DiffSide:
+class DiffSide(msgspec.Struct, frozen=True):
     """One of the two texts."""
 
     artifact: Hidden[int]
@@ -36,8 +34,7 @@ class DiffSide:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class DiffPage:
+class DiffPage(msgspec.Struct, frozen=True):
     """Two texts of a run and their difference."""
 
     run: RunName

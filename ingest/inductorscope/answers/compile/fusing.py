@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -32,8 +32,7 @@ HOPELESS = frozenset(("library", "between", "split"))
 """Rules that no change to sizes or settings would satisfy: such pairs are shown on request."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledNode:
+class ScheduledNode(msgspec.Struct, frozen=True):
     """A scheduler node in a TORCH_LOGS text."""
 
     name: str
@@ -44,8 +43,7 @@ class ScheduledNode:
     code: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class FusionRow:
+class FusionRow(msgspec.Struct, frozen=True):
     """Two nodes that Inductor tried to fuse, and the result."""
 
     compile_id: str | None
@@ -62,8 +60,7 @@ class FusionRow:
     """The graph of its compile, if there is exactly one."""
 
 
-@dataclass(frozen=True, slots=True)
-class HintRow:
+class HintRow(msgspec.Struct, frozen=True):
     """A hint about speed that the compiler logged."""
 
     compile_id: str | None
@@ -75,8 +72,7 @@ class HintRow:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonCount:
+class ReasonCount(msgspec.Struct, frozen=True):
     """A reason against fusing, and how often it occurred."""
 
     reason: str
@@ -84,8 +80,7 @@ class ReasonCount:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class RuleCount:
+class RuleCount(msgspec.Struct, frozen=True):
     """A rule that keeps kernels apart, and how many pairs of kernels."""
 
     rule: str
@@ -93,8 +88,7 @@ class RuleCount:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class FusingPage:
+class FusingPage(msgspec.Struct, frozen=True):
     """Fusing `/runs/{run}/compile/fusing`."""
 
     run: RunName

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile
@@ -31,8 +31,7 @@ _ONLY: dict[str, Callable[[Compile], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CompileRow:
+class CompileRow(msgspec.Struct, frozen=True):
     """One compile."""
 
     ref: CompileRef
@@ -56,8 +55,7 @@ class CompileRow:
     log: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompileList:
+class CompileList(msgspec.Struct, frozen=True):
     """A page of the list of compiles."""
 
     run: RunName

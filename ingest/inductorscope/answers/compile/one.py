@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -58,8 +57,7 @@ GUARDS = {kind.name for kind in KINDS if kind.ranks == "guards"}
 FIGURES = {kind.name for kind in KINDS if kind.figures}
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRow:
+class RecordRow(msgspec.Struct, frozen=True):
     """A record of the compile."""
 
     what: Prose
@@ -75,8 +73,7 @@ class RecordRow:
     """Artifact of the same record in the function's previous compile."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsRow:
+class MetricsRow(msgspec.Struct, frozen=True):
     """The metrics in one log record."""
 
     kind: str
@@ -84,8 +81,7 @@ class MetricsRow:
     groups: list[MetricGroup]
 
 
-@dataclass(frozen=True, slots=True)
-class CompileOnePage:
+class CompileOnePage(msgspec.Struct, frozen=True):
     """Everything known about one compile."""
 
     run: RunName

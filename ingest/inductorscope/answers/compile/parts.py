@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -22,8 +22,7 @@ LONGEST_LINE = 400
 TORCH = ("/torch/", "/_dynamo/", "/site-packages/")
 
 
-@dataclass(frozen=True, slots=True)
-class CompileRef:
+class CompileRef(msgspec.Struct, frozen=True):
     """Enough of a compile to name it and link to it."""
 
     number: int
@@ -32,8 +31,7 @@ class CompileRef:
     occurrence: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeLine:
+class CodeLine(msgspec.Struct, frozen=True):
     """A line of source code; `marked` is the one in question."""
 
     number: int
@@ -41,8 +39,7 @@ class CodeLine:
     marked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FrameRow:
+class FrameRow(msgspec.Struct, frozen=True):
     """A frame of a stack, with its stored file if there is one."""
 
     file: str
@@ -54,17 +51,16 @@ class FrameRow:
     """Whether the frame is in the user's code, not in torch's or Python's."""
 
 
-@dataclass(slots=True)
-class RunStory:
+class RunStory(msgspec.Struct):
     """A run, with its story if it has one."""
 
     session: Session
     run: Run
     story: Story | None
-    sources: dict[str, tuple[int, str]] = field(default_factory=dict)
+    sources: dict[str, tuple[int, str]] = msgspec.field(default_factory=dict)
     """Path of a source file → its artifact and the content's digest."""
 
-    texts_spoken: dict[str, int] = field(default_factory=dict)
+    texts_spoken: dict[str, int] = msgspec.field(default_factory=dict)
     """Path of a TORCH_LOGS text → its artifact."""
 
     @property

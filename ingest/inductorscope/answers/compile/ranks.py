@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -42,8 +42,7 @@ ORDER = (
 """Areas of differences, the most important first: one often causes those after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankRow:
+class RankRow(msgspec.Struct, frozen=True):
     """One rank of the job."""
 
     rank: int | None
@@ -63,8 +62,7 @@ class RankRow:
     """The first difference from the first rank, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApartRow:
+class ApartRow(msgspec.Struct, frozen=True):
     """A difference between a rank and the first rank."""
 
     area: str
@@ -79,8 +77,7 @@ class ApartRow:
     """Line of its record in the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class RanksPage:
+class RanksPage(msgspec.Struct, frozen=True):
     """The ranks of a job, compared with the first one."""
 
     run: RunName
@@ -240,8 +237,7 @@ def _importance(row: ApartRow) -> tuple[int, int, int]:
     return place, row.line, -1 if row.rank is None else row.rank
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(msgspec.Struct, frozen=True):
     """Two compared ranks, and the logs read for them."""
 
     story: Story

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.compile.breaks import BreakPlace
 from inductorscope.analyze.compile.model import CacheEvent, Failure
@@ -17,8 +18,7 @@ MOST_STEPS = 200
 MOST_GROUPS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SentencePart:
+class SentencePart(msgspec.Struct, frozen=True):
     """Words of a sentence, with a link to their evidence."""
 
     text: str
@@ -28,8 +28,7 @@ class SentencePart:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceRow:
+class SentenceRow(msgspec.Struct, frozen=True):
     """A sentence of the story."""
 
     level: str
@@ -38,8 +37,7 @@ class SentenceRow:
     advice: Prose
 
 
-@dataclass(frozen=True, slots=True)
-class WorkRow:
+class WorkRow(msgspec.Struct, frozen=True):
     """A kind of work and its time."""
 
     kind: str
@@ -49,8 +47,7 @@ class WorkRow:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class BreakRow:
+class BreakRow(msgspec.Struct, frozen=True):
     """A place where graphs break."""
 
     name: str
@@ -74,16 +71,14 @@ class BreakRow:
     """Artifact of the record's text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(msgspec.Struct, frozen=True):
     """What changed between compiles of a function."""
 
     text: Prose
     advice: Prose
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(msgspec.Struct, frozen=True):
     """One compile in the history of a function."""
 
     compile: CompileRef
@@ -96,8 +91,7 @@ class StepRow:
     record: Hidden[int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class FailedGuard:
+class FailedGuard(msgspec.Struct, frozen=True):
     """A guard that failed and so caused a compile."""
 
     earlier: str | None
@@ -108,8 +102,7 @@ class FailedGuard:
     place: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
+class HistoryRow(msgspec.Struct, frozen=True):
     """All compiles of one function."""
 
     function: str
@@ -128,8 +121,7 @@ class HistoryRow:
     reached_limit: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRow:
+class FailureRow(msgspec.Struct, frozen=True):
     """A compile that failed or restarted."""
 
     compile: CompileRef | None
@@ -144,8 +136,7 @@ class FailureRow:
     record: Hidden[int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class RestartRow:
+class RestartRow(msgspec.Struct, frozen=True):
     """Compiles that restarted for one reason."""
 
     reason: str
@@ -153,8 +144,7 @@ class RestartRow:
     compiles: list[CompileRef]
 
 
-@dataclass(frozen=True, slots=True)
-class CacheRow:
+class CacheRow(msgspec.Struct, frozen=True):
     """One lookup in a cache."""
 
     compile: CompileRef | None
@@ -167,8 +157,7 @@ class CacheRow:
     record: Hidden[int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class CacheGroup:
+class CacheGroup(msgspec.Struct, frozen=True):
     """The same answer of a cache for the same reason."""
 
     cache: str

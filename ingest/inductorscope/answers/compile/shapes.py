@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 
 from inductorscope.analyze.compile.model import Compile
@@ -23,8 +23,7 @@ MOST_BYTES = 16 * 1024 * 1024
 """Longest record of guards that is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionForecast:
+class FunctionForecast(msgspec.Struct, frozen=True):
     """A function of the run, and what the calls cost it."""
 
     function: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.phases import Chunk, work_of
@@ -14,8 +15,7 @@ LONGEST_GAP = 0.02
 """Longest pause that is drawn to scale, as a share of the busy time."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpanRow:
+class SpanRow(msgspec.Struct, frozen=True):
     """A phase in the drawing."""
 
     name: str

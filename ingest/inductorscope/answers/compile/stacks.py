@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile, Story
@@ -19,8 +18,7 @@ from inductorscope.answers.parts import RunName
 MOST_NODES = 5000
 
 
-@dataclass(slots=True)
-class StackCompile:
+class StackCompile(msgspec.Struct):
     """A compile, at the end of its stack."""
 
     ref: CompileRef
@@ -30,8 +28,7 @@ class StackCompile:
     recompile: bool
 
 
-@dataclass(slots=True)
-class StackNode:
+class StackNode(msgspec.Struct):
     """A frame and the frames it calls; a chain of frames with one callee each is one node."""
 
     frames: list[FrameRow]
@@ -39,12 +36,11 @@ class StackNode:
     count: int
     """Compiles that start below this node."""
     failed: int
-    compiles: list[StackCompile] = field(default_factory=list)
-    children: list[StackNode] = field(default_factory=list)
+    compiles: list[StackCompile] = msgspec.field(default_factory=list)
+    children: list[StackNode] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class StacksPage:
+class StacksPage(msgspec.Struct, frozen=True):
     """All stacks that led to compiles, as one tree."""
 
     run: RunName
@@ -55,11 +51,10 @@ class StacksPage:
     cut: bool
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(msgspec.Struct):
     frame: int
-    compiles: list[Compile] = field(default_factory=list)
-    children: dict[int, _Node] = field(default_factory=dict)
+    compiles: list[Compile] = msgspec.field(default_factory=list)
+    children: dict[int, _Node] = msgspec.field(default_factory=dict)
 
 
 def stacks_page(session: Session, run_id: str) -> StacksPage:

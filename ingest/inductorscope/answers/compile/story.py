@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.breaks import break_places
@@ -50,8 +49,7 @@ MOST_HISTORIES = 50
 MOST_FAILURES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class CompilePage:
+class CompilePage(msgspec.Struct, frozen=True):
     """The story of all compiles of a run."""
 
     run: RunName

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
@@ -15,8 +15,7 @@ from inductorscope.fields import Hidden
 MOST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolRow:
+class SymbolRow(msgspec.Struct, frozen=True):
     """A symbolic size or number."""
 
     compile: CompileRef | None
@@ -31,8 +30,7 @@ class SymbolRow:
     """Guards on it in this compile."""
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolGuardRow:
+class SymbolGuardRow(msgspec.Struct, frozen=True):
     """A guard or conclusion about symbols."""
 
     compile: CompileRef | None
@@ -48,8 +46,7 @@ class SymbolGuardRow:
     """How the guard's expressions were made, starting with the guard's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionRow:
+class ExpressionRow(msgspec.Struct, frozen=True):
     """A symbolic expression, and the arguments it was made from."""
 
     text: str
@@ -59,8 +56,7 @@ class ExpressionRow:
     depth: Hidden[int]
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolsPage:
+class SymbolsPage(msgspec.Struct, frozen=True):
     """Symbols of a run, and the guards on them."""
 
     run: RunName

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Story
@@ -23,8 +22,7 @@ from inductorscope.store.runs.compile_story import timeline
 MOST_KERNELS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseRow:
+class PhaseRow(msgspec.Struct, frozen=True):
     """All phases with one name."""
 
     name: str
@@ -38,8 +36,7 @@ class PhaseRow:
     longest: CompileRef | None
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledKernel:
+class CompiledKernel(msgspec.Struct, frozen=True):
     """The compile time of one kernel."""
 
     name: str
@@ -49,8 +46,7 @@ class CompiledKernel:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompileTimePage:
+class CompileTimePage(msgspec.Struct, frozen=True):
     """Where compile time goes."""
 
     run: RunName

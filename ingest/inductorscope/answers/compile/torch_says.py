@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -17,8 +17,7 @@ from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedBreakRow:
+class ExplainedBreakRow(msgspec.Struct, frozen=True):
     """A graph break in `torch._dynamo.explain`."""
 
     reason: str
@@ -26,8 +25,7 @@ class ExplainedBreakRow:
     code: list[CodeLine]
 
 
-@dataclass(frozen=True, slots=True)
-class OpsRow:
+class OpsRow(msgspec.Struct, frozen=True):
     """Operators of one graph."""
 
     graph: int
@@ -36,8 +34,7 @@ class OpsRow:
     names: list[tuple[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedRow:
+class ExplainedRow(msgspec.Struct, frozen=True):
     """The report of `torch._dynamo.explain`."""
 
     graphs: int
@@ -50,8 +47,7 @@ class ExplainedRow:
     failed: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRow:
+class LoopRow(msgspec.Struct, frozen=True):
     """A loop nest of a C++ kernel."""
 
     graph: str | None
@@ -67,8 +63,7 @@ class LoopRow:
     """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopTable:
+class LoopTable(msgspec.Struct, frozen=True):
     """All loop nests of a run."""
 
     instructions: str

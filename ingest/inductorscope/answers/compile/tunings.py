@@ -7,7 +7,8 @@ Triton kernel if that is another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.analyze.compile.model import Choice, TunedTable, Tuning
 from inductorscope.analyze.fusing.chosen import Chosen, sizes_of
@@ -17,8 +18,7 @@ from inductorscope.fields import Hidden, Prose
 MOST_TUNINGS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateRow:
+class CandidateRow(msgspec.Struct, frozen=True):
     """A candidate and its time."""
 
     name: str
@@ -28,8 +28,7 @@ class CandidateRow:
     what: Prose
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenRow:
+class ChosenRow(msgspec.Struct, frozen=True):
     """A kernel that runs a candidate."""
 
     candidate: str
@@ -41,8 +40,7 @@ class ChosenRow:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class TunedRow:
+class TunedRow(msgspec.Struct, frozen=True):
     """One autotuning."""
 
     compile: CompileRef | None

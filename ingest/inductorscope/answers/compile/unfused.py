@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -24,8 +25,7 @@ Key = tuple[str, int]
 """A kernel's name, and the handle of a call."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideRow:
+class SideRow(msgspec.Struct, frozen=True):
     """One of two kernels, with the FX node and the line of code that touch the shared memory."""
 
     kernel: str
@@ -36,8 +36,7 @@ class SideRow:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnfusedRow:
+class UnfusedRow(msgspec.Struct, frozen=True):
     """Two kernels that share memory, and why they are not one."""
 
     graph: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -26,8 +26,7 @@ CHECKED = 4 * 1024 * 1024
 """Bytes of texts up to which a page says what a test case compares: that takes about a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallCase:
+class CallCase(msgspec.Struct, frozen=True):
     """A kernel's call and the parts of its test case."""
 
     case: KernelCase
@@ -36,8 +35,7 @@ class CallCase:
     """Whether this installation captured the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
+class Benchmark(msgspec.Struct, frozen=True):
     """One benchmark that ran on this installation."""
 
     handle: int
@@ -46,8 +44,7 @@ class Benchmark:
     result: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CaseCheck:
+class CaseCheck(msgspec.Struct, frozen=True):
     """What a call's test case compares with eager."""
 
     compared: list[str]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -17,8 +16,7 @@ RECENT = 100
 """Number of runs to choose from; the address can name any other."""
 
 
-@dataclass(frozen=True, slots=True)
-class BesideSide:
+class BesideSide(msgspec.Struct, frozen=True):
     """One side: the text of a stage, or of one kernel."""
 
     run: RunName
@@ -30,8 +28,7 @@ class BesideSide:
     """The kernel, where the stage shows one."""
 
 
-@dataclass(frozen=True, slots=True)
-class BesidePage:
+class BesidePage(msgspec.Struct, frozen=True):
     """Side by side `/beside`."""
 
     left: BesideSide

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, fields
 
+import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
@@ -43,8 +44,7 @@ MOST_LINES = 200
 """Number of lines among which the one to open on is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageFile:
+class StageFile(msgspec.Struct, frozen=True):
     """A text of a stage: an artifact, or lines `first` to `last` of one."""
 
     artifact: Hidden[int]
@@ -57,8 +57,7 @@ class StageFile:
     """The kernel that it was compiled of; `/machine` of the API has its lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageTexts:
+class StageTexts(msgspec.Struct, frozen=True):
     """One stage and its texts."""
 
     id: str
@@ -67,8 +66,7 @@ class StageTexts:
     files: list[StageFile]
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(msgspec.Struct, frozen=True):
     """One call of a kernel in the wrapper."""
 
     handle: int
@@ -81,8 +79,7 @@ class CallSite:
     """Whether that time was measured, and is not an equal part of what several calls took."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerKernel:
+class ExplorerKernel(msgspec.Struct, frozen=True):
     """A kernel in the explorer's list."""
 
     name: str
@@ -96,23 +93,20 @@ class ExplorerKernel:
     calls: list[CallSite]
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerGraph(GraphName):
+class ExplorerGraph(GraphName, frozen=True):
     """The graph that the explorer shows."""
 
     node_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(msgspec.Struct, frozen=True):
     """A line of a source."""
 
     path: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Explorer:
+class Explorer(msgspec.Struct, frozen=True):
     """Everything that panes need to load their texts."""
 
     run: RunName
@@ -130,8 +124,7 @@ class Explorer:
     if no time is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerState:
+class ExplorerState(msgspec.Struct, frozen=True):
     """What the address selects."""
 
     panes: list[str]
@@ -140,8 +133,7 @@ class ExplorerState:
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerHead:
+class ExplorerHead(msgspec.Struct, frozen=True):
     """What the page shows before its script has loaded the rest."""
 
     run: RunName
@@ -153,8 +145,7 @@ class ExplorerHead:
     state: ExplorerState
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerPage(Explorer):
+class ExplorerPage(Explorer, frozen=True):
     """Explorer `/runs/{run}/graphs/{slug}`: the explorer's JSON, its siblings and its state."""
 
     graphs: list[GraphName]
@@ -180,7 +171,7 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     answer = explorer(session, run, slug)
-    values = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    values = asdict(answer)
     return ExplorerPage(
         **values,
         graphs=graphs_of(session, run),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
 from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -29,8 +29,7 @@ ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class GraphTextsStored:
+class GraphTextsStored(msgspec.Struct, frozen=True):
     """The artifacts and digests of a graph's texts, by role."""
 
     artifacts: dict[str, int]

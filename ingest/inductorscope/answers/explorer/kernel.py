@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
+import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -50,8 +51,7 @@ from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCal
 from inductorscope.store.tables.times import CallTime
 
 
-@dataclass(frozen=True, slots=True)
-class FxNodeRow:
+class FxNodeRow(msgspec.Struct, frozen=True):
     """An FX node that a kernel computes."""
 
     name: str
@@ -62,8 +62,7 @@ class FxNodeRow:
     stack_line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class IrNodeRow:
+class IrNodeRow(msgspec.Struct, frozen=True):
     """An IR node that a kernel computes."""
 
     name: str
@@ -74,8 +73,7 @@ class IrNodeRow:
     buffers: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCallTime:
+class KernelCallTime(msgspec.Struct, frozen=True):
     """The time of one call of a kernel."""
 
     time_us: float
@@ -88,8 +86,7 @@ class KernelCallTime:
     p90_us: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCallRow:
+class KernelCallRow(msgspec.Struct, frozen=True):
     """One call of the kernel."""
 
     handle: int
@@ -102,8 +99,7 @@ class KernelCallRow:
     """Its own time, where a trace has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeText:
+class CodeText(msgspec.Struct, frozen=True):
     """Lines `first` to `last` of an artifact."""
 
     artifact: Hidden[int]
@@ -116,8 +112,7 @@ class CodeText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelElsewhere:
+class KernelElsewhere(msgspec.Struct, frozen=True):
     """Another run with exactly this kernel call."""
 
     run: RunName
@@ -127,7 +122,6 @@ class KernelElsewhere:
     handle: int
 
 
-@dataclass(slots=True)
 class BytesMoved(CallBytes):
     """The traffic of one call, summed."""
 
@@ -136,15 +130,13 @@ class BytesMoved(CallBytes):
     how: How = "unknown"
 
 
-@dataclass(slots=True)
 class KernelCallWork(CallWork):
     """What one call moves and computes."""
 
     bytes: BytesMoved
 
 
-@dataclass(frozen=True, slots=True)
-class KernelPage:
+class KernelPage(msgspec.Struct, frozen=True):
     """Kernel `/runs/{run}/graphs/{slug}/kernels/{name:handle}`."""
 
     run: RunName
@@ -188,8 +180,7 @@ class KernelPage:
     """Whether this installation captured the run; code of other runs is never executed."""
 
 
-@dataclass(frozen=True, slots=True)
-class PermalinkAnswer:
+class PermalinkAnswer(msgspec.Struct, frozen=True):
     """Where a permalink leads in this database."""
 
     permalink: str
@@ -324,7 +315,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
 
 def _call_work(work: CallWork) -> KernelCallWork:
     moved = BytesMoved(work.bytes.traffic, work.bytes.hint, work.bytes.total, work.bytes.how)
-    values = {field.name: getattr(work, field.name) for field in fields(work)}
+    values = asdict(work)
     return KernelCallWork(**{**values, "bytes": moved})
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -35,8 +35,7 @@ WHOLE = ("kernel:", "call:")
 """Entities that all lines of a kernel refer to."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineKernel:
+class LineKernel(msgspec.Struct, frozen=True):
     """A kernel that computes the line, or part of it."""
 
     graph: str
@@ -52,8 +51,7 @@ class LineKernel:
     certainty: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineNodes:
+class LineNodes(msgspec.Struct, frozen=True):
     """FX nodes of one operation that the line refers to."""
 
     graph: str
@@ -66,8 +64,7 @@ class LineNodes:
     certainty: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedLine:
+class LinkedLine(msgspec.Struct, frozen=True):
     """A line of another stage that refers to the same entity."""
 
     graph: str
@@ -77,8 +74,7 @@ class LinkedLine:
     certainty: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinePage:
+class LinePage(msgspec.Struct, frozen=True):
     """A line and what it became."""
 
     run: RunName
@@ -171,8 +167,7 @@ def _graphs(session: Session, run: str, slug: str, any_graph: bool) -> list[Grap
     return chosen
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """One graph: the entities of the line, and who else refers to them."""
 
     graph: Graph

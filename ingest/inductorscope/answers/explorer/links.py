@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class StageLinks:
+class StageLinks(msgspec.Struct, frozen=True):
     """References of one stage as parallel columns sorted by line."""
 
     lines: list[int]
@@ -18,8 +17,7 @@ class StageLinks:
     """Index of the `call:` entity that the reference is valid for, or -1 for every call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(msgspec.Struct, frozen=True):
     """All references of one graph."""
 
     engine: str

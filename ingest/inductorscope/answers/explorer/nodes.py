@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import graph_of
 from inductorscope.store.runs.nodes import fx_nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Nodes:
+class Nodes(msgspec.Struct, frozen=True):
     """Nodes in the order of their lines, as parallel columns."""
 
     names: list[str]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,8 +19,7 @@ EXPLAINED = (CODE, IR_PRE, IR_POST)
 """Stages whose lines are linked by inference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reasons:
+class Reasons(msgspec.Struct, frozen=True):
     """Reasons for the links of a line."""
 
     stage: str

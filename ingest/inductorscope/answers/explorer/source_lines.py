@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,8 +21,7 @@ from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCal
 PREFIX = f"{SOURCE}:"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLine:
+class KernelLine(msgspec.Struct, frozen=True):
     """A line of generated code that computes a line of the user's source."""
 
     path: str

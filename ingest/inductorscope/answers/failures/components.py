@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -17,8 +16,7 @@ from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newe
 KIND = "components"
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """One backend's run, compared with eager."""
 
     backend: str
@@ -36,8 +34,7 @@ class Trial:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bisect:
+class Bisect(msgspec.Struct, frozen=True):
     """A trial of torch's bisector."""
 
     backend: str
@@ -48,19 +45,17 @@ class Bisect:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentsResult:
+class ComponentsResult(msgspec.Struct, frozen=True):
     """Results of a search for the failing component, possibly still running."""
 
     summary: dict[str, Any]
-    trials: list[Trial] = field(default_factory=list)
-    bisect: list[Bisect] = field(default_factory=list)
+    trials: list[Trial] = msgspec.field(default_factory=list)
+    bisect: list[Bisect] = msgspec.field(default_factory=list)
     found: dict[str, Any] | None = None
-    notes: list[Prose] = field(default_factory=list)
+    notes: list[Prose] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentsPage:
+class ComponentsPage(msgspec.Struct, frozen=True):
     """Which component `/runs/{run}/failures/components`."""
 
     run: RunName

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -36,8 +36,7 @@ NOT_CAPTURED_HERE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FailureShown(Shown):
+class FailureShown(Shown, frozen=True):
     """A failure and where it belongs in the run."""
 
     number: int
@@ -48,8 +47,7 @@ class FailureShown(Shown):
     """Artifact of the log record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """The state and verdict of one kind of diagnosis."""
 
     kind: str
@@ -63,8 +61,7 @@ class Panel:
     step: str
 
 
-@dataclass(frozen=True, slots=True)
-class FailuresPage:
+class FailuresPage(msgspec.Struct, frozen=True):
     """Failures `/runs/{run}/failures`."""
 
     run: RunName
@@ -84,8 +81,7 @@ class FailuresPage:
     """Everything as Markdown, for an issue."""
 
 
-@dataclass(slots=True)
-class _Failure:
+class _Failure(msgspec.Struct):
     """A failure before it is explained."""
 
     message: str
@@ -239,6 +235,6 @@ def _numbered(
 ) -> FailureShown:
     source = run_story.sources.get(shown.user.file) if shown.user is not None else None
     return FailureShown(
-        **{name: getattr(shown, name) for name in Shown.__slots__}, number=number,
+        **{name: getattr(shown, name) for name in Shown.__struct_fields__}, number=number,
         user_artifact=None if source is None else source[0], compile=compiled, record=record,
     )  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -31,8 +31,7 @@ WIDE, TALL = 640.0, 120.0
 """The chart's own units; it is drawn at any size."""
 
 
-@dataclass(frozen=True, slots=True)
-class MinifierFile:
+class MinifierFile(msgspec.Struct, frozen=True):
     """A file in an upload that torch's own minifier wrote."""
 
     path: str
@@ -40,8 +39,7 @@ class MinifierFile:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class MinifyChart:
+class MinifyChart(msgspec.Struct, frozen=True):
     """Remaining nodes over the seconds of the search, as a line of steps."""
 
     line: Hidden[str]
@@ -52,8 +50,7 @@ class MinifyChart:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class MinifyPage:
+class MinifyPage(msgspec.Struct, frozen=True):
     """Minify `/runs/{run}/failures/minify`."""
 
     run: RunName
@@ -67,8 +64,8 @@ class MinifyPage:
     found: dict[str, Any] | None
     chart: MinifyChart | None
     can_resume: Hidden[bool]
-    diagnoses: list[DiagnosisLine] = field(default_factory=list)
-    files: list[MinifierFile] = field(default_factory=list)
+    diagnoses: list[DiagnosisLine] = msgspec.field(default_factory=list)
+    files: list[MinifierFile] = msgspec.field(default_factory=list)
 
 
 def minify_page(session: Session, run_id: str, job: str | None = None) -> MinifyPage:

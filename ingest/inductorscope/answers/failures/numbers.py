@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -32,8 +31,7 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """How far a compiled value is off when computed from the same inputs as eager's."""
 
     agrees: bool
@@ -54,8 +52,7 @@ class Measured:
     elements: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeNumbers:
+class NodeNumbers(msgspec.Struct, frozen=True):
     """One node of a graph."""
 
     node: str
@@ -78,8 +75,7 @@ class NodeNumbers:
     """Largest difference from an eager run from the graph's inputs onwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class NumbersPoint:
+class NumbersPoint(msgspec.Struct, frozen=True):
     """A node in the chart: its position, its error and what is allowed."""
 
     at: int
@@ -93,8 +89,7 @@ class NumbersPoint:
     accumulated: Number | None
 
 
-@dataclass(frozen=True, slots=True)
-class Culprit:
+class Culprit(msgspec.Struct, frozen=True):
     """How the node to blame was identified."""
 
     node: str
@@ -103,8 +98,7 @@ class Culprit:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNumbers:
+class GraphNumbers(msgspec.Struct, frozen=True):
     """One graph's comparison, without its rows."""
 
     name: str
@@ -120,8 +114,7 @@ class GraphNumbers:
     culprit: Culprit | None
 
 
-@dataclass(frozen=True, slots=True)
-class NumbersPage:
+class NumbersPage(msgspec.Struct, frozen=True):
     """Wrong numbers `/runs/{run}/failures/numbers`."""
 
     run: RunName

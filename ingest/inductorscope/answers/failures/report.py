@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.report import ReportParts, issue_markdown

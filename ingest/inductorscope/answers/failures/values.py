@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass
 
+import msgspec
 from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -29,8 +29,7 @@ KEPT = MOST_BYTES // 4
 """Characters of texts whose tables are kept; the table of a longer text is kept alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueSource:
+class ValueSource(msgspec.Struct, frozen=True):
     """A text with printed values, or a saved tensor."""
 
     artifact: Hidden[int]
@@ -42,8 +41,7 @@ Figure = Number | str | None
 """JSON has no NaN and no Infinity, so their names stand for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """The figures of a tensor at one time."""
 
     value: str
@@ -60,8 +58,7 @@ class Value:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ValueRow:
+class ValueRow(msgspec.Struct, frozen=True):
     """One argument of one launch."""
 
     launch: int
@@ -76,8 +73,7 @@ class ValueRow:
     """All elements are zero after the launch: not wrong in itself, but worth a look."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesPage:
+class ValuesPage(msgspec.Struct, frozen=True):
     """Values `/runs/{run}/failures/values`."""
 
     run: RunName

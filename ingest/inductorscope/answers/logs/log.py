@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
@@ -37,8 +37,7 @@ ENDINGS = (".gz", ".zst")
 CACHE_HITS = [f"{cache}_cache_hit" for cache in CACHES]
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(msgspec.Struct, frozen=True):
     """One log."""
 
     path: str
@@ -53,8 +52,7 @@ class LogFile:
     pids: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class KindRow:
+class KindRow(msgspec.Struct, frozen=True):
     """Records of one kind, or artifacts of one name."""
 
     kind: str
@@ -66,16 +64,14 @@ class KindRow:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CompileGraph:
+class CompileGraph(msgspec.Struct, frozen=True):
     """A graph made by a compile."""
 
     slug: str
     direction: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedCompile:
+class LoggedCompile(msgspec.Struct, frozen=True):
     """One compile: the records of a log with its id."""
 
     log: str
@@ -99,8 +95,7 @@ class LoggedCompile:
     graphs: list[CompileGraph]
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
+class LogRecord(msgspec.Struct, frozen=True):
     """One record."""
 
     id: int
@@ -121,8 +116,7 @@ class LogRecord:
     size: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """Filter for records; empty fields match all."""
 
     log: str = ""
@@ -131,8 +125,7 @@ class Chosen:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(msgspec.Struct, frozen=True):
     """Log `/runs/{run}/log`."""
 
     run: RunName

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.limits import NotAnalysed
@@ -34,8 +34,7 @@ Names = Mapping[tuple[str, str], str]
 """Graph and FX node of B → the node's name in A."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineTaken:
+class MachineTaken(msgspec.Struct, frozen=True):
     """What a kernel takes of the machine in one of the runs."""
 
     graph: str
@@ -49,8 +48,7 @@ class MachineTaken:
     move a register to or from the stack."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeDifference:
+class NodeDifference(msgspec.Struct, frozen=True):
     """Instructions of the same FX nodes in both runs."""
 
     nodes: list[str]
@@ -62,16 +60,15 @@ class NodeDifference:
     """Kind of instruction → how many more B has. They sum to `b - a`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineDifference:
+class MachineDifference(msgspec.Struct, frozen=True):
     """A kernel of each run whose machine code differs."""
 
     a: MachineTaken
     b: MachineTaken
     stage: Hidden[str]
-    more: dict[str, int] = field(default_factory=dict)
+    more: dict[str, int] = msgspec.field(default_factory=dict)
     """The sum of those of `nodes`."""
-    nodes: list[NodeDifference] = field(default_factory=list)
+    nodes: list[NodeDifference] = msgspec.field(default_factory=list)
     """Those whose instructions differ, the most first."""
     missing: Prose = ""
     """Why instructions are not compared."""
@@ -99,8 +96,7 @@ def machine_differences(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(msgspec.Struct, frozen=True):
     session: Session
     graph: Graph
     called: Called

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -13,8 +12,7 @@ from inductorscope.store.runs.nodes import all_kernel_facts
 from inductorscope.store.tables.models import Artifact, Graph, JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """One configuration of a kernel: what Triton compiled, or the library of a C++ kernel."""
 
     key: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.machine.figures import (
@@ -46,8 +47,7 @@ MOST_LOOPS = 12
 PROCESSORS = {WIDE: "Intel's Ice Lake", NARROW: "Intel's Haswell"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigurationFigures:
+class ConfigurationFigures(msgspec.Struct, frozen=True):
     """One configuration that Triton compiled."""
 
     key: str
@@ -63,8 +63,7 @@ class ConfigurationFigures:
     occupancy: Occupancy | None
 
 
-@dataclass(slots=True)
-class LineFigures:
+class LineFigures(msgspec.Struct):
     """What a line of the kernel takes."""
 
     line: int
@@ -86,8 +85,7 @@ class LineFigures:
     """The line without its operation, where leaving that out may tell what it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelMachine:
+class KernelMachine(msgspec.Struct, frozen=True):
     """What Triton compiled of a kernel, in figures."""
 
     configurations: list[ConfigurationFigures]
@@ -95,14 +93,14 @@ class KernelMachine:
     instructions: int = 0
     placed: int = 0
     """Instructions whose line in the kernel is known."""
-    mix: dict[str, int] = field(default_factory=dict)
+    mix: dict[str, int] = msgspec.field(default_factory=dict)
     """Kind → instructions; they sum to `instructions`."""
     tensor: int = 0
     spills: int = 0
-    widths: dict[int, int] = field(default_factory=dict)
+    widths: dict[int, int] = msgspec.field(default_factory=dict)
     """Bits a thread moves at once → loads and stores of global memory."""
     live: Count[int] = 0
-    lines: list[LineFigures] = field(default_factory=list)
+    lines: list[LineFigures] = msgspec.field(default_factory=list)
     """Those that were left out once, that spill, or that have the most live registers come first;
     then by samples and instructions. An instruction of a line that was inlined in several places
     counts for the first."""
@@ -114,8 +112,7 @@ class KernelMachine:
     """Why there are no instructions."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelAssembly:
+class KernelAssembly(msgspec.Struct, frozen=True):
     """The instructions of a C++ kernel, in figures."""
 
     instructions: int = 0
@@ -124,11 +121,11 @@ class KernelAssembly:
     """Those that compute FX nodes, or what these need."""
     whole: int = 0
     """Those that set the kernel up, check, and end it."""
-    loops: list[LoopFigures] = field(default_factory=list)
+    loops: list[LoopFigures] = msgspec.field(default_factory=list)
     """The deepest first, then by instructions."""
     estimate: Prose = ""
     """What an iteration of the first loop costs, as llvm-mca models it."""
-    lines: list[LineFigures] = field(default_factory=list)
+    lines: list[LineFigures] = msgspec.field(default_factory=list)
     """Those that use the stack most first, then by instructions."""
     missing: Prose = ""
     """Why there are no instructions, or no lines."""

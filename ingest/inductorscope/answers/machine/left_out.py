@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,8 +19,7 @@ from inductorscope.formats.vocabulary import ASSEMBLY, OF_KERNELS, PTX, SASS
 from inductorscope.store.tables.memory import KernelBenchmark
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """What a compiled kernel takes."""
 
     instructions: int
@@ -37,8 +35,7 @@ class Taken:
     """Those of them that compute floating-point numbers one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True):
     """A line whose operation was left out."""
 
     without: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -29,8 +28,7 @@ from inductorscope.store.tables.models import Artifact
 LARGEST = 256 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(msgspec.Struct, frozen=True):
     """Why warps stood at an instruction."""
 
     reason: str
@@ -40,8 +38,7 @@ class Stall:
     share: Percent
 
 
-@dataclass(frozen=True, slots=True)
-class KernelProfile:
+class KernelProfile(msgspec.Struct, frozen=True):
     """A profiled launch of the kernel, in figures."""
 
     report: str
@@ -55,7 +52,7 @@ class KernelProfile:
     occupancy: Percent | None = None
     """Warps that were active, of those that a multiprocessor can hold, as measured."""
     samples: int = 0
-    stalls: list[Stall] = field(default_factory=list)
+    stalls: list[Stall] = msgspec.field(default_factory=list)
     """The most first; they sum to `samples`."""
     missing: Prose = ""
     """Why there are no samples, or not all."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -62,8 +62,7 @@ SURE = 2
 """The certainty from which on a line of a kernel is known to belong to a node."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachinePlace:
+class MachinePlace(msgspec.Struct, frozen=True):
     """Where lines of a compiled text come from."""
 
     frames: list[str]
@@ -72,8 +71,7 @@ class MachinePlace:
     """The kernel's lines, of the output code."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineText:
+class MachineText(msgspec.Struct, frozen=True):
     """A stage of a compiled kernel."""
 
     kernel: str
@@ -92,19 +90,18 @@ class MachineText:
     """Instructions that belong to FX nodes, by their line or by those that it serves."""
     whole: int
     """Instructions of the kernel as a whole: they set it up, check, and end it."""
-    live: list[int] = field(default_factory=list)
+    live: list[int] = msgspec.field(default_factory=list)
     """Live registers at each line of machine code."""
-    spills: list[int] = field(default_factory=list)
+    spills: list[int] = msgspec.field(default_factory=list)
     """Indices of lines that spill."""
-    samples: list[int] = field(default_factory=list)
+    samples: list[int] = msgspec.field(default_factory=list)
     """Of each line of machine code, from a report of Nsight Compute."""
-    stalls: dict[int, str] = field(default_factory=dict)
+    stalls: dict[int, str] = msgspec.field(default_factory=dict)
     """Index of a line with samples → why warps stood there."""
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A compiled text that was read."""
 
     configuration: Configuration
@@ -158,8 +155,7 @@ def _text(session: Session, file: Artifact) -> str:
     return (read_blob(session, file.digest) or b"").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLines:
+class KernelLines(msgspec.Struct, frozen=True):
     """The lines of a kernel's definition in the output code."""
 
     first: int

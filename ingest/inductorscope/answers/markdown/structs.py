@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+
+import msgspec
 
 from inductorscope import urls
 from inductorscope.analyze.verdicts import Verdict
@@ -120,11 +121,13 @@ def _labels(names: Iterable[str]) -> dict[str, str]:
 def _section(field: Field, value: Value, links: Links, marks: str, unit: str) -> Iterator[str]:
     if isinstance(value, str):
         yield block(value)
-    elif is_dataclass(value):
+    elif isinstance(value, msgspec.Struct):
         yield from _struct(value, links, f"{marks}#", unit)
     elif isinstance(value, Mapping):
         yield from (f"- {each}" for each in _pairs(field, value, ": "))
-    elif all(is_dataclass(each) and not isinstance(each, SentenceRow) for each in value):
+    elif all(
+        isinstance(each, msgspec.Struct) and not isinstance(each, SentenceRow) for each in value
+    ):
         yield from rows(value, links, unit)
     else:
         yield from (f"- {_inline(field, each, unit)}" for each in value)
@@ -199,8 +202,8 @@ def _columns(
     for field in fields:
         parts = [getattr(each, field.name) for each in values]
         kinds = {type(part) for part in parts if part is not None}
-        kind = kinds.pop() if len(kinds) == 1 else object
-        if not is_dataclass(kind) or issubclass(kind, NAMES) or hasattr(kind, "unit"):
+        kind: type = kinds.pop() if len(kinds) == 1 else object
+        if not issubclass(kind, msgspec.Struct) or issubclass(kind, NAMES) or hasattr(kind, "unit"):
             yield field.name, field, parts
             continue
         for name, marks in marks_of(kind).items():
@@ -225,12 +228,12 @@ def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
             yield from _indented([f"{label(field.name)}:", "", block(value), ""], below)
         elif not _is_flat(value):
             yield f"{below}- {label(field.name)}:"
-            listed = [value] if is_dataclass(value) else list(value)
+            listed = [value] if isinstance(value, msgspec.Struct) else list(value)
             if _is_code(listed):
                 yield from _indented(["", *rows(listed, Links("", "")), ""], f"{below}  ")
                 continue
             for each in listed:
-                if is_dataclass(each):
+                if isinstance(each, msgspec.Struct):
                     yield from _item(each, f"{below}  ", unit)
                 else:
                     yield f"{below}  - {_inline(field, each, unit)}"
@@ -278,7 +281,7 @@ def _fits_in_line(value: Value) -> bool:
         plain = all(isinstance(each, str | int | float) and not _is_long(each) for each in value)
         return plain and len(value) <= MOST_IN_LINE and sum(map(len, map(str, value))) <= LONGEST
     return not isinstance(value, Mapping) and not _is_long(value) and (
-        not is_dataclass(value) or isinstance(value, NAMES)
+        not isinstance(value, msgspec.Struct) or isinstance(value, NAMES)
     )  # fmt: skip
 
 
@@ -290,15 +293,17 @@ def _is_flat(value: Value) -> bool:
         return all(map(_is_small, value))
     if isinstance(value, str):
         return value.count("\n") < FEW
-    return not is_dataclass(value) or all(_is_flat(each) for _, each in fields_of(value))
+    return not isinstance(value, msgspec.Struct) or all(
+        _is_flat(each) for _, each in fields_of(value)
+    )
 
 
 def _is_small(value: Value) -> bool:
     """Whether several such values fit in a cell."""
-    if not is_dataclass(value) or isinstance(value, NAMES):
+    if not isinstance(value, msgspec.Struct) or isinstance(value, NAMES):
         return True
     known = fields_of(value)
-    return len(known) <= SMALL and not any(is_dataclass(each) for _, each in known)
+    return len(known) <= SMALL and not any(isinstance(each, msgspec.Struct) for _, each in known)
 
 
 # --- a value in a line ---

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
 import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -45,17 +45,15 @@ Kind = Literal[
 Order = Literal["size", "born", "life", "uses"]
 
 
-@dataclass(slots=True)
 class StorageRow(Storage):
     """One piece of memory, named after its first buffer."""
 
     name: str = ""
-    made_for: list[SourceLine] = field(default_factory=list)
+    made_for: list[SourceLine] = msgspec.field(default_factory=list)
     """The user's lines that the call computes which writes it first; a library's come last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """Bytes held after a line that changes them."""
 
     line: int
@@ -63,8 +61,7 @@ class Point:
     inputs: Bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(msgspec.Struct, frozen=True):
     """Lifetime of a buffer's memory, as a bar in the chart."""
 
     number: int
@@ -76,8 +73,7 @@ class Life:
     at_peak: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HeldRow:
+class HeldRow(msgspec.Struct, frozen=True):
     """Memory that a line asked for, held at the allocator's peak."""
 
     graph: str
@@ -90,8 +86,7 @@ class HeldRow:
     blocks: int
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredPeak:
+class MeasuredPeak(msgspec.Struct, frozen=True):
     """What torch's CUDA allocator gave out at the peak of one step, in the first process."""
 
     nbytes: int
@@ -103,8 +98,7 @@ class MeasuredPeak:
     held: list[HeldRow]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
+class MemoryPage(msgspec.Struct, frozen=True):
     """Memory `/runs/{run}/graphs/{slug}/memory`."""
 
     run: RunName
@@ -239,7 +233,7 @@ def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> Mea
 
 
 def _row(storage: Storage, sources: dict[tuple[str, int], list[SourceLine]]) -> StorageRow:
-    values = {each.name: getattr(storage, each.name) for each in fields(storage)}
+    values = asdict(storage)
     writing = next((touch for touch in storage.touches if touch.writes), None)
     lines = sources.get((writing.kernel, writing.handle), []) if writing else []
     return StorageRow(**values, name=storage.name, made_for=lines)

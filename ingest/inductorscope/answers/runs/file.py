@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -23,8 +22,7 @@ MOST_BYTES = 16 * MIB
 """Lines that take more than this together are not shown: such a file is one endless line."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileLine:
+class FileLine(msgspec.Struct, frozen=True):
     """A line of the file."""
 
     number: int
@@ -34,8 +32,7 @@ class FileLine:
     marked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FilePage:
+class FilePage(msgspec.Struct, frozen=True):
     """File `/runs/{run}/files/{artifact}`: lines `first` to `last` of a stored file."""
 
     run: RunName

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
@@ -11,8 +10,7 @@ from inductorscope.answers.parts import GraphName, RunName, graphs_of, run_of
 from inductorscope.store.tables.models import READING, Graph, LogEntry, Profile
 
 
-@dataclass(frozen=True, slots=True)
-class RunGraphs:
+class RunGraphs(msgspec.Struct, frozen=True):
     """Explorer `/runs/{run}/explorer` and memory `/runs/{run}/memory`: the page of the first graph,
     or what is missing."""
 

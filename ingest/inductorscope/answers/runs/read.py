@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -24,8 +24,7 @@ KINDS_OF_LOG = 8
 _PAYLOAD = re.compile(r"(.+), line ([0-9][0-9,]{0,20})")
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(msgspec.Struct, frozen=True):
     """One file of an upload and how it was recognised."""
 
     path: str
@@ -37,16 +36,14 @@ class FileRead:
     """What it became, in words; None for runs read by an early version."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindCount:
+class KindCount(msgspec.Struct, frozen=True):
     """Number of records of a kind."""
 
     kind: str
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogRead:
+class LogRead(msgspec.Struct, frozen=True):
     """Figures of a TORCH_TRACE log."""
 
     path: str
@@ -64,8 +61,7 @@ KEPT = ("repaired", "guessed", "removed")
 """Kinds of notes about something that was kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """Something left out, repaired, guessed or removed, and how often in one file."""
 
     file: str
@@ -79,8 +75,7 @@ class Note:
     at_line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPage:
+class ReadPage(msgspec.Struct, frozen=True):
     """What was read `/runs/{run}/read`."""
 
     run: RunName

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import msgspec
+from msgspec.structs import asdict, replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -49,8 +50,7 @@ PARTS = {"failure": "failures", "graph breaks": "breaks"}
 """Kind of cause → what a sentence on the same calls it, where the names differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRow:
+class SourceRow(msgspec.Struct, frozen=True):
     """One of the user's files."""
 
     path: str
@@ -62,8 +62,7 @@ class SourceRow:
     share: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage(RunRow):
+class RunPage(RunRow, frozen=True):
     """Run `/runs/{run}`."""
 
     previous: Hidden[str | None]
@@ -129,7 +128,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
     if story:
         facts = replace(facts, graph_breaks=None, recompiles=None)
     return RunPage(
-        **{field.name: getattr(row, field.name) for field in fields(row)},
+        **asdict(row),
         previous=session.scalar(
             select(Run.id)
             .where(Run.name == run.name, Run.created_at < run.created_at)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session, defer
 
@@ -56,8 +56,7 @@ SORTED_BY: dict[Sort, ColumnElement[Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow(RunName):
+class RunRow(RunName, frozen=True):
     """One run in the table."""
 
     tags: list[str]
@@ -82,8 +81,7 @@ class RunRow(RunName):
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class RunsPage:
+class RunsPage(msgspec.Struct, frozen=True):
     """Runs `/`. `sort`, `order`, `q` and `device` repeat the request."""
 
     runs: list[RunRow]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
@@ -16,8 +15,7 @@ from inductorscope.store.runs.relinked import Lines, lines_of
 from inductorscope.store.tables.models import COMPLETE, Job, Run
 
 
-@dataclass(frozen=True, slots=True)
-class RunState(RunName):
+class RunState(RunName, frozen=True):
     """State `/runs/{run}/state`: cheap enough to request every second."""
 
     state: RunReading

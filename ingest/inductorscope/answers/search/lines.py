@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
+
+import msgspec
 
 from inductorscope.fields import Hidden
 
@@ -15,8 +16,7 @@ MOST_MARKS = 20
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class LineHit:
+class LineHit(msgspec.Struct, frozen=True):
     """A line that matches."""
 
     line: int
@@ -26,8 +26,7 @@ class LineHit:
     """Where in `text` the matches begin and end, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(msgspec.Struct, frozen=True):
     """Patterns to search a line for, ignoring case."""
 
     literal: re.Pattern[str]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
@@ -22,8 +22,7 @@ AT_ONCE = 20
 MOST_COUNTED = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class KernelHit:
+class KernelHit(msgspec.Struct, frozen=True):
     """A kernel whose name contains all words, in the newest run that has it."""
 
     run: RunName
@@ -40,8 +39,7 @@ class KernelHit:
     more_runs: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """What the newest runs with all words have."""
 
     runs: list[str]

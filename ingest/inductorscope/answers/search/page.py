@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,16 +19,14 @@ SHOWN_RUNS = 5
 SHOWN_KERNELS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class RoleChoice:
+class RoleChoice(msgspec.Struct, frozen=True):
     """A kind of text to search in."""
 
     role: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileName:
+class FileName(msgspec.Struct, frozen=True):
     """The one stored file that is searched."""
 
     artifact: Hidden[int]
@@ -37,8 +34,7 @@ class FileName:
     run: RunName
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(msgspec.Struct, frozen=True):
     """Search `/search`. `q`, `run`, `role`, `file` and `narrowed` repeat the request."""
 
     q: str

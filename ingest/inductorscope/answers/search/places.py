@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import Row, and_, case, func, select, true
 from sqlalchemy.orm import Session
 
@@ -22,8 +22,7 @@ MOST_PLACES = 30
 NAMED_ELSEWHERE = 6
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlace:
+class TextPlace(msgspec.Struct, frozen=True):
     """A stored file with the text."""
 
     run: RunName
@@ -35,8 +34,7 @@ class TextPlace:
     url: Hidden[str]
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlaces:
+class TextPlaces(msgspec.Struct, frozen=True):
     """The file that a text is shown as, and others with the same text."""
 
     place: TextPlace
@@ -47,8 +45,7 @@ class TextPlaces:
     other_runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class LinePlace:
+class LinePlace(msgspec.Struct, frozen=True):
     """What the explorer shows for a line; without a graph it cannot show it."""
 
     graph: str | None = None
@@ -186,8 +183,7 @@ def place_lines(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _KernelLines:
+class _KernelLines(msgspec.Struct, frozen=True):
     first: int
     last: int
     name: str

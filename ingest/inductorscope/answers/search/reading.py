@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
+import msgspec
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
@@ -32,32 +32,29 @@ Piece = tuple[int, int]
 """First line and number of lines."""
 
 
-@dataclass(slots=True)
-class Read:
+class Read(msgspec.Struct):
     """The matches in a text, up to a number of lines of each sort."""
 
-    exact: list[LineHit] = field(default_factory=list)
-    words: list[LineHit] = field(default_factory=list)
+    exact: list[LineHit] = msgspec.field(default_factory=list)
+    words: list[LineHit] = msgspec.field(default_factory=list)
     unread: int | None = None
     """The first line that was not read because the budget of pieces was used up."""
 
 
-@dataclass(slots=True)
-class Matches:
+class Matches(msgspec.Struct):
     """Texts by digest, with their lines and whether there are more of them."""
 
     exact: bool
     cursor: str | None
     looked_at: int
-    texts: list[tuple[str, list[LineHit], bool]] = field(default_factory=list)
+    texts: list[tuple[str, list[LineHit], bool]] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class MatchingTexts:
+class MatchingTexts(msgspec.Struct):
     """Texts with lines of one sort, until the page is full."""
 
     limit: int
-    texts: list[tuple[str, list[LineHit], bool]] = field(default_factory=list)
+    texts: list[tuple[str, list[LineHit], bool]] = msgspec.field(default_factory=list)
     lines: int = 0
     last: int | None = None
     """The text that filled the page."""

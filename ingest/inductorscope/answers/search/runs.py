@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time
 from itertools import islice
 
+import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import ColumnElement, func, or_, select, text
 from sqlalchemy.orm import Session
 
@@ -17,8 +18,7 @@ MOST_TRIGRAMS = 50
 FEW = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowed:
+class Narrowed(msgspec.Struct, frozen=True):
     """What a search is narrowed to; empty for all runs."""
 
     run: str = ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
@@ -42,8 +42,7 @@ ORDER = {role: at for at, role in enumerate(SEARCHED)}
 CURSOR = "[ew][0-9]{1,15}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """Which texts are searched."""
 
     narrowed: Narrowed = ALL_RUNS
@@ -52,8 +51,7 @@ class Scope:
     """One stored file, of which every match is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingLine(LineHit):
+class MatchingLine(LineHit, frozen=True):
     """A line that matches, and where it is shown."""
 
     kernel: str | None
@@ -62,8 +60,7 @@ class MatchingLine(LineHit):
     """URL of the line in the explorer, or in the file if the explorer does not show it."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingText:
+class MatchingText(msgspec.Struct, frozen=True):
     """The matches in one text, which several runs and graphs may contain."""
 
     place: TextPlace
@@ -79,11 +76,10 @@ class MatchingText:
     other_runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodePage:
+class CodePage(msgspec.Struct, frozen=True):
     """A page of matches in texts."""
 
-    texts: list[MatchingText] = field(default_factory=list)
+    texts: list[MatchingText] = msgspec.field(default_factory=list)
     exact: bool = True
     """False if no line contains the query literally: then the lines contain all its words."""
     next_cursor: str | None = None

@@ -54,7 +54,7 @@ def picked_events(
         kept = EventColumns(
             *(
                 np.concatenate((getattr(kept, name), getattr(events, name)))
-                for name in EventColumns.__dataclass_fields__
+                for name in EventColumns.__struct_fields__
             )
         )
         places = np.concatenate((places, indices))
@@ -81,6 +81,4 @@ def _order(
 
 
 def _taken(events: EventColumns, which: np.ndarray[Any, Any]) -> EventColumns:
-    return EventColumns(
-        *(getattr(events, name)[which] for name in EventColumns.__dataclass_fields__)
-    )
+    return EventColumns(*(getattr(events, name)[which] for name in EventColumns.__struct_fields__))

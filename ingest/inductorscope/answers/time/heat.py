@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.time.lines import LineTime, line_times
 
 
-@dataclass(frozen=True, slots=True)
-class FileHeat:
+class FileHeat(msgspec.Struct, frozen=True):
     """Times of the lines of a source file, as parallel columns."""
 
     path: str
@@ -27,8 +26,7 @@ class FileHeat:
     """`shared_us` in each graph, by slug, the largest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
+class Heat(msgspec.Struct, frozen=True):
     """What lines of sources cost per step; without files if no kernel's time is known."""
 
     files: list[FileHeat]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import How
@@ -12,8 +13,7 @@ from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
 from inductorscope.store.tables.models import Kernel
 
 
-@dataclass(frozen=True, slots=True)
-class KernelWork:
+class KernelWork(msgspec.Struct, frozen=True):
     """Calls of a kernel with the same shapes in one step, and how near the limits they come."""
 
     graph: str
@@ -38,10 +38,9 @@ class KernelWork:
     standing: Standing
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(msgspec.Struct):
     bytes: float | None = 0.0
-    how: set[How] = field(default_factory=set)
+    how: set[How] = msgspec.field(default_factory=set)
     hint: bool = False
     inductor: float | None = None
     products: float | None = None

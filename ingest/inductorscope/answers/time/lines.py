@@ -4,8 +4,8 @@ such costs were stored (see `store.costs`)."""
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -19,8 +19,7 @@ from inductorscope.store.tables.times import LineCost, NodeCost
 SLOWEST_LINES = (LineCost.shared_us.desc(), LineCost.id)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTime:
+class NodeTime(msgspec.Struct, frozen=True):
     """Time of the kernels an FX node is part of."""
 
     graph: str
@@ -36,8 +35,7 @@ class NodeTime:
     kernels: int
 
 
-@dataclass(frozen=True, slots=True)
-class LineTime:
+class LineTime(msgspec.Struct, frozen=True):
     """Time of the kernels a line of user code is part of."""
 
     path: str | None

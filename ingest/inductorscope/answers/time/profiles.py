@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -21,8 +21,7 @@ ORDER = {"eager": 0, "compiled": 1}
 """Labels in the order of pages; others follow by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileTable:
+class ProfileTable(msgspec.Struct, frozen=True):
     """One profiled execution; its rows, kernels and events are pages of `time/table`."""
 
     id: int
@@ -39,8 +38,7 @@ class ProfileTable:
     """The rank whose collectives it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileShown:
+class ProfileShown(msgspec.Struct, frozen=True):
     """The profile whose breakdown the page shows, and what follows from it."""
 
     id: int
@@ -167,8 +165,7 @@ def _shown(chosen: ProfileTable) -> ProfileShown:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CopyTime:
+class CopyTime(msgspec.Struct, frozen=True):
     """All copies or fills of one kind in a trace, per step."""
 
     name: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Literal
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -43,8 +44,7 @@ Source = Literal["", "triton", "cpp", "library", "other"]
 """Who wrote a kernel's code."""
 
 
-@dataclass(frozen=True, slots=True)
-class RooflinePage:
+class RooflinePage(msgspec.Struct, frozen=True):
     """Roofline `/runs/{run}/roofline`."""
 
     run: RunName

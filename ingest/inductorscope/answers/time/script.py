@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
 
 import msgspec
 
@@ -22,8 +21,7 @@ class Script(msgspec.Struct):
     differs: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(msgspec.Struct, frozen=True):
     """Steps in a row that were used for the same."""
 
     kind: str
@@ -33,8 +31,7 @@ class Phase:
     """None if no time of them is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompileAtStep:
+class CompileAtStep(msgspec.Struct, frozen=True):
     """A compile while the script ran."""
 
     rank: int | None
@@ -46,8 +43,7 @@ class CompileAtStep:
     """Its cost in steady steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessShown:
+class ProcessShown(msgspec.Struct, frozen=True):
     """One process of the script."""
 
     rank: int | None
@@ -64,8 +60,7 @@ class ProcessShown:
     """Why functions run without a CUDA graph."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptShown:
+class ScriptShown(msgspec.Struct, frozen=True):
     """The steps of a captured script."""
 
     from_what: str

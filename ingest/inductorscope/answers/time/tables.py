@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -44,8 +44,7 @@ SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
 EVENT_SORTS = ("time", "duration")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """Which rows are requested."""
 
     of: str = KERNELS
@@ -58,8 +57,7 @@ class Asked:
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LineRow:
+class LineRow(msgspec.Struct, frozen=True):
     """What a line of the user's code costs per step."""
 
     path: str | None
@@ -70,8 +68,7 @@ class LineRow:
     share: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(msgspec.Struct, frozen=True):
     """What an FX node costs per step."""
 
     graph: str
@@ -84,8 +81,7 @@ class NodeRow:
     share: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRow:
+class TraceRow(msgspec.Struct, frozen=True):
     """A kernel of a trace, or an operator without what it called; times per step."""
 
     name: str
@@ -105,8 +101,7 @@ class TraceRow:
     handle: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilerLine:
+class ProfilerLine(msgspec.Struct, frozen=True):
     """One row of a profile, in microseconds per step."""
 
     name: str
@@ -118,8 +113,7 @@ class ProfilerLine:
     device_us: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """One event of a trace."""
 
     number: int
@@ -135,8 +129,7 @@ class EventRow:
     """Stream or thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileName:
+class ProfileName(msgspec.Struct, frozen=True):
     """Enough of a profile to name it and link to it."""
 
     id: int
@@ -146,8 +139,7 @@ class ProfileName:
     artifact_id: Hidden[int | None]
 
 
-@dataclass(slots=True)
-class TimesTable:
+class TimesTable(msgspec.Struct):
     """A page of one of the long tables `/runs/{run}/time/table`; only the list that `asked` names
     is filled."""
 
@@ -163,12 +155,12 @@ class TimesTable:
     categories: Hidden[list[str]]
     whole_us: float | None
     """The time that shares refer to."""
-    kernels: list[KernelRow] = field(default_factory=list)
-    lines: list[LineRow] = field(default_factory=list)
-    nodes: list[NodeRow] = field(default_factory=list)
-    trace: list[TraceRow] = field(default_factory=list)
-    rows: list[ProfilerLine] = field(default_factory=list)
-    events: list[EventRow] = field(default_factory=list)
+    kernels: list[KernelRow] = msgspec.field(default_factory=list)
+    lines: list[LineRow] = msgspec.field(default_factory=list)
+    nodes: list[NodeRow] = msgspec.field(default_factory=list)
+    trace: list[TraceRow] = msgspec.field(default_factory=list)
+    rows: list[ProfilerLine] = msgspec.field(default_factory=list)
+    events: list[EventRow] = msgspec.field(default_factory=list)
 
 
 def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:

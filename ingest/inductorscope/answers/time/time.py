@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -55,8 +56,7 @@ NOTHING = 1e-9
 """A remainder below this share of the whole comes from rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class MapPart:
+class MapPart(msgspec.Struct, frozen=True):
     """A tile of the map: a file, one of its lines, or a kernel of that line; its area is shared
     time."""
 
@@ -69,8 +69,7 @@ class MapPart:
     """The page that a tile without tiles inside leads to."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimePage:
+class TimePage(msgspec.Struct, frozen=True):
     """Time `/runs/{run}/time`."""
 
     run: RunName

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -33,8 +33,7 @@ MOST_MATCHES = 10_000
 SHORTEST_US = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What is requested of a timeline."""
 
     profile: str = ""
@@ -48,8 +47,7 @@ class Asked:
     mark: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(msgspec.Struct, frozen=True):
     """Events whose names contain the words that were searched for."""
 
     total: int
@@ -63,8 +61,7 @@ class Matches:
     length_us: list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceName:
+class TraceName(msgspec.Struct, frozen=True):
     """A trace with a timeline."""
 
     label: str
@@ -72,8 +69,7 @@ class TraceName:
     """The trace to download."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePage:
+class TimelinePage(msgspec.Struct, frozen=True):
     """Timeline `/runs/{run}/timeline`. Times are in µs since the begin of the trace."""
 
     run: RunName

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -32,8 +31,7 @@ FOREVER = 1e18
 _AFTER_US = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class KernelOfCode:
+class KernelOfCode(msgspec.Struct, frozen=True):
     """The kernel of the run's code that an event ran."""
 
     graph: str
@@ -43,16 +41,14 @@ class KernelOfCode:
     """Handle of its first call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
+class Launched(msgspec.Struct, frozen=True):
     """Work of a device, and the event that launched it."""
 
     event: Event
     by: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(msgspec.Struct, frozen=True):
     """The selected event. Times are in µs since the begin of the trace."""
 
     event: Event
@@ -118,8 +114,7 @@ def _around(session: Session, laid: Laid, row: EventRow) -> Bars:
     return bars.taken((bars.ts <= row.ts + _AFTER_US) & (bars.ts + bars.us >= row.ts))
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(msgspec.Struct):
     """Work of devices that was launched inside an event."""
 
     first: Bars

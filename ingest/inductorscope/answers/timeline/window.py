@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 from sqlalchemy.orm import Session
 
@@ -30,8 +30,7 @@ LONGEST = 12
 """Longest events, of devices and of threads each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(msgspec.Struct, frozen=True):
     """A stream of a device, the spans marked on it, or a thread of a process."""
 
     kind: str
@@ -44,25 +43,23 @@ class Track:
     busy_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class BarColumns:
+class BarColumns(msgspec.Struct, frozen=True):
     """Bars as columns. A bar is one event, or several that are too short to be seen alone."""
 
-    row: list[int] = field(default_factory=list)
-    start_us: list[float] = field(default_factory=list)
-    us: list[float] = field(default_factory=list)
-    name: list[int] = field(default_factory=list)
+    row: list[int] = msgspec.field(default_factory=list)
+    start_us: list[float] = msgspec.field(default_factory=list)
+    us: list[float] = msgspec.field(default_factory=list)
+    name: list[int] = msgspec.field(default_factory=list)
     """Index into the answer's `names`; -1 if its events differ."""
-    category: list[int] = field(default_factory=list)
+    category: list[int] = msgspec.field(default_factory=list)
     """Index into the answer's `categories`."""
-    event: list[int] = field(default_factory=list)
+    event: list[int] = msgspec.field(default_factory=list)
     """Number of its first event."""
-    merged: list[tuple[int, int, float]] = field(default_factory=list)
+    merged: list[tuple[int, int, float]] = msgspec.field(default_factory=list)
     """Of each merged bar its index, the number of its events and the sum of their times in µs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """One event."""
 
     number: int
@@ -75,8 +72,7 @@ class Event:
     us: float
 
 
-@dataclass(frozen=True, slots=True)
-class CategorySum:
+class CategorySum(msgspec.Struct, frozen=True):
     """Time of one category in a stretch; a thread's time counts once, for the innermost event."""
 
     on_device: bool
@@ -87,8 +83,7 @@ class CategorySum:
     """Of all time in events, of devices or of threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """What is in a stretch of a timeline."""
 
     resolution_us: float
@@ -97,8 +92,7 @@ class Window:
     bars: BarColumns
 
 
-@dataclass(frozen=True, slots=True)
-class Laid:
+class Laid(msgspec.Struct, frozen=True):
     """A timeline in the store."""
 
     profile: int

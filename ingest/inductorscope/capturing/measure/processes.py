@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -35,16 +34,15 @@ BRIEF = {
 """Options of a capture that is only compared with others."""
 
 
-@dataclass(frozen=True)
-class Arm:
+class Arm(msgspec.Struct, frozen=True):
     """A program that is measured beside others."""
 
     label: str
     spec: CaptureSpec
-    sources: Mapping[str, bytes] = field(default_factory=dict)
+    sources: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     """Files as they were, by path, where they differ from those on the disk."""
     python: str = sys.executable
-    environment: Mapping[str, str | None] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """Variables that are set for it, or removed."""
     root: Path | None = None
     """The repository that the sources belong to; None: the folder of the model's file."""

@@ -35,7 +35,7 @@ def bisect(
     Each try runs the program in turns with both ends, in fresh processes; with --by, it is only
     compiled. Files on the disk stay as they are: revisions are laid out elsewhere.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from inductorscope.analyze.measure.result import Search
     from inductorscope.answers.compare.measured import search_in_words, try_in_words

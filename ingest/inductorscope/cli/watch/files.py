@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+import msgspec
 
 from inductorscope.formats.sizes import KIB, MIB
 
@@ -27,8 +28,7 @@ class NothingToWatch(ValueError):
     """The folder or process named writes no logs. The message is for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """A log, or the debug folder of one process, with the times of its first and last write."""
 
     path: Path

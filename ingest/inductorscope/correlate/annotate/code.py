@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.correlate.annotate.places import (
     file_sign,
@@ -50,8 +51,7 @@ _MINOR = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class NodeText:
+class NodeText(msgspec.Struct, frozen=True):
     """The text that a comment quotes of an FX node."""
 
     code: str
@@ -65,10 +65,9 @@ class NodeText:
         return f"{self.file}:{self.line}  {self.source}" if self.file and self.line else ""
 
 
-@dataclass(slots=True)
-class _Reference:
-    calls: list[int] = field(default_factory=list)
-    operations: set[str] = field(default_factory=set)
+class _Reference(msgspec.Struct):
+    calls: list[int] = msgspec.field(default_factory=list)
+    operations: set[str] = msgspec.field(default_factory=set)
 
 
 def node_texts(text: str, parsed: FxText) -> dict[str, NodeText]:

@@ -8,7 +8,8 @@ Reductions accumulate in variables that an outer scope declares and stores.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.correlate.kernels.statements import (
     ACCUMULATOR,
@@ -42,13 +43,12 @@ _RETURNS_KNOWN = re.compile(r"= \[&\] \{ return tmp\d+; \}")
 _MASKING = frozenset(["&", "from", "VecMask", "cast", "to_float_mask"])
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(msgspec.Struct):
     number: int
     header: str
     parent: Scope | None
     block: Block | None = None
-    accumulators: set[str] = field(default_factory=set)
+    accumulators: set[str] = msgspec.field(default_factory=set)
 
     def path(self) -> tuple[int, ...]:
         path: list[int] = []
@@ -59,13 +59,12 @@ class Scope:
         return tuple(reversed(path))
 
 
-@dataclass(slots=True)
-class CppKernel:
-    blocks: list[Block] = field(default_factory=list)
-    accumulations: list[Statement] = field(default_factory=list)
+class CppKernel(msgspec.Struct):
+    blocks: list[Block] = msgspec.field(default_factory=list)
+    accumulations: list[Statement] = msgspec.field(default_factory=list)
     """Statements about accumulators outside of blocks: declarations, epilogues, stores."""
-    aliases: dict[str, str] = field(default_factory=dict)
-    declared: dict[tuple[int, str], int] = field(default_factory=dict)
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    declared: dict[tuple[int, str], int] = msgspec.field(default_factory=dict)
 
 
 def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:

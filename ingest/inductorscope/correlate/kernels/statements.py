@@ -8,7 +8,8 @@ names it defines and uses, and tags: operators and functions, without types and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 # `tmp3`, `_tmp3`, `tmp8_mean`, `tmp17_val`
 TEMPORARY = re.compile(r"\b_?tmp(\d+)(?:_(?!acc)\w+)?\b")
@@ -74,8 +75,7 @@ _NO_FUNCTIONS = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(msgspec.Struct):
     text: str
     """The text, without line breaks."""
     lines: list[int]
@@ -165,13 +165,12 @@ def _literals(bare: str) -> tuple[float, ...]:
     return tuple(values)
 
 
-@dataclass(slots=True)
-class Block:
+class Block(msgspec.Struct):
     """Statements whose temporaries are numbered together."""
 
-    numbered: list[Statement] = field(default_factory=list)
+    numbered: list[Statement] = msgspec.field(default_factory=list)
     """Statements with temporaries, in order of their numbers."""
-    others: list[Statement] = field(default_factory=list)
+    others: list[Statement] = msgspec.field(default_factory=list)
     """Stores, checks and accumulations, in order of their lines."""
     again: bool = False
     """Whether it repeats the block before it for the remainder of a loop."""

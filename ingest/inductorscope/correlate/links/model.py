@@ -15,8 +15,9 @@ Each reference has a certainty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+import msgspec
 
 ENGINE = "14"
 """Version of the link engine; links stored under another version are recomputed."""
@@ -36,8 +37,7 @@ class Confidence(IntEnum):
     """Recorded while the code was generated, or written in the text itself."""
 
 
-@dataclass(slots=True)
-class StageLinks:
+class StageLinks(msgspec.Struct):
     """References of one stage's text, as parallel columns sorted by line.
 
     `call` restricts a reference to one call site of a shared kernel: an index into
@@ -45,14 +45,13 @@ class StageLinks:
     """
 
     stage: str
-    lines: list[int] = field(default_factory=list)
-    entities: list[int] = field(default_factory=list)
-    confidence: list[int] = field(default_factory=list)
-    call: list[int] = field(default_factory=list)
+    lines: list[int] = msgspec.field(default_factory=list)
+    entities: list[int] = msgspec.field(default_factory=list)
+    confidence: list[int] = msgspec.field(default_factory=list)
+    call: list[int] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Coverage:
+class Coverage(msgspec.Struct):
     """How many computing lines of kernels, and nodes of the FX graph, are explained."""
 
     lines: int = 0
@@ -65,14 +64,13 @@ class Coverage:
     nodes_kernel: int = 0
 
 
-@dataclass(slots=True)
-class GraphLinks:
+class GraphLinks(msgspec.Struct):
     """All references of one graph. Stage keys are stage ids; sources are `source:PATH`;
     kernels and wrapper share the stage `code`, whose lines are those of `output_code.py`."""
 
-    entities: list[str] = field(default_factory=list)
-    stages: dict[str, StageLinks] = field(default_factory=dict)
-    coverage: Coverage = field(default_factory=Coverage)
-    notes: list[str] = field(default_factory=list)
+    entities: list[str] = msgspec.field(default_factory=list)
+    stages: dict[str, StageLinks] = msgspec.field(default_factory=dict)
+    coverage: Coverage = msgspec.field(default_factory=Coverage)
+    notes: list[str] = msgspec.field(default_factory=list)
     """What could not be linked, and why, as sentences."""
     engine: str = ENGINE

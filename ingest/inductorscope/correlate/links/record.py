@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -14,13 +13,12 @@ from inductorscope.formats.code.output_code import OutputCode
 SCHEMA = 1
 
 
-@dataclass(slots=True)
-class Recorded:
+class Recorded(msgspec.Struct):
     """The part of a record that fits the code."""
 
-    calls: set[str] = field(default_factory=set)
+    calls: set[str] = msgspec.field(default_factory=set)
     """`call:` entities with recorded lines, which need no inference."""
-    nodes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    nodes: dict[str, set[str]] = msgspec.field(default_factory=lambda: defaultdict(set))
     """Operation → its recorded nodes."""
 
 

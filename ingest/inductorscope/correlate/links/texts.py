@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.correlate.links.older_ir import complete_ir
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
@@ -11,8 +11,7 @@ from inductorscope.formats.graph.ir import IrText, parse_ir
 from inductorscope.formats.graph.provenance import Provenance, parse_provenance
 
 
-@dataclass(slots=True)
-class GraphTexts:
+class GraphTexts(msgspec.Struct):
     """The existing artifacts of one graph."""
 
     post_grad: str | None = None
@@ -27,11 +26,10 @@ class GraphTexts:
     provenance: bytes | None = None
     line_record: dict[str, object] | None = None
     """The capture's exact record, made while the code was generated; preferred over inference."""
-    sources: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class ParsedTexts:
+class ParsedTexts(msgspec.Struct):
     """The parsed texts; None for missing ones."""
 
     post_grad: FxText
@@ -39,7 +37,7 @@ class ParsedTexts:
     ir_pre: IrText | None = None
     ir_post: IrText | None = None
     code: OutputCode | None = None
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = msgspec.field(default_factory=Provenance)
     dynamo: FxText | None = None
     pre_grad: FxText | None = None
 

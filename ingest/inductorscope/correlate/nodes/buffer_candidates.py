@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -32,27 +32,26 @@ _OTHER_SIZE = 0.3
 """Cost when a size is a number in the loops and a name in the graph."""
 
 
-@dataclass(slots=True)
-class Origins:
+class Origins(msgspec.Struct):
     """The node of each operation, and the values in buffers."""
 
-    nodes: dict[OpKey, str] = field(default_factory=dict)
+    nodes: dict[OpKey, str] = msgspec.field(default_factory=dict)
     """The node whose value or computation the operation is part of."""
-    doubtful: dict[OpKey, str] = field(default_factory=dict)
+    doubtful: dict[OpKey, str] = msgspec.field(default_factory=dict)
     """Operation → reason, for operations that the lowering of their node does not use, or whose
     lines may be another's: they are guesses, regardless of the cost of their loop body's
     reading."""
-    makers: dict[str, str] = field(default_factory=dict)
+    makers: dict[str, str] = msgspec.field(default_factory=dict)
     """Scheduler node with reordered loops → the node that made its buffer, all that was recorded of
     it."""
-    costs: dict[str, float] = field(default_factory=dict)
+    costs: dict[str, float] = msgspec.field(default_factory=dict)
     """Scheduler node → cost of its reading; absent when nothing fits."""
-    held: dict[str, Root] = field(default_factory=dict)
-    externs: dict[str, str] = field(default_factory=dict)
+    held: dict[str, Root] = msgspec.field(default_factory=dict)
+    externs: dict[str, str] = msgspec.field(default_factory=dict)
     """Buffer made by an extern call → the computed node."""
-    rivals: dict[str, list[str]] = field(default_factory=dict)
+    rivals: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Scheduler node → the chosen node, then those that fit its loop body equally well."""
-    others: dict[OpKey, list[str]] = field(default_factory=dict)
+    others: dict[OpKey, list[str]] = msgspec.field(default_factory=dict)
     """Operation → its nodes if one of the rivals is the right one."""
 
 

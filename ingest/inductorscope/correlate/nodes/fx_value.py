@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 # Views only re-index their input; a load passes through them.
 VIEWS = frozenset(
@@ -16,15 +16,14 @@ VIEWS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class FxValue:
+class FxValue(msgspec.Struct):
     name: str
     op: str
     order: int
     line: int
     arguments: list[str]
     inputs: list[str]
-    users: list[str] = field(default_factory=list)
+    users: list[str] = msgspec.field(default_factory=list)
     dtype: str = ""
     numel: str = ""
     shape: tuple[str, ...] | None = None

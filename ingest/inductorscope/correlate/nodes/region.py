@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.graph.ir import IrOp, IrTextNode
 from inductorscope.formats.text import split_top
@@ -26,11 +27,10 @@ Place = tuple[str, str]
 """(block, operation name)"""
 
 
-@dataclass(slots=True)
-class Operation:
+class Operation(msgspec.Struct):
     place: Place
     op: str
-    children: list[Place] = field(default_factory=list)
+    children: list[Place] = msgspec.field(default_factory=list)
     buffer: str = ""
     index: str = ""
     reduction: str = ""

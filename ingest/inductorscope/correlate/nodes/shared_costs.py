@@ -7,15 +7,15 @@ several times. A sum along operands would double the cost at every step.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+
+import msgspec
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(msgspec.Struct):
     """The possible parts of one node, each with its bit and cost."""
 
-    bits: dict[Hashable, int] = field(default_factory=dict)
-    prices: list[float] = field(default_factory=list)
+    bits: dict[Hashable, int] = msgspec.field(default_factory=dict)
+    prices: list[float] = msgspec.field(default_factory=list)
 
     def bit(self, part: Hashable, price: float) -> int:
         place = self.bits.get(part)
@@ -33,8 +33,7 @@ class Ledger:
         return total
 
 
-@dataclass(slots=True)
-class Parts:
+class Parts(msgspec.Struct):
     """The parts of an operation read as a node's. Each part counts once."""
 
     ledger: Ledger

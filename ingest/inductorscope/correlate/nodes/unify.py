@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from inductorscope.correlate.nodes.by_place import Choice
 from inductorscope.correlate.nodes.reading_costs import Costs
@@ -106,8 +106,7 @@ class Unifier(Costs):
         return root[0], "value"
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
+class _Visit(msgspec.Struct, frozen=True):
     """An operation to assign to a node."""
 
     place: Place

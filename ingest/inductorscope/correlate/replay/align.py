@@ -9,7 +9,7 @@ unknown emission affects only one operation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from inductorscope.correlate.replay.state import Accumulation, Alignment, Literal, OpKey, Value
 from inductorscope.correlate.replay.values import ValueReplay
@@ -23,8 +23,7 @@ _LOOP_END = 24
 """The most statements after a loop that may end its reductions."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reduced:
+class _Reduced(msgspec.Struct, frozen=True):
     """A loop body that is a single reduction."""
 
     buffer: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.correlate.kernels import cpp as cpp_text
 from inductorscope.correlate.kernels import triton as triton_text
@@ -25,27 +25,25 @@ STUCK = 0.5
 """Cost per statement above which a node hardly fits."""
 
 
-@dataclass(slots=True)
-class KernelText:
+class KernelText(msgspec.Struct):
     """A kernel's body, read once for all its calls."""
 
     kernel: CodeKernel
     blocks: list[Block]
-    indices: list[Statement] = field(default_factory=list)
-    accumulations: list[Statement] = field(default_factory=list)
-    aliases: dict[str, str] = field(default_factory=dict)
-    helpers: dict[str, list[int]] = field(default_factory=dict)
+    indices: list[Statement] = msgspec.field(default_factory=list)
+    accumulations: list[Statement] = msgspec.field(default_factory=list)
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    helpers: dict[str, list[int]] = msgspec.field(default_factory=dict)
 
     @property
     def cpp(self) -> bool:
         return self.kernel.kind == "cpp"
 
 
-@dataclass(slots=True)
-class LineOps:
+class LineOps(msgspec.Struct):
     """Line of the output code → operations, for one call."""
 
-    lines: dict[int, list[OpKey]] = field(default_factory=dict)
+    lines: dict[int, list[OpKey]] = msgspec.field(default_factory=dict)
     cost: float = 0.0
     operations: int = 0
 
@@ -64,8 +62,7 @@ def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
     return KernelText(kernel, blocks, indices, helpers=helpers)
 
 
-@dataclass(slots=True)
-class _Fit:
+class _Fit(msgspec.Struct):
     """A block with the nodes that were replayed into it, in order."""
 
     block: Block

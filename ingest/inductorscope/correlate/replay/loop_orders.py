@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import prod
+
+import msgspec
 
 from inductorscope.formats.graph.ir import IrLoopBody, IrText
 from inductorscope.formats.text import split_top, whole_number
@@ -24,8 +25,7 @@ _LEAST_SHARED = 3
 """The number of elements accessed alike from which on two kernels are not reordered."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
+class _Access(msgspec.Struct, frozen=True):
     """How a loop body walks a buffer."""
 
     sizes: tuple[int, ...]
@@ -87,15 +87,14 @@ class _Access:
         return _Access(sizes, strides, self.rest, tuple(self.names[place] for place in order))
 
 
-@dataclass(slots=True)
-class _Kernel:
-    members: list[str] = field(default_factory=list)
+class _Kernel(msgspec.Struct):
+    members: list[str] = msgspec.field(default_factory=list)
     reduces: bool = False
-    loops: set[tuple[int, ...]] = field(default_factory=set)
+    loops: set[tuple[int, ...]] = msgspec.field(default_factory=set)
     """The sizes of its members' loops."""
-    accesses: dict[str, list[_Access]] = field(default_factory=dict)
+    accesses: dict[str, list[_Access]] = msgspec.field(default_factory=dict)
     """Buffer → accesses, reads before writes."""
-    known_walks: dict[object, int] = field(default_factory=dict)
+    known_walks: dict[object, int] = msgspec.field(default_factory=dict)
 
     def walks_alike(self, other: _Kernel) -> bool:
         """Whether both access enough elements in the same order to fuse as they are."""

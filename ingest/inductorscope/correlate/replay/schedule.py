@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.correlate.replay.small_floats import SMALL, with_conversions
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
@@ -36,15 +37,14 @@ _WRAPPERS = frozenset(
 )
 
 
-@dataclass(slots=True)
-class CallSite:
+class CallSite(msgspec.Struct):
     """One call of a kernel, with the nodes it computes."""
 
     call: CodeCall
     kernel: CodeKernel
-    nodes: list[IrTextNode] = field(default_factory=list)
+    nodes: list[IrTextNode] = msgspec.field(default_factory=list)
     """Innermost members, in the back end's order of code generation."""
-    pointers: dict[str, frozenset[str]] = field(default_factory=dict)
+    pointers: dict[str, frozenset[str]] = msgspec.field(default_factory=dict)
     """Buffer → kernel parameters that may point to it; number → parameters equal to it."""
 
 

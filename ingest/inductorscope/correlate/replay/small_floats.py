@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from inductorscope.formats.graph.ir import IrBlock, IrLoopBody, IrOp, IrTextNode
 
@@ -23,11 +25,10 @@ _FLOAT = "float32"
 DtypeOf = Callable[[str], str]
 
 
-@dataclass(slots=True)
 class SmallFloatBody(IrLoopBody):
     """A loop body with the back end's conversions."""
 
-    inserted: dict[tuple[str, str], str] = field(default_factory=dict)
+    inserted: dict[tuple[str, str], str] = msgspec.field(default_factory=dict)
     """(block, conversion) → the operation whose value it converts."""
 
 

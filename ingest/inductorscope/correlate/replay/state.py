@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.correlate.kernels.statements import Block, Statement
 from inductorscope.formats.graph.ir import IrLoopBody
@@ -16,8 +17,7 @@ OpKey = tuple[str, str, str]
 """(scheduler node, block of its loop body, name of the operation)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(msgspec.Struct, frozen=True):
     """A value without a temporary: an index expression or an argument as written."""
 
     text: str
@@ -27,8 +27,7 @@ Value = str | Literal | tuple[object, ...] | None
 """The temporary with the result; several for operations with several results; None if unknown."""
 
 
-@dataclass(slots=True)
-class Accumulation:
+class Accumulation(msgspec.Struct):
     """A reduction in a C++ block: outer scopes declare, combine and store it."""
 
     name: str
@@ -36,18 +35,17 @@ class Accumulation:
     reduction: OpKey
 
 
-@dataclass(slots=True)
-class Alignment:
+class Alignment(msgspec.Struct):
     """The operations that wrote statements, so far."""
 
-    owner: dict[int, OpKey] = field(default_factory=dict)
+    owner: dict[int, OpKey] = msgspec.field(default_factory=dict)
     """id of a statement → operation."""
     cost: float = 0.0
     operations: int = 0
     unmatched: int = 0
     position: int = 0
-    accumulations: list[Accumulation] = field(default_factory=list)
-    stores: list[tuple[str, OpKey]] = field(default_factory=list)
+    accumulations: list[Accumulation] = msgspec.field(default_factory=list)
+    stores: list[tuple[str, OpKey]] = msgspec.field(default_factory=list)
     """Buffer → store of its reduction, which C++ writes outside of the block."""
 
     def complete(self, block: Block) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.correlate.replay.schedule import argument_buffer
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp, RaisedStore
@@ -13,20 +13,19 @@ MOST_OPERATIONS = 4000
 """The most steps of a value that is read."""
 
 
-@dataclass(slots=True)
-class Site:
+class Site(msgspec.Struct):
     call: CodeCall
     cpp: bool
     pointers: dict[str, str]
     """Parameter → the name of its memory."""
     mine: set[str]
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
     """Memory → buffer at the start of this block."""
-    stored: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    stored: dict[str, list[tuple[int, str]]] = msgspec.field(default_factory=dict)
     """Memory → (line, buffer) of this block's stores."""
-    cuts: dict[str, str] = field(default_factory=dict)
+    cuts: dict[str, str] = msgspec.field(default_factory=dict)
     """Values that are already in a buffer."""
-    owned: set[int] = field(default_factory=set)
+    owned: set[int] = msgspec.field(default_factory=set)
 
     def memory(self, pointer: str) -> str:
         """The memory of a parameter; memory inside the kernel is named after the call."""

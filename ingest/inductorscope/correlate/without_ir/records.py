@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 
-@dataclass(slots=True)
-class RaisedOp:
+class RaisedOp(msgspec.Struct):
     name: str
     op: str
-    uses: list[str] = field(default_factory=list)
+    uses: list[str] = msgspec.field(default_factory=list)
     """Names of operands, in order."""
-    lines: list[int] = field(default_factory=list)
+    lines: list[int] = msgspec.field(default_factory=list)
     pointer: str = ""
     index: str = ""
-    picks: list[str] = field(default_factory=list)
+    picks: list[str] = msgspec.field(default_factory=list)
     """Values that the index depends on."""
     detail: str = ""
     """The literal of a constant, the kind of a reduction, or the index of the result taken."""
 
 
-@dataclass(slots=True)
-class RaisedStore:
+class RaisedStore(msgspec.Struct):
     pointer: str
     value: str
     lines: list[int]
     index: str = ""
-    picks: list[str] = field(default_factory=list)
+    picks: list[str] = msgspec.field(default_factory=list)
     atomic: bool = False
     part: str = ""
     """The index of an accumulator's result."""
 
 
-@dataclass(slots=True)
-class RaisedBlock:
+class RaisedBlock(msgspec.Struct):
     again: bool
-    ops: dict[str, RaisedOp] = field(default_factory=dict)
-    stores: list[RaisedStore] = field(default_factory=list)
+    ops: dict[str, RaisedOp] = msgspec.field(default_factory=dict)
+    stores: list[RaisedStore] = msgspec.field(default_factory=list)
     """In the order in which their values are computed."""
-    rank: dict[str, float] = field(default_factory=dict)
+    rank: dict[str, float] = msgspec.field(default_factory=dict)

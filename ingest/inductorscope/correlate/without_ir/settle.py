@@ -6,7 +6,8 @@ operation written in several steps to its last step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp
@@ -14,8 +15,7 @@ from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp
 _LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 
-@dataclass(slots=True)
-class Settling:
+class Settling(msgspec.Struct):
     result: RaisedBlock
     alias: dict[str, str]
     """Alias → the value it repeats."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -40,8 +41,7 @@ _OUTSIDE = 0.3
 """Cost of a node outside the call's known nodes."""
 
 
-@dataclass(slots=True)
-class LineNode:
+class LineNode(msgspec.Struct):
     """One line of a call and the node it belongs to."""
 
     line: int

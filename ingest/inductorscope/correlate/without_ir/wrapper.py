@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.correlate.replay.schedule import argument_buffer
 from inductorscope.formats.code.output_code import CodeCall, OutputCode
@@ -24,8 +25,7 @@ _FILLS_FIRST = re.compile(r"(?:aoti_torch_|at::)\w+_out$")
 _GOT = re.compile(r"std::get<(\d{1,5})>")
 
 
-@dataclass(slots=True)
-class Renaming:
+class Renaming(msgspec.Struct):
     name: str
     source: str
     part: int = -1
@@ -35,10 +35,9 @@ class Renaming:
 Step = Renaming | CodeCall
 
 
-@dataclass(slots=True)
-class Wrapper:
-    steps: list[Step] = field(default_factory=list)
-    buffers: dict[str, IrBuffer] = field(default_factory=dict)
+class Wrapper(msgspec.Struct):
+    steps: list[Step] = msgspec.field(default_factory=list)
+    buffers: dict[str, IrBuffer] = msgspec.field(default_factory=dict)
 
 
 def read_wrapper(code: OutputCode, lines: list[str]) -> Wrapper:

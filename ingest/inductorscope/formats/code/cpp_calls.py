@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.text import closing, split_top
 
@@ -33,11 +34,10 @@ _PACKED = re.compile(r"void\s*\*\s*(\w+)\[\]\s*=\s*\{([^{}]*)\}")
 _LAUNCH = "launchKernel"
 
 
-@dataclass(slots=True)
-class CppCall:
+class CppCall(msgspec.Struct):
     callee: str
     arguments: list[str]
-    results: list[str] = field(default_factory=list)
+    results: list[str] = msgspec.field(default_factory=list)
     stream: str = ""
 
 

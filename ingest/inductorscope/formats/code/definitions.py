@@ -8,7 +8,8 @@ without a name before it, in a comment. C++ kernels of a C++ wrapper are plain f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.text import Problem, balance
 
@@ -31,8 +32,7 @@ _HEURISTIC = re.compile(r"^[ \t]*@triton_heuristics\.\w+\(", re.M)
 _HELPER = "_triton_helper_fn"
 
 
-@dataclass(slots=True)
-class Definition:
+class Definition(msgspec.Struct):
     """One definition; lines count from 0."""
 
     name: str

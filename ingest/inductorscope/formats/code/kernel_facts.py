@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.text import closing, split_top
 from inductorscope.formats.vocabulary import (
@@ -50,8 +51,7 @@ _IN_OTHER_LANGUAGES = {
 """Method of `async_compile` → kind and category of its kernels."""
 
 
-@dataclass(slots=True)
-class Body:
+class Body(msgspec.Struct):
     """Lines (from 0) of the function that computes, and the names of its parameters."""
 
     first: int
@@ -59,13 +59,12 @@ class Body:
     parameters: list[str]
 
 
-@dataclass(slots=True)
-class Fragment:
+class Fragment(msgspec.Struct):
     """The FX nodes a kernel's comment quotes."""
 
-    nodes: list[str] = field(default_factory=list)
-    inputs: list[str] = field(default_factory=list)
-    returns: list[str] = field(default_factory=list)
+    nodes: list[str] = msgspec.field(default_factory=list)
+    inputs: list[str] = msgspec.field(default_factory=list)
+    returns: list[str] = msgspec.field(default_factory=list)
 
 
 def find_body(lines: list[str], first: int, last: int) -> Body:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.text import split_top
 
@@ -27,8 +28,7 @@ _GIVEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """A layout as written: a size may be a name (`s0`) or an expression."""
 
     shape: tuple[str, ...] = ()

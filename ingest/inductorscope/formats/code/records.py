@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.formats.code.kernel_facts import Fragment
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.text import Problem
 
 
-@dataclass(slots=True)
-class CodeKernel:
+class CodeKernel(msgspec.Struct):
     """A kernel's definition."""
 
     name: str
@@ -26,21 +25,20 @@ class CodeKernel:
     body_first: int
     """The first line of the function that computes."""
     body_last: int
-    parameters: list[str] = field(default_factory=list)
-    source_nodes: list[str] = field(default_factory=list)
-    fragment: Fragment = field(default_factory=Fragment)
+    parameters: list[str] = msgspec.field(default_factory=list)
+    source_nodes: list[str] = msgspec.field(default_factory=list)
+    fragment: Fragment = msgspec.field(default_factory=Fragment)
     kernel_path: str = ""
-    facts: dict[str, object] = field(default_factory=dict)
+    facts: dict[str, object] = msgspec.field(default_factory=dict)
     heuristic: str = ""
     """Of a Triton kernel, as written: `pointwise`, `cooperative_reduction`, `user_autotune`, …"""
-    members: list[str] = field(default_factory=list)
+    members: list[str] = msgspec.field(default_factory=list)
     """The kernels that a multi-kernel chooses between when it runs."""
     original_path: str = ""
     """File and line of a user-defined Triton kernel."""
 
 
-@dataclass(slots=True)
-class CodeCall:
+class CodeCall(msgspec.Struct):
     """One call of a kernel in the wrapper."""
 
     kernel: str
@@ -48,27 +46,26 @@ class CodeCall:
     handle_known: bool
     line: int
     arguments: list[str]
-    fx_nodes: list[str] = field(default_factory=list)
+    fx_nodes: list[str] = msgspec.field(default_factory=list)
     """From comments; empty when they name none."""
-    source_nodes: list[str] = field(default_factory=list)
-    results: list[str] = field(default_factory=list)
+    source_nodes: list[str] = msgspec.field(default_factory=list)
+    results: list[str] = msgspec.field(default_factory=list)
     extern: bool = False
     stream: str = ""
 
 
-@dataclass(slots=True)
-class OutputCode:
-    kernels: list[CodeKernel] = field(default_factory=list)
-    calls: list[CodeCall] = field(default_factory=list)
+class OutputCode(msgspec.Struct):
+    kernels: list[CodeKernel] = msgspec.field(default_factory=list)
+    calls: list[CodeCall] = msgspec.field(default_factory=list)
     aot_id: str = ""
     cpp: bool = False
     """Whether the wrapper is C++ (AOTInductor, `cpp_wrapper`)."""
     wrapper_first: int = 0
     wrapper_last: int = 0
     stream: str = ""
-    inputs: dict[str, Layout] = field(default_factory=dict)
+    inputs: dict[str, Layout] = msgspec.field(default_factory=dict)
     """Layouts of the wrapper's arguments, as the code's benchmark makes them."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
 
     def by_name(self) -> dict[str, CodeKernel]:
         return {kernel.name: kernel for kernel in self.kernels}

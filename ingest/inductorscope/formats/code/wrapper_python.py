@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.formats.code.layouts import Layout, dtype_of, sizes
 from inductorscope.formats.code.records import CodeCall
@@ -16,13 +17,12 @@ LineKind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(slots=True)
-class WrapperLine:
+class WrapperLine(msgspec.Struct):
     line: int
     kind: LineKind
-    defines: list[str] = field(default_factory=list)
-    uses: list[str] = field(default_factory=list)
-    frees: list[str] = field(default_factory=list)
+    defines: list[str] = msgspec.field(default_factory=list)
+    uses: list[str] = msgspec.field(default_factory=list)
+    frees: list[str] = msgspec.field(default_factory=list)
     layout: Layout | None = None
     """Layout of the buffer it defines, where written; of an assertion, the asserted one."""
     nbytes: int | None = None
@@ -33,7 +33,7 @@ class WrapperLine:
     offset: str = ""
     """As written: bytes into the pool, or elements into the viewed tensor."""
     call: CodeCall | None = None
-    operands: dict[str, Layout] = field(default_factory=dict)
+    operands: dict[str, Layout] = msgspec.field(default_factory=dict)
     """Of a call: the known layouts of the buffers it names."""
 
 

@@ -16,7 +16,8 @@ Old compilers and clang quote the line without a number before it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 LONGEST = 1_000_000
 """The most characters read of one text."""
@@ -45,8 +46,7 @@ _MARKS = re.compile(r"^[ \t]*+(?:(?=[~|+\- ]*\^)[~^|+\- ]++|~++[ \t]*+)$")
 _COMMAND = re.compile(r"^\s*Command:\s*$")
 
 
-@dataclass(slots=True)
-class Diagnostic:
+class Diagnostic(msgspec.Struct):
     """One message of a compiler or linker, with the notes that follow it."""
 
     severity: str
@@ -66,19 +66,18 @@ class Diagnostic:
     """The marks below that line: `~~~~^~~`."""
     tool: str = ""
     """The program, when it is not the compiler: `collect2`, `ld`."""
-    notes: list[Diagnostic] = field(default_factory=list)
+    notes: list[Diagnostic] = msgspec.field(default_factory=list)
 
     @property
     def is_error(self) -> bool:
         return self.severity in ("error", "fatal error")
 
 
-@dataclass(slots=True)
-class CompilerOutput:
+class CompilerOutput(msgspec.Struct):
     """The diagnostics of one text."""
 
     command: str = ""
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = msgspec.field(default_factory=list)
     left_out: int = 0
     """Number of diagnostics not kept."""
 

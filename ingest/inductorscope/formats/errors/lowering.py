@@ -16,7 +16,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.errors.tracebacks import quoted_frames
 from inductorscope.formats.log.record import Frame
@@ -31,8 +32,7 @@ _ARGUMENT = re.compile(r"^\s*(args\[\d{1,5}\]|kwargs): (.*)$")
 _ORIGIN = re.compile(r"^\s*origin_node=([A-Za-z_]\w*)")
 
 
-@dataclass(slots=True)
-class LoweringArgument:
+class LoweringArgument(msgspec.Struct):
     """One argument as Inductor had it when it failed."""
 
     name: str
@@ -42,15 +42,14 @@ class LoweringArgument:
     """The FX node that produced it."""
 
 
-@dataclass(slots=True)
-class LoweringError:
+class LoweringError(msgspec.Struct):
     target: str
     """`aten._foobar.default`."""
     kind: str = ""
     """`missing lowering`, `missing decomposition`, or the type of the exception."""
     message: str = ""
-    arguments: list[LoweringArgument] = field(default_factory=list)
-    user: list[Frame] = field(default_factory=list)
+    arguments: list[LoweringArgument] = msgspec.field(default_factory=list)
+    user: list[Frame] = msgspec.field(default_factory=list)
     """Frames of the user's program, innermost last."""
 
     @property

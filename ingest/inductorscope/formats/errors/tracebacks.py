@@ -15,8 +15,9 @@ Logs indent them. Messages quote the user's frames without a heading, after `Fou
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.formats.log.record import Frame
 
@@ -40,18 +41,17 @@ _USER_HEAD = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Raised:
+class Raised(msgspec.Struct):
     """One exception of a chain."""
 
     kind: str = ""
     """Its type as written, with the module; empty where the text ends before it."""
     message: str = ""
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[Frame] = msgspec.field(default_factory=list)
     """Outermost first."""
     relation: Relation = ""
     """How the exception before led to this one: as its `cause` or `context`."""
-    user: list[Frame] = field(default_factory=list)
+    user: list[Frame] = msgspec.field(default_factory=list)
     """Frames of the user's program that the message quotes."""
     left_out: int = 0
     """Number of frames not kept."""

@@ -17,7 +17,8 @@ ptxas /tmp/tmpa.ptx, line 120; error   : Feature '.bf16' requires .target sm_80 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 LONGEST = 1_000_000
 MOST_LINES = 400
@@ -32,8 +33,7 @@ _KERNEL = re.compile(r"\b(triton_[a-z]{2,4}_(?:fused_)?\w{1,300})\b")
 _ENDS = re.compile(r"^(?:\s*$|Traceback |The above exception|During handling|Set TORCH)")
 
 
-@dataclass(slots=True)
-class TritonError:
+class TritonError(msgspec.Struct):
     """One rejected kernel."""
 
     kind: str
@@ -44,7 +44,7 @@ class TritonError:
     line: int | None = None
     """Line within the kernel's function."""
     column: int | None = None
-    excerpt: list[str] = field(default_factory=list)
+    excerpt: list[str] = msgspec.field(default_factory=list)
     """The quoted lines of the kernel; the last one is the rejected one."""
     resource: str = ""
     required: int | None = None

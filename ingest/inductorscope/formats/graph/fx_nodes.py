@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.formats.text import Problem, call_arguments, closing, split_top
 
@@ -19,8 +20,7 @@ _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
 _INDEXED = re.compile(r"([A-Za-z_]\w*)\[")
 
 
-@dataclass(slots=True)
-class FxTextNode:
+class FxTextNode(msgspec.Struct):
     """One node, at its line."""
 
     name: str
@@ -46,13 +46,12 @@ class FxTextNode:
     stack_code: str = ""
     comment_line: int = 0
     """Line of the stack comment above it; 0 without one."""
-    users: list[str] = field(default_factory=list)
+    users: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class FxText:
-    nodes: list[FxTextNode] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+class FxText(msgspec.Struct):
+    nodes: list[FxTextNode] = msgspec.field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
 
     def graph_classes(self) -> list[str]:
         return list(dict.fromkeys(node.graph_class for node in self.nodes))

@@ -9,7 +9,8 @@ graph():
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.graph.fx_nodes import Kind, short_name
 from inductorscope.formats.text import closing, split_top
@@ -25,15 +26,14 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class PrintedNode:
+class PrintedNode(msgspec.Struct):
     name: str
     kind: Kind
     op: str
     target: str
     arguments: list[str]
     annotation: str = ""
-    inputs: list[str] = field(default_factory=list)
+    inputs: list[str] = msgspec.field(default_factory=list)
 
 
 def parse_printed(line: str) -> PrintedNode | None:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from inductorscope.formats.text import Problem
 
 
-@dataclass(slots=True)
-class IrBuffer:
+class IrBuffer(msgspec.Struct):
     name: str
     kind: str = ""
     dtype: str = ""
     size: tuple[str, ...] | None = None
     stride: tuple[str, ...] | None = None
     device: str = ""
-    mutations: list[str] = field(default_factory=list)
-    aliases: list[str] = field(default_factory=list)
-    users: list[str] = field(default_factory=list)
+    mutations: list[str] = msgspec.field(default_factory=list)
+    aliases: list[str] = msgspec.field(default_factory=list)
+    users: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class IrOp:
+class IrOp(msgspec.Struct):
     """One line of a loop body: `neg = ops.neg(load_1)`."""
 
     name: str
@@ -32,27 +30,24 @@ class IrOp:
     block: str
 
 
-@dataclass(slots=True)
-class IrBlock:
+class IrBlock(msgspec.Struct):
     name: str
     """`body`, `masked_subblock1`, `scan1`."""
     first_line: int
     last_line: int
-    ops: list[IrOp] = field(default_factory=list)
+    ops: list[IrOp] = msgspec.field(default_factory=list)
     result: str = ""
 
 
-@dataclass(slots=True)
-class IrLoopBody:
+class IrLoopBody(msgspec.Struct):
     first_line: int
     last_line: int
     var_ranges: str = ""
-    indexes: dict[str, str] = field(default_factory=dict)
-    blocks: dict[str, IrBlock] = field(default_factory=dict)
+    indexes: dict[str, str] = msgspec.field(default_factory=dict)
+    blocks: dict[str, IrBlock] = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class IrTextNode:
+class IrTextNode(msgspec.Struct):
     name: str
     kind: str
     """`SchedulerNode`, `FusedSchedulerNode`, `ExternKernelSchedulerNode`, …"""
@@ -63,10 +58,10 @@ class IrTextNode:
     first_line: int
     last_line: int
     parent: str | None = None
-    buffers: list[IrBuffer] = field(default_factory=list)
-    reads: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    accesses: list[tuple[str, str, str]] = field(default_factory=list)
+    buffers: list[IrBuffer] = msgspec.field(default_factory=list)
+    reads: list[str] = msgspec.field(default_factory=list)
+    writes: list[str] = msgspec.field(default_factory=list)
+    accesses: list[tuple[str, str, str]] = msgspec.field(default_factory=list)
     """Buffer, index and ranges of each read and write, as written."""
     extern: str = ""
     sizes: str = ""
@@ -75,10 +70,9 @@ class IrTextNode:
     body: IrLoopBody | None = None
 
 
-@dataclass(slots=True)
-class IrText:
-    nodes: list[IrTextNode] = field(default_factory=list)
-    layouts: dict[str, IrBuffer] = field(default_factory=dict)
+class IrText(msgspec.Struct):
+    nodes: list[IrTextNode] = msgspec.field(default_factory=list)
+    layouts: dict[str, IrBuffer] = msgspec.field(default_factory=dict)
     """`arg0_1_layout = FixedLayout(…)`: the layouts that loop bodies state for the buffers they
     use."""
     long_loops: bool = True
@@ -87,7 +81,7 @@ class IrText:
     dense_scans: bool = False
     """Whether running sums are library calls that ask for inputs without gaps, as until torch
     2.2."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
 
     def by_name(self) -> dict[str, IrTextNode]:
         return {node.name: node for node in self.nodes}

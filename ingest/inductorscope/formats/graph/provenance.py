@@ -13,21 +13,21 @@ and `inductor_post_to_pre_grad_nodes`, the history of each node through the pass
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.text import Problem
 
 
-@dataclass(slots=True)
-class Provenance:
-    kernel_to_post: dict[tuple[str, int | None], list[str]] = field(default_factory=dict)
-    post_to_pre: dict[str, list[str]] = field(default_factory=dict)
+class Provenance(msgspec.Struct):
+    kernel_to_post: dict[tuple[str, int | None], list[str]] = msgspec.field(default_factory=dict)
+    post_to_pre: dict[str, list[str]] = msgspec.field(default_factory=dict)
     generation: int = 0
     """0: no kernels; 1: keyed by kernel name; 2: by name and call."""
-    problems: list[Problem] = field(default_factory=list)
-    pre_to_post: dict[str, list[str]] = field(default_factory=dict)
-    post_to_kernels: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
-    kernel_to_pre: dict[tuple[str, int | None], list[str]] = field(default_factory=dict)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    pre_to_post: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    post_to_kernels: dict[str, list[tuple[str, int | None]]] = msgspec.field(default_factory=dict)
+    kernel_to_pre: dict[tuple[str, int | None], list[str]] = msgspec.field(default_factory=dict)
     """Only where the file has it (`kernel_information.json`)."""
     version: float | None = None
 

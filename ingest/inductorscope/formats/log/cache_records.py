@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -23,8 +22,7 @@ OUTCOMES = frozenset({"hit", "miss", "bypass", "disabled", "pickle_failure", "ex
 LONGEST = 2000
 
 
-@dataclass(slots=True)
-class CacheAnswer:
+class CacheAnswer(msgspec.Struct):
     cache: str
     outcome: str
     key: str | None = None

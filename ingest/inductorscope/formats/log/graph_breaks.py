@@ -26,7 +26,8 @@ Builds before 2.7 write `Reason: Unsupported: …` and no hints. Until 2.4 the s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.log.record import Frame
 
@@ -48,8 +49,7 @@ _LINK = re.compile(r"https?://[^\s)]{1,300}")
 _FIELD = re.compile(r"^ {1,4}(Explanation|Hint|Developer debug context): ?(.*)$")
 
 
-@dataclass(slots=True)
-class BreakText:
+class BreakText(msgspec.Struct):
     """One graph break, as torch describes it."""
 
     file: str | None = None
@@ -57,11 +57,11 @@ class BreakText:
     title: str = ""
     """The reason in one line."""
     explanation: str = ""
-    hints: list[str] = field(default_factory=list)
+    hints: list[str] = msgspec.field(default_factory=list)
     context: str = ""
     """The context for torch's developers."""
     link: str | None = None
-    stack: list[Frame] = field(default_factory=list)
+    stack: list[Frame] = msgspec.field(default_factory=list)
     """Frames of the user's program, innermost last."""
     instruction: str = ""
     """What Dynamo was about to do, such as `CALL: a function call`."""

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import msgspec
 
@@ -32,8 +31,7 @@ _SIZE = re.compile(r"^L\['([^']{1,200})'\]\.(size|stride)\(\)\[(\d{1,6})\]$")
 _LOCAL = re.compile(r"^L\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
 
 
-@dataclass(slots=True)
-class GuardFailure:
+class GuardFailure(msgspec.Struct):
     """A guard of an earlier compile that did not hold."""
 
     earlier: str | None

@@ -11,7 +11,8 @@ Guard latency = 26.16 us
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 MOST_NODES = 50_000
 LONGEST = 4000
@@ -24,8 +25,7 @@ _TYPE = re.compile(r"type=<class '([^'>]{1,300})'>")
 _COMMENTS = re.compile(r"(?<! ) {2,}# ")
 
 
-@dataclass(slots=True)
-class GuardNode:
+class GuardNode(msgspec.Struct):
     """A guard, or a manager: a value that the guards below it check."""
 
     depth: int
@@ -42,9 +42,8 @@ class GuardNode:
     """Line of the text, from 1."""
 
 
-@dataclass(slots=True)
-class GuardTree:
-    nodes: list[GuardNode] = field(default_factory=list)
+class GuardTree(msgspec.Struct):
+    nodes: list[GuardNode] = msgspec.field(default_factory=list)
     latency_us: float | None = None
     """Time to check all guards, as torch measured it."""
     cut: bool = False

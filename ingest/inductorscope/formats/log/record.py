@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -64,8 +63,7 @@ _values = msgspec.json.Decoder(dict[str, Any])
 _interned = msgspec.json.Decoder(tuple[str, int])
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """One frame of a stack, with its file's name looked up."""
 
     file: str
@@ -74,8 +72,7 @@ class Frame:
     code: str | None
 
 
-@dataclass(slots=True)
-class LogRecord:
+class LogRecord(msgspec.Struct):
     """One record. `metadata` and values derived from it are decoded on first use."""
 
     kind: str
@@ -164,8 +161,7 @@ class LogRecord:
         return (self.payload or b"").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """A note about a line, shown to users."""
 
     reason: str

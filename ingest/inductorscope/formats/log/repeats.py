@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from typing import BinaryIO
+
+import msgspec
 
 CLAIM = b'"has_payload": "'
 MD5_DIGITS = 32
@@ -24,8 +25,7 @@ Again = Callable[[int, int], bytes]
 """Reads bytes of the log: (offset, size); fewer if the log has become shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """A payload as written in the log: its lines with their TABs and line feeds."""
 
     claim: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.log.repeats import Known, Repeats
 from inductorscope.formats.sizes import MIB
@@ -21,8 +22,7 @@ _EMPTY_LINES = re.compile(rb"(?:\r?\n)++")
 """Possessive: backtracking over a run of millions would fill the memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Bounds on what is held in memory; bytes unless stated otherwise."""
 
     line: int = 16 * MIB
@@ -38,8 +38,7 @@ class Limits:
 LIMITS = Limits()
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(msgspec.Struct):
     """Some whole lines, or a part of a segment too large to hold."""
 
     raw: bytes

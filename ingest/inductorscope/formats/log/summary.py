@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
@@ -41,8 +42,7 @@ def has_break_records(metrics: dict[str, Any]) -> bool:
     return "config_suppress_errors" in metrics or "restart_reasons" not in metrics
 
 
-@dataclass(slots=True)
-class GraphBreak:
+class GraphBreak(msgspec.Struct):
     """A graph break, once for each compile that met it."""
 
     compile_id: str | None
@@ -50,8 +50,7 @@ class GraphBreak:
     line: int
 
 
-@dataclass(slots=True)
-class Recompile:
+class Recompile(msgspec.Struct):
     """A recompile of a frame, and the guards that failed, where logged."""
 
     compile_id: str
@@ -59,8 +58,7 @@ class Recompile:
     line: int
 
 
-@dataclass(slots=True)
-class Compilation:
+class Compilation(msgspec.Struct):
     """One compile of a frame or its backward, from its `compilation_metrics`."""
 
     compile_id: str | None
@@ -77,26 +75,25 @@ class Compilation:
     restart_reasons: list[str]
 
 
-@dataclass(slots=True)
-class LogSummary:
+class LogSummary(msgspec.Struct):
     """Summary of one log."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """Number of records of each kind; artifacts also as `artifact:<name>`. Names beyond the first
     10,000 are counted as `(others)`."""
     torch_version: str | None = None
     torch_git: str | None = None
     device_name: str | None = None
     triton_version: str | None = None
-    compile_ids: list[str] = field(default_factory=list)
+    compile_ids: list[str] = msgspec.field(default_factory=list)
     """In order of first occurrence."""
-    ranks: list[int] = field(default_factory=list)
-    pids: list[int] = field(default_factory=list)
-    graph_breaks: list[GraphBreak] = field(default_factory=list)
-    recompiles: list[Recompile] = field(default_factory=list)
-    compilations: list[Compilation] = field(default_factory=list)
+    ranks: list[int] = msgspec.field(default_factory=list)
+    pids: list[int] = msgspec.field(default_factory=list)
+    graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
+    recompiles: list[Recompile] = msgspec.field(default_factory=list)
+    compilations: list[Compilation] = msgspec.field(default_factory=list)
     """Each list has at most 10,000 entries; `dropped` counts the rest."""
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: list[Dropped] = msgspec.field(default_factory=list)
 
 
 class Summariser:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
@@ -75,15 +76,14 @@ def starts_message(line: LogLine) -> bool:
     return head is not None and head.search(line.text[:2000]) is not None
 
 
-@dataclass(slots=True)
-class _Message:
+class _Message(msgspec.Struct):
     """A message while its lines come."""
 
     line: LogLine
     """Its first line."""
     number: int
     last: int
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
     size: int = 0
     cut: bool = False
 

@@ -13,7 +13,8 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
@@ -47,8 +48,7 @@ _ENDS = tuple(kind.name for kind in BYTECODE)
 _NO_PAYLOADS = {METRICS, BACKWARD_METRICS, RUNTIME_METRICS}
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFile:
+class FolderFile(msgspec.Struct, frozen=True):
     """A file that was a record."""
 
     compile_id: str | None

@@ -11,7 +11,8 @@ Anything may precede it, as in the outputs of torchrun, of CI systems and of ser
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 LONGEST_BEFORE = 300
 """The most characters before the prefix."""
@@ -32,8 +33,7 @@ _TIMESTAMP = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,20}Z ")
 """What GitHub puts before each line."""
 
 
-@dataclass(slots=True)
-class LogLine:
+class LogLine(msgspec.Struct):
     """One line of a message."""
 
     rank: int | None

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sized
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.log.text_log import Process, starts_message
 from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
@@ -42,22 +43,20 @@ _RANK = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){1,4}")
 _VECTOR = re.compile(r"[Vv]ectoriz\w{1,10}|[Dd]isabled? .{0,20}vector")
 
 
-@dataclass(slots=True)
-class LoggedNode:
+class LoggedNode(msgspec.Struct):
     """A node of the scheduler, as the log names it."""
 
     compile_id: str | None
     name: str
     kind: str
-    origins: list[str] = field(default_factory=list)
+    origins: list[str] = msgspec.field(default_factory=list)
     """The FX nodes that it computes."""
     file: str | None = None
     line: int | None = None
     code: str | None = None
 
 
-@dataclass(slots=True)
-class Fusion:
+class Fusion(msgspec.Struct):
     """Two nodes that were fused or not, and the number of attempts."""
 
     compile_id: str | None
@@ -70,8 +69,7 @@ class Fusion:
     """Line of the log, of the first attempt."""
 
 
-@dataclass(slots=True)
-class Hint:
+class Hint(msgspec.Struct):
     """Another message of the compiler about speed."""
 
     compile_id: str | None

@@ -14,8 +14,9 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import BinaryIO, Literal
+
+import msgspec
 
 from inductorscope.formats.log.kinds import STRING
 from inductorscope.formats.log.record import (
@@ -54,8 +55,7 @@ EMPTY_LINE = "an empty line"
 Fate = Literal["dropped", "repaired", "guessed"]
 
 
-@dataclass(slots=True)
-class Dropped:
+class Dropped(msgspec.Struct):
     """Lines that could not be read as they are: reason, count and first example."""
 
     reason: str
@@ -66,8 +66,7 @@ class Dropped:
     """'repaired' and 'guessed' ones are part of the result."""
 
 
-@dataclass(slots=True)
-class Piece:
+class Piece(msgspec.Struct):
     """Some bytes of the log; all pieces joined are the unpacked log without secrets."""
 
     raw: bytes

@@ -12,7 +12,8 @@ The innermost file and line stand there where they change, the frames around the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.machine.places import Frames, Located, Places
 from inductorscope.formats.text import lines_of
@@ -27,8 +28,7 @@ _INSTRUCTION = re.compile(r" +([0-9a-f]{1,16}):\t(\S+) *([^#\n]*)")
 _TARGET = re.compile(r"([0-9a-f]{1,16}) <([^>+]{1,400})")
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(msgspec.Struct, frozen=True):
     """Instructions that run again and again, as lines of the text."""
 
     first: int
@@ -39,22 +39,20 @@ class Loop:
     innermost: bool
 
 
-@dataclass(slots=True)
 class Assembly(Located):
     """The instructions of a kernel, one a line. Functions with the deepest loops come first."""
 
-    operations: list[str] = field(default_factory=list)
+    operations: list[str] = msgspec.field(default_factory=list)
     """`vmovups`; empty for a label."""
-    operands: list[str] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
+    operands: list[str] = msgspec.field(default_factory=list)
+    loops: list[Loop] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Function:
+class _Function(msgspec.Struct):
     name: str
-    rows: list[tuple[int, str, str, int]] = field(default_factory=list)
+    rows: list[tuple[int, str, str, int]] = msgspec.field(default_factory=list)
     """Address, operation, operands and place of each instruction."""
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[Loop] = msgspec.field(default_factory=list)
 
 
 def read_assembly(text: str) -> Assembly:

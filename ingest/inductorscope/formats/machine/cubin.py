@@ -7,7 +7,8 @@ attribute, and two that are a value or the length of a longer one.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -20,8 +21,7 @@ FRAME_SIZE, REGISTERS = 0x11, 0x2F
 """Attributes, each with the number of a symbol and its value."""
 
 
-@dataclass(frozen=True, slots=True)
-class CubinFacts:
+class CubinFacts(msgspec.Struct, frozen=True):
     """Resources of the function that takes most."""
 
     registers: int = 0

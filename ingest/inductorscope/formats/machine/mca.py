@@ -10,7 +10,8 @@ Throughput Bottlenecks:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from inductorscope.formats.machine.assembly import Assembly, Loop
 
@@ -28,8 +29,7 @@ _LIMIT = re.compile(rf"({'|'.join(_LIMITS)}) +\[ (\d{{1,3}}\.\d{{1,2}})%")
 _PLAIN = re.compile(r"[a-z][-\w%$(),.*{}+: ]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Throughput:
+class Throughput(msgspec.Struct, frozen=True):
     """What an iteration of a loop costs, in a model of a processor."""
 
     cycles: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -30,8 +29,7 @@ class _Metadata(msgspec.Struct):
     target: dict[str, object] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledFacts:
+class CompiledFacts(msgspec.Struct, frozen=True):
     """One configuration of a kernel, as its `.json` describes it."""
 
     key: str
@@ -39,7 +37,7 @@ class CompiledFacts:
     name: str = ""
     arch: int = 0
     """Compute capability: 90 is 9.0."""
-    options: dict[str, object] = field(default_factory=dict)
+    options: dict[str, object] = msgspec.field(default_factory=dict)
 
 
 def read_metadata(text: str) -> CompiledFacts | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 MAGIC = b"NVR\0"
 STALLED = "smsp__pcsamp_warps_issue_stalled_"
@@ -38,23 +39,21 @@ _INSTANCE, _INSTANCE_VALUE = 1, 2
 Value = int | float | memoryview
 
 
-@dataclass(slots=True)
-class Launch:
+class Launch(msgspec.Struct):
     """One profiled launch of a kernel."""
 
     kernel: str
     code: int = 0
     """The id of its compiled code."""
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float] = msgspec.field(default_factory=dict)
     """Metric → its value for the launch; times in nanoseconds."""
-    by_address: dict[str, dict[int, int]] = field(default_factory=dict)
+    by_address: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
     """Metric → address of an instruction → its value."""
 
 
-@dataclass(slots=True)
-class NcuReport:
-    launches: list[Launch] = field(default_factory=list)
-    codes: dict[int, bytes] = field(default_factory=dict)
+class NcuReport(msgspec.Struct):
+    launches: list[Launch] = msgspec.field(default_factory=list)
+    codes: dict[int, bytes] = msgspec.field(default_factory=dict)
     """Id of compiled code → its ELF file."""
     problem: str = ""
     """Why the rest could not be read; empty if all of it was."""

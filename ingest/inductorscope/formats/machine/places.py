@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 MOST_FRAMES = 24
 """Frames of one place: functions inlined into functions."""
@@ -12,15 +13,14 @@ Frames = tuple[tuple[str, int], ...]
 """File and line of each frame, the innermost function first."""
 
 
-@dataclass(slots=True)
-class Located:
+class Located(msgspec.Struct):
     """A text whose lines have places."""
 
-    lines: list[str] = field(default_factory=list)
-    at: list[int] = field(default_factory=list)
+    lines: list[str] = msgspec.field(default_factory=list)
+    at: list[int] = msgspec.field(default_factory=list)
     """For each line an index into `places`, or -1."""
-    places: list[Frames] = field(default_factory=list)
-    counted: list[bool] = field(default_factory=list)
+    places: list[Frames] = msgspec.field(default_factory=list)
+    counted: list[bool] = msgspec.field(default_factory=list)
     """Whether each line is an instruction, so that it should have a place."""
 
     def instructions(self) -> tuple[int, int]:

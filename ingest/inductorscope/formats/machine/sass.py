@@ -11,7 +11,8 @@ A second text has the number of live registers beside each instruction, and no l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.machine.places import Located, Places
 from inductorscope.formats.text import lines_of
@@ -23,13 +24,12 @@ _STACK = re.compile(r"\[R1(?:\+0x([0-9a-f]{1,8}))?\]")
 _LIVE = re.compile(r"// \| +(\d{1,3}) ")
 
 
-@dataclass(slots=True)
 class Sass(Located):
     """The instructions of a kernel, one a line, and labels."""
 
-    addresses: list[int] = field(default_factory=list)
+    addresses: list[int] = msgspec.field(default_factory=list)
     """Of each line; -1 for a label."""
-    operations: list[str] = field(default_factory=list)
+    operations: list[str] = msgspec.field(default_factory=list)
     """`LDG.E.EF.64`; empty for a label."""
 
 

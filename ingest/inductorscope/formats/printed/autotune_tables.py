@@ -11,7 +11,8 @@ SingleProcess AUTOTUNE benchmarking takes 0.5000 seconds and 0.2000 seconds prec
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 MOST = 5000
 """Tables."""
@@ -31,8 +32,7 @@ _END = re.compile(
 SIGN = "AUTOTUNE "
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """One kernel that was tried."""
 
     name: str
@@ -42,8 +42,7 @@ class Candidate:
     """Its configuration."""
 
 
-@dataclass(slots=True)
-class Table:
+class Table(msgspec.Struct):
     """One autotuning."""
 
     compile_id: str | None
@@ -52,7 +51,7 @@ class Table:
     shapes: str
     strides: str = ""
     dtypes: str = ""
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[Candidate] = msgspec.field(default_factory=list)
     seconds: float | None = None
     """Time of running the candidates."""
     precompile_seconds: float | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 _NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
 # 0.014ms    	0.005 GB 	  345.56GB/s; a kernel's file run alone prints `0.005GB`
@@ -19,8 +20,7 @@ _SHARE = re.compile(r"^\s{0,20}(\d{1,9}(?:\.\d{1,9})?)%\s{1,20}")
 _NAME = re.compile(r"^[A-Za-z_]\w{0,1000}$")
 
 
-@dataclass(slots=True)
-class KernelBandwidth:
+class KernelBandwidth(msgspec.Struct):
     """Measurements of one kernel run alone."""
 
     line: int
@@ -45,14 +45,13 @@ class KernelBandwidth:
     """Whether it was printed in colour: more than 0.012 ms at less than 650 GB/s."""
 
 
-@dataclass(slots=True)
-class BandwidthReport:
+class BandwidthReport(msgspec.Struct):
     """The report of `TORCHINDUCTOR_PROFILE=1` about one graph."""
 
     file: str
     """The generated file that ran."""
     line: int
-    kernels: list[KernelBandwidth] = field(default_factory=list)
+    kernels: list[KernelBandwidth] = msgspec.field(default_factory=list)
     total_ms: float | None = None
     total_gb: float | None = None
     total_gb_per_s: float | None = None

@@ -7,7 +7,8 @@ Each measurement has its own form of line. All other text, such as warnings, is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.printed.bandwidth_lines import (
     BandwidthReport,
@@ -51,8 +52,7 @@ _TABULATED = ("triton_pointwise", "triton_reduction", "triton_persistent_reducti
 _NUMBER = re.compile(r"^\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,2})?$")
 
 
-@dataclass(slots=True)
-class CategoryRow:
+class CategoryRow(msgspec.Struct):
     """One kernel of a category, per call of the module."""
 
     name: str
@@ -65,22 +65,20 @@ class CategoryRow:
     line: int
 
 
-@dataclass(slots=True)
-class CategoryTable:
+class CategoryTable(msgspec.Struct):
     """The kernels of one category, such as `triton_pointwise`."""
 
     name: str
     line: int
     device: str | None = None
     """Such as `cuda`."""
-    rows: list[CategoryRow] = field(default_factory=list)
+    rows: list[CategoryRow] = msgspec.field(default_factory=list)
     total_ms: float | None = None
     """As printed; None when the table is cut short."""
     total_percent: float | None = None
 
 
-@dataclass(slots=True)
-class TabulateLine:
+class TabulateLine(msgspec.Struct):
     """The line for scripts that sums up a profile; percents of the wall time."""
 
     benchmark: str
@@ -91,8 +89,7 @@ class TabulateLine:
     line: int
 
 
-@dataclass(slots=True)
-class ModuleProfile:
+class ModuleProfile(msgspec.Struct):
     """What one run of a module printed, with `-p` or without."""
 
     line: int
@@ -107,23 +104,22 @@ class ModuleProfile:
     """Such as `cuda`, or `gpu` in versions that name no device."""
     busy_percent: float | None = None
     """Can exceed 100: kernels are timed with the profiler on, the wall time with it off."""
-    categories: list[CategoryTable] = field(default_factory=list)
+    categories: list[CategoryTable] = msgspec.field(default_factory=list)
     tabulate: TabulateLine | None = None
     key_averages: KeyAverages | None = None
 
 
-@dataclass(slots=True)
-class BenchmarkLog:
+class BenchmarkLog(msgspec.Struct):
     """The content of a log, in order."""
 
-    profiles: list[ModuleProfile] = field(default_factory=list)
-    kernels: list[KernelBandwidth] = field(default_factory=list)
+    profiles: list[ModuleProfile] = msgspec.field(default_factory=list)
+    kernels: list[KernelBandwidth] = msgspec.field(default_factory=list)
     """From `-k`, `-c` and kernels run alone."""
-    bandwidth: list[BandwidthReport] = field(default_factory=list)
+    bandwidth: list[BandwidthReport] = msgspec.field(default_factory=list)
     """From `TORCHINDUCTOR_PROFILE=1`, one for each graph."""
-    tables: list[KeyAverages] = field(default_factory=list)
+    tables: list[KeyAverages] = msgspec.field(default_factory=list)
     """All tables of `key_averages`, including those of profiles."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
 
 
 def parse_benchmark_log(text: str) -> BenchmarkLog:

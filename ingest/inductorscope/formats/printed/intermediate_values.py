@@ -18,7 +18,8 @@ print the mean as `Dtype`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.code.layouts import sizes
 from inductorscope.formats.text import lines_of
@@ -39,8 +40,7 @@ _SAVED = re.compile(
 )
 
 
-@dataclass(slots=True)
-class IntermediateValue:
+class IntermediateValue(msgspec.Struct):
     """One value at one time; in a log of names only, the kernel without an argument."""
 
     when: str
@@ -66,9 +66,8 @@ class IntermediateValue:
     size: tuple[str, ...] | None = None
 
 
-@dataclass(slots=True)
-class IntermediateValues:
-    values: list[IntermediateValue] = field(default_factory=list)
+class IntermediateValues(msgspec.Struct):
+    values: list[IntermediateValue] = msgspec.field(default_factory=list)
 
     @property
     def mean_as_dtype(self) -> bool:

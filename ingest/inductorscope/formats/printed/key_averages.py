@@ -23,8 +23,7 @@ _SELF_DEVICE = re.compile(r"^Self (?!CPU\b)([A-Za-z]\w*)$")
 _DEVICE_TOTAL = re.compile(r"^(?!CPU\b)([A-Za-z]\w*) total$")
 
 
-@dataclass(slots=True)
-class KeyAverageRow:
+class KeyAverageRow(msgspec.Struct):
     """One row. Times are µs over all profiled steps; None when the table has no such column."""
 
     name: str

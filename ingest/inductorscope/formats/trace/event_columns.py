@@ -6,10 +6,10 @@ threads launch device work, and all other events that have a duration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -28,8 +28,7 @@ CODES = "iiiddqq"
 """Type codes of an event's columns: name, lane, kind, ts, us, external, correlation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(msgspec.Struct, frozen=True):
     """A sequence of events: a stream of a device, or a thread of a process."""
 
     process: str
@@ -39,8 +38,7 @@ class Lane:
     thread_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """A Triton kernel, as described by the operator that launches it."""
 
     name: str
@@ -109,8 +107,7 @@ class Events:
         return self._kinds.numbers()
 
 
-@dataclass(slots=True)
-class Span:
+class Span(msgspec.Struct):
     """A span of a thread that a program marked."""
 
     lane: int
@@ -119,8 +116,7 @@ class Span:
     text: str
 
 
-@dataclass(slots=True)
-class Collective:
+class Collective(msgspec.Struct):
     """What a device's event says about the collective that it is part of."""
 
     lane: int
@@ -131,8 +127,7 @@ class Collective:
     elements: int | None
 
 
-@dataclass(slots=True)
-class TraceColumns:
+class TraceColumns(msgspec.Struct):
     """All events of a trace that matter for time."""
 
     names: list[str]
@@ -151,8 +146,8 @@ class TraceColumns:
     """Calls of compiled graphs; the text is the graph's key."""
     compiled: list[Span]
     """Regions that Dynamo compiled; the text is the compile id."""
-    compiled_functions: list[Span] = field(default_factory=list)
+    compiled_functions: list[Span] = msgspec.field(default_factory=list)
     """Autograd functions that call compiled code, its only trace in torch 2.0."""
-    steps: list[Span] = field(default_factory=list)
+    steps: list[Span] = msgspec.field(default_factory=list)
     """Steps of the profiler."""
-    collectives: list[Collective] = field(default_factory=list)
+    collectives: list[Collective] = msgspec.field(default_factory=list)

@@ -7,7 +7,6 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -73,8 +72,7 @@ class TraceEvent(msgspec.Struct, gc=False):
 _batch_decoder = msgspec.json.Decoder(list[TraceEvent])
 
 
-@dataclass(slots=True)
-class Repair:
+class Repair(msgspec.Struct):
     """Something repaired or left out: reason, count and first example."""
 
     reason: str
@@ -82,13 +80,12 @@ class Repair:
     example: str
 
 
-@dataclass(slots=True)
-class EventReader:
+class EventReader(msgspec.Struct):
     """Reads `stream`, plain JSON. `header` and `trailer` hold the text around the events."""
 
     stream: Readable
     max_bytes: int
-    repairs: dict[str, Repair] = field(default_factory=dict)
+    repairs: dict[str, Repair] = msgspec.field(default_factory=dict)
     header: bytes = b""
     trailer: bytes = b""
     bytes_read: int = 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -49,8 +50,7 @@ _DRIVER = re.compile(rb'"cuda_driver_version"\s{0,9}:\s{0,9}(\d{4,6})\b')
 _BASE = re.compile(rb'"baseTimeNanoseconds"\s{0,9}:\s{0,9}(\d{1,19})\b')
 
 
-@dataclass(slots=True)
-class KernelTime:
+class KernelTime(msgspec.Struct):
     """All runs of one device kernel with the same file, operator and graph call."""
 
     name: str
@@ -79,8 +79,7 @@ class KernelTime:
     flop: float | None = None
 
 
-@dataclass(slots=True)
-class OpTime:
+class OpTime(msgspec.Struct):
     """All runs of one operator on the CPU; its children's time is included."""
 
     name: str
@@ -88,8 +87,7 @@ class OpTime:
     total_us: float = 0.0
 
 
-@dataclass(slots=True)
-class CpuKernelTime:
+class CpuKernelTime(msgspec.Struct):
     """All runs of one generated C++ kernel within one graph call's region."""
 
     name: str
@@ -100,8 +98,7 @@ class CpuKernelTime:
     total_us: float = 0.0
 
 
-@dataclass(slots=True)
-class TraceEvents:
+class TraceEvents(msgspec.Struct):
     """The events, and the sum and region that each belongs to."""
 
     columns: TraceColumns

@@ -9,8 +9,8 @@ its name, if only one file has it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -33,8 +33,7 @@ _GRAPH_LAUNCH = "GraphLaunch"
 """In cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch."""
 
 
-@dataclass(slots=True)
-class Launched:
+class Launched(msgspec.Struct):
     """For each device event; NOWHERE when unknown."""
 
     op: Numbers

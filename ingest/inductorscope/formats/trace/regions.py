@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from inductorscope.formats.trace.event_columns import (
@@ -27,8 +28,7 @@ LOOK_BACK = 32
 """The most spans before a moment that are checked for holding it."""
 
 
-@dataclass(slots=True)
-class RegionOp:
+class RegionOp(msgspec.Struct):
     """An operator that a graph's code called directly: generated C++ or an extern kernel."""
 
     name: str
@@ -55,8 +55,7 @@ class Region:
     """Its calls."""
 
 
-@dataclass(slots=True)
-class RegionTimes:
+class RegionTimes(msgspec.Struct):
     """Operators as columns, in the order of the file."""
 
     names: list[str]

@@ -6,10 +6,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -25,8 +25,7 @@ IN_WORDS = {TORCH: "torch", GPU: "a GPU and torch"}
 GPUS = Path("/proc/driver/nvidia/gpus")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """A device and a version of torch."""
 
     device: str

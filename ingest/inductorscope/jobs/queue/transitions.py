@@ -8,10 +8,10 @@ worker has taken over, cannot be changed by a process that has not noticed yet.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from sqlalchemy import CursorResult, func, insert, select, update
 from sqlalchemy.orm import Session
 
@@ -36,8 +36,7 @@ Event = tuple[datetime, str, str]
 """When, level, text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """One try of one worker at a job."""
 
     job_id: str

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -24,8 +24,7 @@ class NotAgainError(JobsError):
     """The job cannot be tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(msgspec.Struct, frozen=True):
     """Whether a job can be tried again, and as which job it was."""
 
     possible: bool = False

@@ -3,9 +3,10 @@ operation."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.analyze.machine.without import case_without
@@ -65,7 +66,7 @@ def benchmark(task: Task) -> None:
         left = _leave_out(task, found, int(spec["without"]), ran)
         for line in left.missing.splitlines():
             task.report.line(line, "warning")
-        _end(task, in_words(left), asdict(left))
+        _end(task, in_words(left), msgspec.to_builtins(left))
         return
     request = BenchmarkRequest(
         case=case_text(found.case, found.origin),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Literal, Protocol
+
+from msgspec.structs import replace
 
 from inductorscope.analyze.measure.result import Search, Share, Try, share_of
 from inductorscope.capturing.measure.processes import Arm, Once

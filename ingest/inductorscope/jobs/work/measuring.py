@@ -7,7 +7,9 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from inductorscope.analyze.measure.judge import LOOKS, judge_all
 from inductorscope.analyze.measure.result import (

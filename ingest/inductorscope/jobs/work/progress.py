@@ -7,8 +7,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from inductorscope.jobs.queue.transitions import Attempt, Event, add_events, change, now
@@ -22,8 +22,7 @@ MOST_LINES = 5_000
 log = logging.getLogger("inductorscope.jobs")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     step: str
     done: int
     total: int | None

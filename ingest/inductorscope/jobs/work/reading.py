@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.several import any_archive, lay_out

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from inductorscope.capturing.measure.processes import Arm, at_revision, git, repository
 from inductorscope.capturing.spec import CaptureSpec
@@ -76,7 +76,7 @@ def _word(value: object) -> str | None:
 
 
 def _with_option(arm: Arm, name: str, value: object) -> Arm:
-    return replace(arm, spec=msgspec.structs.replace(arm.spec, **{name: value}))
+    return replace(arm, spec=replace(arm.spec, **{name: value}))
 
 
 def _with_key(arm: Arm, name: str, value: str | None) -> Arm:

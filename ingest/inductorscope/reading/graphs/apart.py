@@ -14,10 +14,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
+
+import msgspec
 
 from inductorscope.formats.sizes import GIB
 from inductorscope.processes.memory import limit_memory
@@ -83,11 +84,10 @@ def read_all(
         reading.stop()
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(msgspec.Struct):
     """What one process reads."""
 
-    tasks: deque[Numbered] = field(default_factory=deque)
+    tasks: deque[Numbered] = msgspec.field(default_factory=deque)
     """Those without an outcome yet, in their order."""
     size: int = 0
     process: ForkServerProcess | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.definitions import definition_of
@@ -57,19 +58,18 @@ UNNAMED: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False}
 """What is known of a library's configuration."""
 
 
-@dataclass(slots=True)
-class CompiledKernels:
+class CompiledKernels(msgspec.Struct):
     """The configurations of an upload's kernels."""
 
-    by_source: dict[str, list[JsonObject]] = field(default_factory=dict)
-    definitions: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    by_source: dict[str, list[JsonObject]] = msgspec.field(default_factory=dict)
+    definitions: dict[str, tuple[str, bool]] = msgspec.field(default_factory=dict)
     """Source → its kernel's definition, for uploads without code, and whether its lines are
     known."""
-    texts: dict[str, ArtifactDraft] = field(default_factory=dict)
+    texts: dict[str, ArtifactDraft] = msgspec.field(default_factory=dict)
     """Path → a compiled text that lies in a log."""
-    chosen: dict[str, JsonObject] = field(default_factory=dict)
+    chosen: dict[str, JsonObject] = msgspec.field(default_factory=dict)
     """Key of a configuration that autotuning chose → its sizes of blocks."""
-    known: set[str] = field(default_factory=set)
+    known: set[str] = msgspec.field(default_factory=set)
     """Keys of the configurations."""
 
     def give(self, kernels: list[KernelDraft]) -> bool:

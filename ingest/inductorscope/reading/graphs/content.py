@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from inductorscope.analyze.bytes.graph import with_wrapper
 from inductorscope.analyze.fusing.facts import facts_of
@@ -75,22 +76,20 @@ OTHERS = {*IR_STAGES, *PROVENANCES, CODE}
 """Roles that are parsed beside FX texts."""
 
 
-@dataclass(slots=True)
-class GraphContent:
+class GraphContent(msgspec.Struct):
     """What is in the texts of a graph: the same for all graphs of the same texts."""
 
     aot_id: str | None = None
     node_count: int = 0
     wrapper: tuple[int | None, int | None] = (None, None)
-    nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    kernels: list[KernelDraft] = field(default_factory=list)
+    nodes: dict[str, tuple[int, bytes]] = msgspec.field(default_factory=dict)
+    kernels: list[KernelDraft] = msgspec.field(default_factory=list)
     links: PackedLinks | None = None
-    sources: dict[str, int] = field(default_factory=dict)
-    devices: set[str] = field(default_factory=set)
+    sources: dict[str, int] = msgspec.field(default_factory=dict)
+    devices: set[str] = msgspec.field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a log has a payload, with a TAB ahead of each line."""
 
     log: Path
@@ -98,8 +97,7 @@ class Place:
     size: int
 
 
-@dataclass(slots=True)
-class Given:
+class Given(msgspec.Struct):
     """One text: its digest, and its bytes or where they lie."""
 
     label: str
@@ -112,8 +110,7 @@ class Given:
     place: Place | None = None
 
 
-@dataclass(slots=True)
-class Task:
+class Task(msgspec.Struct):
     """The texts of a graph, to be read."""
 
     slug: str
@@ -132,8 +129,7 @@ class Task:
         return sum(given.size or len(given.data or b"") for given in self.texts.values())
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """What came out of a task."""
 
     content: GraphContent

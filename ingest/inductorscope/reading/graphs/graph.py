@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from inductorscope.formats.vocabulary import (
     BACKWARD,
@@ -31,13 +31,12 @@ MOST_NAMES = 50_000
 _NUMBERED = re.compile(r"(?<!\d)(\d+)_(forward|backward|inference|joint)")
 
 
-@dataclass(slots=True)
-class GraphRead:
+class GraphRead(msgspec.Struct):
     """A graph and the draft of its rows."""
 
     source: GraphSource
     draft: GraphDraft
-    devices: set[str] = field(default_factory=set)
+    devices: set[str] = msgspec.field(default_factory=set)
     """Kinds of devices its nodes and kernels speak of."""
 
     def order(self) -> tuple[str, int, int, tuple[str, int]]:

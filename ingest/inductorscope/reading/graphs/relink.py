@@ -9,8 +9,8 @@ leaves the rest to the next one.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
@@ -32,8 +32,7 @@ MOST_FAILED = 3
 """Graphs of a run that fail before it is another run's turn."""
 
 
-@dataclass(slots=True)
-class Relinked:
+class Relinked(msgspec.Struct):
     """What one pass did."""
 
     done: int = 0
@@ -43,16 +42,14 @@ class Relinked:
     """Compile stories that were renewed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(msgspec.Struct, frozen=True):
     role: str
     path: str
     digest: str
     size: int
 
 
-@dataclass(slots=True)
-class _Alike:
+class _Alike(msgspec.Struct):
     """Graphs of the same texts: one reading serves them all."""
 
     graphs: list[int]
@@ -112,12 +109,11 @@ def relink(
             count_stored(session, run_id)
 
 
-@dataclass(slots=True)
-class _Turns:
+class _Turns(msgspec.Struct):
     """Which run comes next. A graph is tried once."""
 
-    tried: set[int] = field(default_factory=set)
-    last: set[str] = field(default_factory=set)
+    tried: set[int] = msgspec.field(default_factory=set)
+    last: set[str] = msgspec.field(default_factory=set)
     """Runs with graphs that cannot be aligned, each of which may take minutes: they come last."""
 
     def next(self, rows: list[tuple[str, int]]) -> tuple[str, list[int]] | None:

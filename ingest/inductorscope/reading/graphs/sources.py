@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.vocabulary import OTHER, SOURCE
@@ -13,8 +14,7 @@ from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(msgspec.Struct, frozen=True):
     """A line of a source as a stack comment quotes it: without its indentation."""
 
     code: str
@@ -30,13 +30,12 @@ MATCHING = 0.8
 _SELF = re.compile(r"\bself\b")
 
 
-@dataclass(slots=True)
-class Sources:
+class Sources(msgspec.Struct):
     """Texts by the path that stack frames name."""
 
-    files: dict[str, File] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    rebuilt: dict[str, str] = field(default_factory=dict)
+    files: dict[str, File] = msgspec.field(default_factory=dict)
+    texts: dict[str, str] = msgspec.field(default_factory=dict)
+    rebuilt: dict[str, str] = msgspec.field(default_factory=dict)
 
     def all(self) -> dict[str, str]:
         return self.rebuilt | self.texts

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+import msgspec
 
 from inductorscope.intake.files import File
 from inductorscope.reading.graphs.content import Place
@@ -19,8 +20,7 @@ NOT_READ = "?"
 _ANNOTATION = re.compile(rb': "[^"\n]*"')
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphText:
+class GraphText(msgspec.Struct, frozen=True, eq=False):
     """One text of a graph, wherever it lies."""
 
     label: str
@@ -41,8 +41,7 @@ class GraphText:
     """Of a code: what `aot_id_of` says, where somebody who had it at hand has looked."""
 
 
-@dataclass(slots=True)
-class GraphSource:
+class GraphSource(msgspec.Struct):
     """A graph before it is read."""
 
     name: str
@@ -58,7 +57,7 @@ class GraphSource:
     """What the order of a log's records says; the code itself knows better."""
     folder: str | None = None
     """Name of the debug folder."""
-    texts: dict[str, GraphText] = field(default_factory=dict)
+    texts: dict[str, GraphText] = msgspec.field(default_factory=dict)
     """One for each role."""
 
     def key(self) -> tuple[tuple[str, str], ...]:

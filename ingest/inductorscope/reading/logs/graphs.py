@@ -9,7 +9,8 @@ its graphs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Part, name_of
 from inductorscope.formats.log.trace_log import LogRecord
@@ -33,20 +34,19 @@ def rank_of(log: str) -> int | None:
     return None if named is None else int(named.group(1))
 
 
-@dataclass(slots=True)
-class _Compile:
+class _Compile(msgspec.Struct):
     """One compile of a frame: from `dynamo_start` until the same id starts again."""
 
     compile_id: str | None
     rank: int | None
     pid: int
     attempt: int
-    shared: dict[str, GraphText] = field(default_factory=dict)
-    aot: list[dict[str, GraphText]] = field(default_factory=list)
+    shared: dict[str, GraphText] = msgspec.field(default_factory=dict)
+    aot: list[dict[str, GraphText]] = msgspec.field(default_factory=list)
     """What AOTAutograd logged, once for each of its joint graphs: a compile may be split."""
-    open: dict[str, GraphText] = field(default_factory=dict)
-    graphs: list[GraphSource] = field(default_factory=list)
-    kernels: list[tuple[GraphSource, GraphText]] = field(default_factory=list)
+    open: dict[str, GraphText] = msgspec.field(default_factory=dict)
+    graphs: list[GraphSource] = msgspec.field(default_factory=list)
+    kernels: list[tuple[GraphSource, GraphText]] = msgspec.field(default_factory=list)
     """What a graph's wrapper calls, where that is a text of its own."""
     line: int = 0
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+import msgspec
+from msgspec.structs import replace
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
@@ -32,8 +34,7 @@ from inductorscope.store.tables.models import JsonObject
 MOST_LISTED = 1000
 
 
-@dataclass(slots=True)
-class LogRead:
+class LogRead(msgspec.Struct):
     """One log, read."""
 
     file: File
@@ -70,17 +71,16 @@ class LogRead:
         }
 
 
-@dataclass(slots=True)
-class LogFacts:
+class LogFacts(msgspec.Struct):
     """What all logs of a run say together."""
 
-    logs: list[LogRead] = field(default_factory=list)
-    copies: dict[str, str] = field(default_factory=dict)
+    logs: list[LogRead] = msgspec.field(default_factory=list)
+    copies: dict[str, str] = msgspec.field(default_factory=dict)
     """Path of a log → path of the same log under another name, which was read."""
     compile_seconds: float | None = None
     """All that compiling took. This, graph breaks and recompiles come from the story of compiling,
     and are known once that is stored."""
-    counts: Counts = field(default_factory=Counts)
+    counts: Counts = msgspec.field(default_factory=Counts)
     story: StoryGatherer | None = None
     """What is to be told of the compiles, until `store_story`."""
     torch_logs: Story | None = None

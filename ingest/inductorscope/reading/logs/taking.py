@@ -9,8 +9,9 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
+
+import msgspec
 
 from inductorscope.analyze.compile.gather import LogGatherer
 from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_of
@@ -54,12 +55,11 @@ PYTHON = {stage.role for stage in STAGES if stage.language == "python"} | {FX_RU
 """Roles of payloads that are Python."""
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(msgspec.Struct):
     """Rows to be written together. New payloads are packed by other threads until they are."""
 
-    rows: list[tuple[LogEntryDraft, ArtifactDraft | None]] = field(default_factory=list)
-    packing: list[tuple[ArtifactDraft, Future[Content]]] = field(default_factory=list)
+    rows: list[tuple[LogEntryDraft, ArtifactDraft | None]] = msgspec.field(default_factory=list)
+    packing: list[tuple[ArtifactDraft, Future[Content]]] = msgspec.field(default_factory=list)
     bytes: int = 0
     """Of the new payloads, as they are."""
 

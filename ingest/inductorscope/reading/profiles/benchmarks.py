@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
+
+import msgspec
 
 from inductorscope.formats.printed.bandwidth_lines import KernelBandwidth
 from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
@@ -16,16 +17,15 @@ from inductorscope.store.runs.draft import KernelDraft
 from inductorscope.store.tables.models import JsonObject
 
 
-@dataclass(slots=True)
-class Benchmarks:
+class Benchmarks(msgspec.Struct):
     """Measures of single kernels, by the file and by the name that the report gives."""
 
-    by_key: dict[str, KernelBandwidth] = field(default_factory=dict)
+    by_key: dict[str, KernelBandwidth] = msgspec.field(default_factory=dict)
     """Beginning of a kernel's file in the code cache → its measure."""
-    by_name: dict[str, KernelBandwidth] = field(default_factory=dict)
-    wall_ms: dict[str, float] = field(default_factory=dict)
+    by_name: dict[str, KernelBandwidth] = msgspec.field(default_factory=dict)
+    wall_ms: dict[str, float] = msgspec.field(default_factory=dict)
     """Graph → milliseconds of one call of its module, without profiler."""
-    became: dict[str, str] = field(default_factory=dict)
+    became: dict[str, str] = msgspec.field(default_factory=dict)
     """Path of a report → what is in it, in words."""
 
     def give(self, kernels: list[KernelDraft]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -42,8 +41,7 @@ MOVES = (MEMCPY, MEMSET)
 """Work of a device that is no kernel, as a trace's events call it too."""
 
 
-@dataclass(slots=True)
-class ProfileRead:
+class ProfileRead(msgspec.Struct):
     """One profiled execution, as far as its files could be read."""
 
     label: str
@@ -54,7 +52,7 @@ class ProfileRead:
     graph: str | None = None
     kept: TraceRead | None = None
     """What of the trace goes into the store."""
-    facts: JsonObject = field(default_factory=dict)
+    facts: JsonObject = msgspec.field(default_factory=dict)
 
     @property
     def steps(self) -> int | None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+import msgspec
 
 from inductorscope.analyze.time.call_times import call_times
 from inductorscope.analyze.time.order import LaunchOrder
@@ -48,25 +49,22 @@ _INSIDE = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """A kernel in its graph."""
 
     graph: GraphRead
     kernel: KernelDraft
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(msgspec.Struct):
     calls: int = 0
     total_us: float = 0.0
     how: str = ""
-    regions: set[int] = field(default_factory=set)
+    regions: set[int] = msgspec.field(default_factory=set)
     """Those whose calls of an operator were counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(msgspec.Struct, frozen=True):
     """How well the profile explains the code."""
 
     steps: int

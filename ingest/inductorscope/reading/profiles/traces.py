@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import msgspec
 import numpy as np
 
@@ -26,20 +24,19 @@ LONGEST_NAME = 4000
 MOST_FINDINGS = 100
 
 
-@dataclass(slots=True)
-class TraceRead:
+class TraceRead(msgspec.Struct):
     """A trace without its events, which are packed."""
 
     breakdown: Breakdown
     kernels: list[TraceKernelDraft]
-    chunks: list[EventChunk] = field(default_factory=list)
-    orders: list[LaunchOrder] = field(default_factory=list)
+    chunks: list[EventChunk] = msgspec.field(default_factory=list)
+    orders: list[LaunchOrder] = msgspec.field(default_factory=list)
     """In what order each call of a graph launched its work."""
     timeline: TimelineDraft | None = None
-    lanes: list[list[str]] = field(default_factory=list)
+    lanes: list[list[str]] = msgspec.field(default_factory=list)
     """Of devices, [device, stream]; else [process, thread]."""
-    collectives: CollectiveCalls = field(default_factory=CollectiveCalls)
-    work: list[list[float | None]] = field(default_factory=list)
+    collectives: CollectiveCalls = msgspec.field(default_factory=CollectiveCalls)
+    work: list[list[float | None]] = msgspec.field(default_factory=list)
     """Of kernels whose launch records Inductor's estimates: [position, bytes, operations], per
     launch."""
 

@@ -6,11 +6,11 @@ import hashlib
 import io
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
+import msgspec
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
@@ -41,8 +41,7 @@ class TooLarge(ValueError):
     """A content is too large for the database even compressed; the message gives its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """A content ready to be stored."""
 
     digest: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 import zstandard
@@ -29,8 +28,7 @@ def uses() -> CompoundSelect[str, str]:
     return select(Artifact.run_id, Artifact.digest).union(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(msgspec.Struct, frozen=True):
     """Contents by the number of runs that use them, as stored. The bytes sum to `stored`."""
 
     contents: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import zstandard
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -20,8 +20,7 @@ LONGEST_LINE = 16 * MIB
 """Bytes after which the rest of a line is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredText:
+class StoredText(msgspec.Struct, frozen=True):
     """A stored content. Reads use the session that it was loaded with."""
 
     session: Session

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
 from sqlalchemy import JSON, Column, Float, Integer, Table, func, insert, select
 from sqlalchemy.orm import Session
 
 from inductorscope.store.database import storable
 from inductorscope.store.tables.models import Base
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 Convert = Callable[[Any], Any]
 
 
 def insert_records(
-    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
+    session: Session, model: type[Base], records: Sequence[msgspec.Struct], **fixed: int | str
 ) -> int:
     """Inserts records whose fields are named like the model's columns; returns their number.
 
@@ -30,7 +27,7 @@ def insert_records(
     if not records:
         return 0
     table = table_of(model)
-    own = [field.name for field in fields(records[0])]
+    own = records[0].__struct_fields__
     columns = [*fixed, *own]
     rows = _rows(table, records, own, tuple(fixed.values()))
     _insert(session, table, columns, rows)
@@ -38,21 +35,21 @@ def insert_records(
 
 
 def insert_numbered(
-    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
+    session: Session, model: type[Base], records: Sequence[msgspec.Struct], **fixed: int | str
 ) -> list[int]:
     """Inserts records like `insert_records`; returns the ids of the rows, in their order. For
     tables that may reuse the ids of deleted rows."""
     if not records:
         return []
     if session.get_bind().dialect.name == "postgresql":
-        own = [field.name for field in fields(records[0])]
+        own = records[0].__struct_fields__
         columns = [*fixed, *own]
         rows = _rows(table_of(model), records, own, tuple(fixed.values()))
         named = [dict(zip(columns, row, strict=True)) for row in rows]
         return insert_returning(session, model, named)
     # No other process writes during the transaction, so choosing the ids here is safe.
     table = table_of(model)
-    own = [field.name for field in fields(records[0])]
+    own = records[0].__struct_fields__
     first = (session.scalar(select(func.max(table.c.id))) or 0) + 1
     numbers = list(range(first, first + len(records)))
     rows = _rows(table, records, own, tuple(fixed.values()))
@@ -62,7 +59,7 @@ def insert_numbered(
 
 
 def _rows(
-    table: Table, records: Sequence[DataclassInstance], own: list[str], constant: tuple[Any, ...]
+    table: Table, records: Sequence[msgspec.Struct], own: tuple[str, ...], constant: tuple[Any, ...]
 ) -> list[tuple[Any, ...]]:
     columns = [
         [None if value is None else change(value) for value in map(attrgetter(name), records)]

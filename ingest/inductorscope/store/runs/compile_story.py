@@ -4,7 +4,6 @@ compiles in pieces of some thousands."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 import zstandard
@@ -27,8 +26,7 @@ Parts = dict[str, tuple[int, bytes]]
 """Name of a part → number of its items, and the packed part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """Counts of a story that its run repeats."""
 
     graph_breaks: int | None = None

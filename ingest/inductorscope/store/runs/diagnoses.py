@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,8 +18,7 @@ LEVEL = 6
 SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosisLine:
+class DiagnosisLine(msgspec.Struct, frozen=True):
     """A diagnosis in a list, with the state of its job."""
 
     kind: str
@@ -34,8 +32,7 @@ class DiagnosisLine:
     summary: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosisRead:
+class DiagnosisRead(msgspec.Struct, frozen=True):
     """A diagnosis with its whole result."""
 
     line: DiagnosisLine

@@ -6,15 +6,15 @@ Parts refer to each other as objects; rows get their ids when they are inserted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from inductorscope.store.contents.blobs import Content
 from inductorscope.store.tables.models import JsonObject
 
 
-@dataclass(slots=True, eq=False)
-class ArtifactDraft:
+class ArtifactDraft(msgspec.Struct, eq=False):
     role: str
     path: str
     digest: str
@@ -41,20 +41,18 @@ def artifact_of(
     )
 
 
-@dataclass(slots=True)
-class FxNodeDraft:
+class FxNodeDraft(msgspec.Struct):
     name: str
     target: str
     line: int
     annotation: str | None
     stack_file: str | None
     stack_line: int | None
-    inputs: list[str] = field(default_factory=list)
+    inputs: list[str] = msgspec.field(default_factory=list)
     """Nodes that it takes as arguments, as far as they are stored."""
 
 
-@dataclass(slots=True)
-class IrNodeDraft:
+class IrNodeDraft(msgspec.Struct):
     name: str
     kind: str
     first_line: int
@@ -62,8 +60,7 @@ class IrNodeDraft:
     buffers: list[str]
 
 
-@dataclass(slots=True)
-class CallDraft:
+class CallDraft(msgspec.Struct):
     handle: int
     handle_known: bool
     line: int
@@ -73,8 +70,7 @@ class CallDraft:
     permalink: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallTimeDraft:
+class CallTimeDraft(msgspec.Struct, frozen=True):
     """The time of one call, as `analyze.time.call_times` finds it."""
 
     number: int
@@ -87,8 +83,7 @@ class CallTimeDraft:
     p90_us: float | None
 
 
-@dataclass(slots=True, eq=False)
-class KernelDraft:
+class KernelDraft(msgspec.Struct, eq=False):
     name: str
     kind: str
     category: str
@@ -96,7 +91,7 @@ class KernelDraft:
     last_line: int | None
     facts: JsonObject
     """Its metadata: loads, stores, size hints, bytes."""
-    calls: list[CallDraft] = field(default_factory=list)
+    calls: list[CallDraft] = msgspec.field(default_factory=list)
     time_us: float | None = None
     time_calls: float | None = None
     time_source: str | None = None
@@ -112,8 +107,7 @@ class KernelDraft:
         return self.stored_calls or len(self.calls)
 
 
-@dataclass(frozen=True, slots=True)
-class PackedLinks:
+class PackedLinks(msgspec.Struct, frozen=True):
     """All line references of a graph as they are stored (`store.runs.links`)."""
 
     engine: str
@@ -122,8 +116,7 @@ class PackedLinks:
     notes: list[str]
 
 
-@dataclass(slots=True)
-class LogEntryDraft:
+class LogEntryDraft(msgspec.Struct):
     log: str
     line: int
     lines: int
@@ -136,8 +129,7 @@ class LogEntryDraft:
     artifact_id: int | None = None
 
 
-@dataclass(slots=True, eq=False)
-class GraphDraft:
+class GraphDraft(msgspec.Struct, eq=False):
     slug: str
     name: str
     direction: str
@@ -147,17 +139,17 @@ class GraphDraft:
     time_us: float | None = None
     wrapper_first: int | None = None
     wrapper_last: int | None = None
-    sources: dict[str, int] = field(default_factory=dict)
-    nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    sources: dict[str, int] = msgspec.field(default_factory=dict)
+    nodes: dict[str, tuple[int, bytes]] = msgspec.field(default_factory=dict)
     """Stage → number of nodes, and the packed nodes (`store.runs.nodes`)."""
-    kernels: list[KernelDraft] = field(default_factory=list)
+    kernels: list[KernelDraft] = msgspec.field(default_factory=list)
     links: PackedLinks | None = None
 
     stored_generated: int | None = None
     """Number of stored generated kernels, after they were dropped from memory."""
-    call_order: list[tuple[int, int]] = field(default_factory=list)
+    call_order: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Position of the kernel, and number, of each stored call in the order of the wrapper."""
-    call_times: list[CallTimeDraft] = field(default_factory=list)
+    call_times: list[CallTimeDraft] = msgspec.field(default_factory=list)
 
     @property
     def generated(self) -> int:
@@ -189,8 +181,7 @@ def _call_order(kernels: Sequence[KernelDraft]) -> list[tuple[int, int]]:
     return [(lines[number][1], number) for number in order]
 
 
-@dataclass(slots=True)
-class ProfilerRowDraft:
+class ProfilerRowDraft(msgspec.Struct):
     name: str
     category: str
     calls: int
@@ -200,8 +191,7 @@ class ProfilerRowDraft:
     device_us: float | None
 
 
-@dataclass(slots=True)
-class TraceKernelDraft:
+class TraceKernelDraft(msgspec.Struct):
     position: int
     name: str
     category: str
@@ -216,8 +206,7 @@ class TraceKernelDraft:
     """The kernel of the run's code, if known."""
 
 
-@dataclass(slots=True)
-class EventChunk:
+class EventChunk(msgspec.Struct):
     """Packed events; `first` is the position of the first event in the trace."""
 
     number: int
@@ -227,8 +216,7 @@ class EventChunk:
     payload: bytes
 
 
-@dataclass(slots=True)
-class TimelineChunkDraft:
+class TimelineChunkDraft(msgspec.Struct):
     """Packed bars of one level of a timeline, or names."""
 
     level: int
@@ -244,31 +232,28 @@ class TimelineChunkDraft:
     payload: bytes
 
 
-@dataclass(slots=True)
-class TimelineDraft:
+class TimelineDraft(msgspec.Struct):
     """The events of a trace, laid out."""
 
     facts: JsonObject
     chunks: list[TimelineChunkDraft]
 
 
-@dataclass(slots=True, eq=False)
-class ProfileDraft:
+class ProfileDraft(msgspec.Struct, eq=False):
     label: str
     device_kind: str | None
     steps: int | None
     rows: list[ProfilerRowDraft]
-    facts: JsonObject = field(default_factory=dict)
+    facts: JsonObject = msgspec.field(default_factory=dict)
     trace: ArtifactDraft | None = None
-    kernels: list[TraceKernelDraft] = field(default_factory=list)
+    kernels: list[TraceKernelDraft] = msgspec.field(default_factory=list)
     """Sums over the kernels of its trace."""
-    chunks: list[EventChunk] = field(default_factory=list)
+    chunks: list[EventChunk] = msgspec.field(default_factory=list)
     """Packed events."""
     timeline: TimelineDraft | None = None
 
 
-@dataclass(slots=True)
-class RunDraft:
+class RunDraft(msgspec.Struct):
     content_digest: str
     name: str
     tags: list[str]
@@ -285,13 +270,13 @@ class RunDraft:
     eager_ms: float | None = None
     compiled_ms: float | None = None
     failure: str | None = None
-    timings: JsonObject = field(default_factory=dict)
-    environment: JsonObject = field(default_factory=dict)
-    report: JsonObject = field(default_factory=dict)
-    graphs: list[GraphDraft] = field(default_factory=list)
-    artifacts: list[ArtifactDraft] = field(default_factory=list)
-    profiles: list[ProfileDraft] = field(default_factory=list)
-    kernel_names: dict[str, None] = field(default_factory=dict)
+    timings: JsonObject = msgspec.field(default_factory=dict)
+    environment: JsonObject = msgspec.field(default_factory=dict)
+    report: JsonObject = msgspec.field(default_factory=dict)
+    graphs: list[GraphDraft] = msgspec.field(default_factory=list)
+    artifacts: list[ArtifactDraft] = msgspec.field(default_factory=list)
+    profiles: list[ProfileDraft] = msgspec.field(default_factory=list)
+    kernel_names: dict[str, None] = msgspec.field(default_factory=dict)
     """Names of kernels dropped from memory, for searching."""
 
     @property

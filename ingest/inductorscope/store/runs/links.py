@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import msgspec
 import zstandard
+from msgspec.structs import asdict
 
 from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks, StageLinks
 from inductorscope.store.contents.packing import COLUMNS, compressor

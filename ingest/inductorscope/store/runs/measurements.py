@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -16,8 +15,7 @@ from inductorscope.store.tables.diagnoses import Diagnosis
 KIND = "measure"
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """A measurement, and when and how far it was made."""
 
     job: str

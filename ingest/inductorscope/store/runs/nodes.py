@@ -31,7 +31,7 @@ PackedNodes = dict[str, tuple[int, bytes]]
 def pack_nodes(nodes: Nodes) -> bytes:
     columns: dict[str, list[object]] = {}
     if nodes:
-        for name in nodes[0].__dataclass_fields__:
+        for name in nodes[0].__struct_fields__:
             columns[name] = [getattr(node, name) for node in nodes]
     return pack_columns(columns)
 

@@ -4,8 +4,8 @@ which reading leaves for later if there are many."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
@@ -37,8 +37,7 @@ FAILED = "The lines of its kernels could not be aligned with nodes; calls are li
 KEPT = "The links are those of an older version; they could not be renewed."
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """Progress of aligning the lines of a run's kernels, in graphs."""
 
     aligned: int

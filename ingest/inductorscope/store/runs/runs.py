@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
@@ -304,8 +304,7 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
     insert_rows(session, Links, links)
 
 
-@dataclass(slots=True)
-class KernelRow:
+class KernelRow(msgspec.Struct):
     graph_id: int
     name: str
     kind: str
@@ -319,8 +318,7 @@ class KernelRow:
     digest: int | None
 
 
-@dataclass(slots=True)
-class CallRow:
+class CallRow(msgspec.Struct):
     graph_id: int
     kernel_id: int
     handle: int

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import zstandard
+from msgspec.structs import asdict
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
@@ -43,11 +44,11 @@ _KINDS = {
     "row": "<i4", "ts": "<f8", "us": "<f8", "busy": "<f8", "count": "<i4", "name": "<i4",
     "category": "<i2", "event": "<i4", "parent": "<i2", "launcher": "<i4", "kernel": "<i4",
 }  # fmt: skip
-BAR = tuple(field.name for field in fields(Bars))
+BAR = Bars.__struct_fields__
 _DERIVED = {"busy", "count", "event"}
 """Columns of bars that single events do not need: they follow from the others."""
 _EVENT = tuple(name for name in BAR if name not in _DERIVED)
-_DETAILS = tuple(field.name for field in fields(Details))
+_DETAILS = Details.__struct_fields__
 _STORED = (*_EVENT, *_DETAILS)
 """Columns of single events."""
 
@@ -107,10 +108,7 @@ class Packer:
             "left_out": list(layout.left_out),
             "categories": layout.categories,
             "resolutions_us": resolutions,
-            "tracks": [
-                {field.name: getattr(track, field.name) for field in fields(track)}
-                for track in layout.tracks
-            ],
+            "tracks": [asdict(track) for track in layout.tracks],
         }
         return TimelineDraft(facts, chunks)
 
@@ -148,7 +146,7 @@ def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> lis
 
 def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> None:
     insert_rows(session, Timeline, [{"profile_id": profile_id, "facts": draft.facts}])
-    names = TimelineChunkDraft.__dataclass_fields__
+    names = TimelineChunkDraft.__struct_fields__
     rows = [
         {"profile_id": profile_id} | {name: getattr(chunk, name) for name in names}
         for chunk in draft.chunks
@@ -156,8 +154,7 @@ def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> 
     insert_rows(session, TimelineChunk, rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A window of a timeline, [start, end) in µs since its begin, and its rows."""
 
     start: float
@@ -223,8 +220,7 @@ def read_columns(
         yield first, _unpack(payload, _STORED, wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """All that is stored of one event."""
 
     number: int

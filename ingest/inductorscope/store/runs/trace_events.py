@@ -4,9 +4,9 @@ reads little more than the events it shows."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import zstandard
@@ -25,8 +25,7 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int32]
 
 
-@dataclass(slots=True)
-class EventColumns:
+class EventColumns(msgspec.Struct):
     """Events in order of time: µs since the start of the first, duration, position of the kernel,
     number of the lane."""
 
@@ -82,14 +81,14 @@ def insert_trace(
     kernels: Sequence[TraceKernelDraft],
     chunks: Sequence[EventChunk],
 ) -> None:
-    facts = [name for name in TraceKernelDraft.__dataclass_fields__ if name != "kernel"]
+    facts = [name for name in TraceKernelDraft.__struct_fields__ if name != "kernel"]
     rows = [
         {name: storable.plain(getattr(kernel, name)) for name in facts}
         | {"profile_id": profile_id, "kernel_id": kernel.kernel.id if kernel.kernel else None}
         for kernel in kernels
     ]
     insert_rows(session, TraceKernel, rows)
-    packed = EventChunk.__dataclass_fields__
+    packed = EventChunk.__struct_fields__
     insert_rows(
         session,
         TraceChunk,

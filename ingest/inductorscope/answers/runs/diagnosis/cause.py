@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inductorscope.fields import Hidden, Prose
 
@@ -18,8 +19,7 @@ ONCE = 0.25
 """How much a share of the compile time counts compared with one of every step."""
 
 
-@dataclass(frozen=True, slots=True)
-class CauseLine:
+class CauseLine(msgspec.Struct, frozen=True):
     """A line of the program that a cause belongs to."""
 
     path: str
@@ -30,8 +30,7 @@ class CauseLine:
     href: Hidden[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """One cause. Names of the program stand between backticks in its sentences."""
 
     kind: str
@@ -52,11 +51,10 @@ class Cause:
     """What the fix costs, such as accuracy; such causes come after the others."""
     urgent: bool = False
     """It comes first: the program fails, or runs uncompiled."""
-    lines: list[CauseLine] = field(default_factory=list)
+    lines: list[CauseLine] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Cleared:
+class Cleared(msgspec.Struct, frozen=True):
     """A check that found nothing to win."""
 
     text: Prose
@@ -64,8 +62,7 @@ class Cleared:
     """False if the files lack what the check needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(msgspec.Struct, frozen=True):
     """The causes that stand out, and the result of every other check."""
 
     causes: list[Cause]

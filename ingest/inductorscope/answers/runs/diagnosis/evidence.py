@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -33,8 +34,7 @@ much."""
 SHOWN_LINES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class TimedKernel:
+class TimedKernel(msgspec.Struct, frozen=True):
     """A kernel of the code with its time per step."""
 
     id: int
@@ -51,8 +51,7 @@ class TimedKernel:
         return urls.kernel(run, self.graph, self.name, self.handle)
 
 
-@dataclass(slots=True)
-class Evidence:
+class Evidence(msgspec.Struct):
     """A run as the checks see it."""
 
     session: Session
