@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dbos import DBOSClient
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.errors import TooManyRunsError
+from inductorscope.jobs.errors import TooManyJobsError, TooManyRunsError
 from inductorscope.jobs.queue import pruning
 from inductorscope.jobs.queue.engine import make_client
 from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, prune
@@ -20,8 +20,9 @@ from inductorscope.jobs.work.progress import Report
 from inductorscope.settings import Settings
 from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.people import AccountError, add_person, who_is
 from inductorscope.store.projects import add_project, place_run
-from inductorscope.store.runs.rules import TRIES_KEPT
+from inductorscope.store.runs.rules import TRIES_KEPT, add_rule
 from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.models import (
     KEPT,
@@ -35,11 +36,13 @@ from inductorscope.store.tables.models import (
     Upload,
     Worker,
 )
-from inductorscope.store.tables.rules import Rule
+from inductorscope.store.tables.rules import EACH, Rule
 from inductorscope.store.trash import KEPT_IN_TRASH
+from inductorscope.store.who import VIEWER
 from sqlalchemy import Engine, delete, func, select, update
 
 DAY = timedelta(days=1)
+FIVE = timedelta(minutes=5)
 
 
 @pytest.fixture
@@ -184,6 +187,42 @@ def test_a_rule_refuses_one_run_too_many(client: JobsClient, factory: Sessions) 
     assert client.trash_run("b")
     assert client.trash().own == 4
     assert client.empty_trash() == 4
+
+
+def test_a_rule_refuses_a_persons_run_or_job_too_many(
+    client: JobsClient, factory: Sessions
+) -> None:
+    with factory.begin() as session:
+        people = [add_person(session, name, "author", now()) for name in ("ada", "grace")]
+        ada, grace = (who_is(person) for person in people)
+        add_rule(session, Rule(person=EACH, most_runs=1))
+        add_rule(session, Rule(person="ada", most_jobs=1, most_minutes=5))
+        for wrong in (Rule(person="eve", days=1), Rule(tag="ci", most_jobs=1), Rule(person="ada")):
+            with pytest.raises(AccountError):
+                add_rule(session, wrong)
+        session.add(a_run("a", origin="upload", tags=[], created_at=now()))
+        session.flush()
+        place_run(session, "a", grace.person, None)
+    VIEWER.set(grace)
+    with pytest.raises(TooManyRunsError, match=r"of each person: at most 1\. There is 1 run"):
+        client.create_upload("b", [], [("a", 1)])
+    VIEWER.set(ada)
+    upload = client.create_upload("b", [], [("a", 1)]).id
+    client.append(upload, 0, 0, b"x")
+    first = client.enqueue_capture({"model": "neg-maximum-cat"})
+    with pytest.raises(TooManyJobsError, match=r"Jobs of ada: at most 1 .+ 1 waits or runs"):
+        client.enqueue_capture({"model": "neg-maximum-cat"})
+    client.finish_upload(upload)  # it runs no code
+    with factory.begin() as session:
+        ran = {"state": "done", "started_at": now() - 2 * DAY, "ended_at": now() - DAY + FIVE / 2}
+        session.execute(update(Job).where(Job.id == first).values(ran))
+    client.create_upload("b", [], [("a", 1)])  # almost all of it is longer ago
+    with factory.begin() as session:
+        session.execute(update(Job).where(Job.id == first).values(ended_at=None, state="running"))
+    with pytest.raises(TooManyJobsError, match="They took 1\u202f440 minutes"):
+        client.create_upload("b", [], [("a", 1)])
+    VIEWER.set(None)
+    client.create_upload("b", [], [("a", 1)])
 
 
 def test_uploads_that_nobody_finished_and_silent_workers_go(

@@ -63,7 +63,7 @@ from inductorscope.jobs.records import (
     UploadState,
     WorkerStatus,
 )
-from inductorscope.jobs.rules import check_rules
+from inductorscope.jobs.rules import RUN_CODE, check_jobs, check_rules
 from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads import again, open_uploads
 from inductorscope.jobs.uploads.again import Again, NotAgainError
@@ -77,6 +77,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.database.room import with_reserve
 from inductorscope.store.projects import project_for
+from inductorscope.store.runs.rules import sender_of
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.runs.writer import JOB
 from inductorscope.store.tables.models import (
@@ -153,8 +154,8 @@ class JobsClient:
     ) -> UploadState:
         """Announces files, (path, size) each; `project`: where the run goes.
 
-        Raises AccountError, UploadRefusedError, TooManyUploadsError, TooManyRunsError, or
-        StorageError when the disk is full.
+        Raises AccountError, UploadRefusedError, TooManyUploadsError, TooManyRunsError,
+        TooManyJobsError, or StorageError when the disk is full.
         """
         plain = checked(files, Limits.of(self.settings))
         size = sum(size for _, size in plain)
@@ -163,7 +164,9 @@ class JobsClient:
         with self._write.begin() as session:
             who = VIEWER.get() or OWNER
             place = project_for(session, who, project)
-            check_rules(session, name, tags, place)
+            sent_by = sender_of(session, place, who.person)
+            check_rules(session, name, tags, sent_by)
+            check_jobs(session, "ingest", sent_by, transitions.now())
             leaving = make_way(session, self.settings, self._uploads, SENDER.get(), size)
             session.add(
                 Upload(
@@ -306,13 +309,14 @@ class JobsClient:
     ) -> str:
         """Asks a worker to capture; the job's id. `needs`: a GPU's name, or a kind of worker.
 
-        Raises CaptureRefusedError or TooManyRunsError."""
+        Raises CaptureRefusedError, TooManyRunsError or TooManyJobsError."""
         capture = _checked_capture(spec)
         here = capture.device == "cpu" or capture.pretend
         needs = needs or (TORCH if here else GPU)
         job_id = f"capture-{secrets.token_hex(8)}"
         with self._write.begin() as session:
-            check_rules(session, capture.title, tags, (VIEWER.get() or OWNER).project)
+            who = VIEWER.get() or OWNER
+            check_rules(session, capture.title, tags, sender_of(session, who.project, who.person))
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
             self._enqueue(session, job_id, "capture", capture.title, kept | {"needs": needs})
         ring(self.settings)
@@ -387,10 +391,16 @@ class JobsClient:
 
         A sender's second job comes after the first ones of others, and so on, so that many jobs of
         one sender do not hold up those of another. A sender's uploads pass larger ones.
+
+        Raises TooManyJobsError for a job that runs code; an upload was checked when it began.
         """
         small = kind == "ingest" and spec.get("bytes", 0) <= SMALL_BYTES
         queue = SHORT_QUEUE if small else QUEUE
         sender, who = SENDER.get(), VIEWER.get() or OWNER
+        if kind in RUN_CODE:
+            check_jobs(
+                session, kind, sender_of(session, who.project, who.person), transitions.now()
+            )
         mine = select(func.count()).where(Job.sender == sender, Job.state.in_(ACTIVE))
         if "bytes" in spec:
             mine = mine.where(Job.spec["bytes"].as_float() <= spec["bytes"])

@@ -48,6 +48,10 @@ class TooManyRunsError(JobsError):
     """A rule does not admit one more run."""
 
 
+class TooManyJobsError(JobsError):
+    """A rule does not admit one more job."""
+
+
 class OffsetError(JobsError):
     """The bytes do not start where the file ends so far; `offset` says where that is."""
 

@@ -1,43 +1,61 @@
-"""Rules for runs: in words, and checked before one more run comes."""
+"""Rules for runs and jobs: in words, and checked before one more comes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
-from inductorscope.jobs.errors import TooManyRunsError
-from inductorscope.store.runs.rules import exceeded
-from inductorscope.store.tables.rules import Rule
+from inductorscope.jobs.errors import TooManyJobsError, TooManyRunsError
+from inductorscope.jobs.kinds import KINDS
+from inductorscope.jobs.records import ACTIVE
+from inductorscope.store.runs.rules import Sender, exceeded, is_about_sender, jobs_of
+from inductorscope.store.tables.models import Job
+from inductorscope.store.tables.rules import EACH, Rule
 from inductorscope.units import count, plural, size_in_bytes
 
+DAY = timedelta(days=1)
+RUN_CODE = [name for name, kind in KINDS.items() if kind.runs_code]
+CHANGE = "or change the rule with `inductorscope rules`."
 
-def whose(rule: Rule) -> str:
-    """The runs that a rule is about, in words."""
+
+def whose(rule: Rule, what: str) -> str:
+    """The runs or jobs that a rule is about, in words."""
     parts = [f"with the tag {rule.tag}"] if rule.tag else []
     if rule.name:
         start = rule.name.removesuffix("*")
         parts.append(f"named {start}" + ("" if start == rule.name else "…"))
     if rule.project:
         parts.append(f"in the project {rule.project}")
-    return f"Runs {' '.join(parts)}" if parts else "All runs"
+    if rule.person:
+        parts.append(f"of {'each person' if rule.person == EACH else rule.person}")
+    return f"{what.capitalize()} {' '.join(parts)}" if parts else f"All {what}"
 
 
 def in_words(rule: Rule) -> str:
-    """A rule as a sentence."""
-    limits = []
+    """A rule as sentences."""
+    runs, jobs = [], []
     if rule.days is not None:
-        limits.append(f"kept for {plural(rule.days, 'day')}")
+        runs.append(f"kept for {plural(rule.days, 'day')}")
     if rule.most_runs is not None:
-        limits.append(f"at most {count(rule.most_runs)}")
+        runs.append(f"at most {count(rule.most_runs)}")
     if rule.most_bytes is not None:
-        limits.append(f"at most {size_in_bytes(rule.most_bytes)}, shared contents counted once")
-    return f"{whose(rule)}: {'; '.join(limits)}."
+        runs.append(f"at most {size_in_bytes(rule.most_bytes)}, shared contents counted once")
+    if rule.most_jobs is not None:
+        jobs.append(f"at most {count(rule.most_jobs)} that run code at once")
+    if rule.most_minutes is not None:
+        jobs.append(f"at most {plural(rule.most_minutes, 'minute')} of workers in 24 hours")
+    limits = {"runs": runs, "jobs": jobs}
+    return " ".join(
+        f"{whose(rule, what)}: {'; '.join(parts)}." for what, parts in limits.items() if parts
+    )
 
 
-def check_rules(session: Session, name: str, tags: Sequence[str], project: int | None) -> None:
+def check_rules(session: Session, name: str, tags: Sequence[str], sender: Sender) -> None:
     """Raises TooManyRunsError if a rule does not admit one more run like this."""
-    broken = exceeded(session, name, tags, project)
+    broken = exceeded(session, name, tags, sender)
     if broken is None:
         return
     rule, runs, size = broken
@@ -46,5 +64,43 @@ def check_rules(session: Session, name: str, tags: Sequence[str], project: int |
         there += f" of {size_in_bytes(size)}"
     raise TooManyRunsError(
         f"{in_words(rule)} There {'is' if runs == 1 else 'are'} {there} already.",
-        "Delete some, or change the rule with `inductorscope rules`.",
+        f"Delete some, {CHANGE}",
     )
+
+
+def check_jobs(session: Session, kind: str, sender: Sender, now: datetime) -> None:
+    """Raises TooManyJobsError if a rule does not admit one more job of this kind."""
+    for rule in session.scalars(select(Rule).order_by(Rule.id)):
+        if not is_about_sender(rule, sender):
+            continue
+        jobs = jobs_of(rule, sender)
+        if rule.most_jobs is not None and kind in RUN_CODE:
+            active = _active(session, jobs)
+            if active >= rule.most_jobs:
+                verb = "waits or runs" if active == 1 else "wait or run"
+                raise TooManyJobsError(
+                    f"{in_words(rule)} {count(active)} {verb} already.",
+                    f"Wait until one has ended, {CHANGE}",
+                )
+        if rule.most_minutes is not None:
+            minutes = _minutes(session, jobs, now)
+            if minutes >= rule.most_minutes:
+                raise TooManyJobsError(
+                    f"{in_words(rule)} They took {plural(minutes, 'minute')}.",
+                    f"Try again later, {CHANGE}",
+                )
+
+
+def _active(session: Session, jobs: ColumnElement[bool]) -> int:
+    query = select(func.count()).where(jobs, Job.state.in_(ACTIVE), Job.kind.in_(RUN_CODE))
+    return session.scalar(query) or 0
+
+
+def _minutes(session: Session, jobs: ColumnElement[bool], now: datetime) -> int:
+    """Whole minutes that jobs took of workers in the last 24 hours."""
+    recent = or_(Job.ended_at.is_(None), Job.ended_at > now - DAY)
+    took = timedelta()
+    for job in session.scalars(select(Job).where(jobs, recent)):
+        if job.started_at is not None:
+            took += (job.ended_at or now) - max(job.started_at, now - DAY)
+    return took // timedelta(minutes=1)

@@ -135,10 +135,18 @@ def add_rule(
     days: Whole = None,
     runs: Whole = None,
     gib: Annotated[float | None, Form(gt=0, le=2**20)] = None,
+    person: Annotated[Line, Form()] = "",
+    jobs: Whole = None,
+    minutes: Whole = None,
 ) -> Response:
-    """Adds a rule for runs."""
+    """Adds a rule for runs or jobs."""
+    rule = Rule(
+        tag=tag or None, name=name or None, project=project or None, person=person or None,
+        days=days, most_runs=runs, most_bytes=stored_rules.in_bytes(gib), most_jobs=jobs,
+        most_minutes=minutes,
+    )  # fmt: skip
     with parts.write.begin() as session:
-        stored_rules.add_rule(session, tag, name, project, days, runs, gib)
+        stored_rules.add_rule(session, rule)
     return _back(parts)
 
 

@@ -23,6 +23,7 @@ from inductorscope.jobs.errors import (
     NotOursError,
     OffsetError,
     StorageError,
+    TooManyJobsError,
     TooManyRunsError,
     TooManyUploadsError,
     UploadRefusedError,
@@ -185,6 +186,7 @@ STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
     (UploadRefusedError, 422),
     (StorageError, 507),
     (TooManyUploadsError, 429),
+    (TooManyJobsError, 429),
     (TooManyRunsError, 507),
     (JobsError, 409),
 )

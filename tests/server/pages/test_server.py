@@ -44,6 +44,15 @@ def test_runs_go_through_the_trash_and_rules_are_kept(
         (kept,) = client.get("/api/server").json()["rules"]
         assert kept["text"].startswith("Runs with the tag ci: kept for 30 days; at most 512")
         assert client.post(f"/server/rules/{kept['id']}/remove").status_code == 303
+        quota = {"person": "*", "runs": "9", "jobs": "2", "minutes": "60"}
+        assert client.post("/server/rules", data=quota | {"tag": "ci"}).status_code == 422
+        assert client.post("/server/rules", data=quota).status_code == 303
+        (kept,) = client.get("/api/server").json()["rules"]
+        assert kept["text"] == (
+            "Runs of each person: at most 9. Jobs of each person: at most 2 that run code at once; "
+            "at most 60 minutes of workers in 24 hours."
+        )
+        assert client.post(f"/server/rules/{kept['id']}/remove").status_code == 303
 
         client.delete(f"/api/runs/{run}")
         assert client.post("/server/trash/empty").status_code == 303

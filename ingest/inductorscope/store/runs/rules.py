@@ -1,4 +1,4 @@
-"""Which runs a rule is about, which of them are too old, and whether one more is too many."""
+"""Which runs and jobs a rule is about, which runs are too old, and whether one more is too many."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import GIB
-from inductorscope.store.people import AccountError
+from inductorscope.store.people import AccountError, person_named
 from inductorscope.store.projects import project_named
-from inductorscope.store.tables.models import COMPLETE, KEPT, TRY, Artifact, Blob, BlobPart, Run
-from inductorscope.store.tables.people import Place, Project
-from inductorscope.store.tables.rules import Rule
+from inductorscope.store.tables.models import (
+    COMPLETE,
+    KEPT,
+    TRY,
+    Artifact,
+    Blob,
+    BlobPart,
+    Job,
+    Run,
+)
+from inductorscope.store.tables.people import Person, Place, Project
+from inductorscope.store.tables.rules import EACH, Rule
 
 MOST_DAYS = 100 * 365
 """Longer rules keep runs as long: a date has four digits for its year."""
@@ -22,25 +32,43 @@ TRIES_KEPT = timedelta(days=30)
 """Runs that were made in the playground."""
 
 
-def add_rule(
-    session: Session,
-    tag: str | None,
-    name: str | None,
-    project: str | None,
-    days: int | None,
-    runs: int | None,
-    gib: float | None,
-) -> None:
-    """Raises AccountError if the rule has no limit, or names a project that does not exist."""
-    if days is None and runs is None and not gib:
-        raise AccountError("A rule needs a limit: days, runs or GiB.")
-    if project:
-        project_named(session, project)
-    size = None if gib is None else int(gib * GIB)
-    session.add(
-        Rule(tag=tag or None, name=name or None, project=project or None, days=days,
-             most_runs=runs, most_bytes=size)
-    )  # fmt: skip
+class Sender(msgspec.Struct, frozen=True):
+    """Who asks for a run or a job; names, not ids."""
+
+    project: str | None = None
+    """Where the run goes."""
+    person: str | None = None
+
+
+def sender_of(session: Session, project: int | None, person: int | None) -> Sender:
+    """Returns the names of a project and a person."""
+    return Sender(
+        session.scalar(select(Project.name).where(Project.id == project)),
+        session.scalar(select(Person.name).where(Person.id == person)),
+    )
+
+
+def in_bytes(gib: float | None) -> int | None:
+    """Returns GiB in bytes."""
+    return int(gib * GIB) if gib else None
+
+
+def add_rule(session: Session, rule: Rule) -> None:
+    """Raises AccountError if the rule has no limit, or names a person or project that does not
+    exist."""
+    of_jobs = (rule.most_jobs, rule.most_minutes)
+    limits = (rule.days, rule.most_runs, rule.most_bytes, *of_jobs)
+    if not any(each is not None for each in limits):
+        raise AccountError("A rule needs a limit: days, runs, GiB, jobs or minutes.")
+    if (rule.tag or rule.name) and any(each is not None for each in of_jobs):
+        raise AccountError(
+            "Limits of jobs and minutes are for people and projects, not for a tag or a name."
+        )
+    if rule.project:
+        project_named(session, rule.project)
+    if rule.person and rule.person != EACH:
+        person_named(session, rule.person)
+    session.add(rule)
 
 
 def tagged(tag: str) -> ColumnElement[bool]:
@@ -52,6 +80,12 @@ def in_project(name: str) -> ColumnElement[bool]:
     """Condition of the runs in a project."""
     placed = select(Place.run_id).join(Project, Project.id == Place.project_id)
     return Run.id.in_(placed.where(Project.name == name))
+
+
+def of_person(name: str) -> ColumnElement[bool]:
+    """Condition of the runs that a person put where they lie; EACH: of anybody who has a name."""
+    placed = select(Place.run_id).join(Person, Person.id == Place.person_id)
+    return Run.id.in_(placed if name == EACH else placed.where(Person.name == name))
 
 
 def is_about(rule: Rule) -> ColumnElement[bool]:
@@ -67,15 +101,23 @@ def is_about(rule: Rule) -> ColumnElement[bool]:
         )
     if rule.project:
         conditions.append(in_project(rule.project))
+    if rule.person:
+        conditions.append(of_person(rule.person))
     return and_(*conditions)
 
 
-def applies(rule: Rule, name: str, tags: Sequence[str], project: str | None) -> bool:
+def is_about_sender(rule: Rule, sender: Sender) -> bool:
+    """Whether a rule is about what a sender asks for."""
+    named = not rule.person or sender.person == rule.person
+    each = rule.person == EACH and sender.person is not None
+    return (named or each) and (not rule.project or rule.project == sender.project)
+
+
+def applies(rule: Rule, name: str, tags: Sequence[str], sender: Sender) -> bool:
     """Whether a rule is about a run that is still to come."""
     start = (rule.name or "*").removesuffix("*")
     named = name == rule.name or (rule.name != start and name.startswith(start))
-    placed = not rule.project or rule.project == project
-    return named and placed and (not rule.tag or rule.tag in tags)
+    return named and is_about_sender(rule, sender) and (not rule.tag or rule.tag in tags)
 
 
 def too_old(session: Session, now: datetime, most: int) -> list[str]:
@@ -94,18 +136,31 @@ def too_old(session: Session, now: datetime, most: int) -> list[str]:
 
 
 def exceeded(
-    session: Session, name: str, tags: Sequence[str], project: int | None
+    session: Session, name: str, tags: Sequence[str], sender: Sender
 ) -> tuple[Rule, int, int] | None:
     """Returns a rule that one more run would break, with the runs and bytes that there are."""
-    place = session.scalar(select(Project.name).where(Project.id == project))
     for rule in session.scalars(select(Rule).order_by(Rule.id)):
-        if (rule.most_runs or rule.most_bytes) and applies(rule, name, tags, place):
+        if (rule.most_runs or rule.most_bytes) and applies(rule, name, tags, sender):
             there = select(Run.id).where(is_about(rule), Run.trashed_at.is_(None))
+            if rule.person == EACH and sender.person:
+                there = there.where(of_person(sender.person))
             runs = session.scalar(select(func.count()).select_from(there.subquery())) or 0
             size = contents_of(session, there) if rule.most_bytes else 0
             if runs >= (rule.most_runs or runs + 1) or size >= (rule.most_bytes or size + 1):
                 return rule, runs, size
     return None
+
+
+def jobs_of(rule: Rule, sender: Sender) -> ColumnElement[bool]:
+    """Condition of the jobs that a rule counts when a sender asks for one more."""
+    conditions: list[ColumnElement[bool]] = [true()]
+    if rule.project:
+        project = select(Project.id).where(Project.name == rule.project)
+        conditions.append(Job.project_id.in_(project))
+    if rule.person:
+        name = sender.person if rule.person == EACH else rule.person
+        conditions.append(Job.person_id.in_(select(Person.id).where(Person.name == name)))
+    return and_(*conditions)
 
 
 def contents_of(session: Session, runs: Select[str]) -> int:

@@ -1,4 +1,4 @@
-"""The table of rules for how long runs are kept and how many there may be."""
+"""The table of rules: how long runs are kept, how many there may be, and how much work."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.tables.models import Base
 
+EACH = "*"
+"""In place of a name: each person has the limits."""
+
 
 class Rule(Base):
-    """Limits of the runs with a tag, of a name, in a project; of all runs if it names none."""
+    """Limits of the runs with a tag, of a name, in a project, of a person; of all runs if it names
+    none. Limits of jobs are of a project's, of a person's, or of all."""
 
     __tablename__ = "rules"
 
@@ -18,8 +22,14 @@ class Rule(Base):
     """A name, or the beginning of names if it ends with `*`."""
     project: Mapped[str | None]
     """The name of a project."""
+    person: Mapped[str | None]
+    """The name of a person, or EACH."""
     days: Mapped[int | None]
     """Older runs go to the trash."""
     most_runs: Mapped[int | None]
     most_bytes: Mapped[int | None]
     """Bytes of contents, those of several runs counted once."""
+    most_jobs: Mapped[int | None]
+    """Jobs that run code, at once."""
+    most_minutes: Mapped[int | None]
+    """Minutes that jobs may take of workers in a day."""
