@@ -86,7 +86,12 @@ def empty_dashboard_bytes(work: Path) -> int:
     return database_bytes(data)
 
 
-SEEN = "SELECT EXISTS (SELECT 1 FROM graphs), EXISTS (SELECT 1 FROM trace_kernels)"
+RUNS = "(SELECT id FROM runs WHERE trashed_at IS NULL)"
+SEEN = (
+    f"SELECT EXISTS (SELECT 1 FROM graphs WHERE run_id IN {RUNS}), EXISTS (SELECT 1 FROM "
+    f"trace_kernels JOIN profiles ON profiles.id = profile_id WHERE run_id IN {RUNS})"
+)
+WHOLE = "SELECT 1 FROM runs WHERE state = 'complete' AND trashed_at IS NULL LIMIT 1"
 
 
 class Onlooker:
@@ -112,8 +117,7 @@ class Onlooker:
             while not self._over.wait(LOOK_SECONDS):
                 if not self.seen and any(map(any, connection.execute(SEEN).fetchall())):
                     self.seen = time.monotonic()
-                whole = "SELECT 1 FROM runs WHERE state = 'complete' LIMIT 1"
-                if connection.execute(whole).fetchone():
+                if connection.execute(WHOLE).fetchone():
                     self.complete = time.monotonic()
                     return
 
