@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 from inductorscope.correlate.links.model import CALLS, ENGINE
+from inductorscope.jobs.queue.relinking import Relinking, begin
 from inductorscope.jobs.work import relinking
-from inductorscope.jobs.work.relinking import Relinking, relink_all
+from inductorscope.jobs.work.relinking import relink_all
 from inductorscope.reading import read_run
 from inductorscope.reading.graphs import content as graph_content
 from inductorscope.reading.graphs import relink as relink_module
-from inductorscope.reading.graphs.relink import Relinked, outdated_graphs
+from inductorscope.reading.graphs.relink import Relinked
 from inductorscope.reading.graphs.relink import relink as relink_with
 from inductorscope.settings import Settings
 from inductorscope.store import facts
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.runs.links import TODAYS_ENGINE
-from inductorscope.store.runs.relinked import lines_of
+from inductorscope.store.runs.relinked import lines_of, outdated
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.models import GraphNodes, Links, Run
 from sqlalchemy import Engine, select, update
@@ -43,6 +44,11 @@ def relink(engine: Engine) -> Relinked:
 def age(factory: Sessions, **values: object) -> None:
     with factory.begin() as session:
         session.execute(update(Links).values(engine="0", payload=b"old", **values))
+
+
+def outdated_graphs(factory: Sessions) -> int:
+    with factory() as session:
+        return len(outdated(session))
 
 
 def state(factory: Sessions) -> list[tuple[str, bytes]]:
@@ -99,19 +105,19 @@ def test_only_one_process_is_at_it(
 def test_a_worker_starts_a_process_only_where_something_is_old(
     settings: Settings, engine: Engine, factory: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert relinking.begin(settings, factory) is None, "a query writes the facts of two runs"
+    assert begin(settings, factory) is None, "a query writes the facts of two runs"
     monkeypatch.setattr(facts, "FEW", 1)
     for old in ("facts", "links"):
         if old == "links":
             age(factory)
-        process = relinking.begin(settings, factory)
+        process = begin(settings, factory)
         assert process is not None
         assert process.pid != os.getpid()
         assert process.wait(120) == 0
         assert outdated_graphs(factory) == 0
         with factory() as session:
             assert facts.missing(session, settings.facts) == []
-        assert relinking.begin(settings, factory) is None
+        assert begin(settings, factory) is None
 
 
 @ON_SQLITE

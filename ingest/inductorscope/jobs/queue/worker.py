@@ -27,11 +27,11 @@ from inductorscope.jobs.queue.machines import this_machine
 from inductorscope.jobs.queue.processes import end_processes
 from inductorscope.jobs.queue.pruning import prune
 from inductorscope.jobs.queue.reaper import Reaper
+from inductorscope.jobs.queue.relinking import Relinking
 from inductorscope.jobs.queue.slots import Slot, SlotTakenError
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_work
 from inductorscope.jobs.work import folders
-from inductorscope.jobs.work.relinking import Relinking
 from inductorscope.processes.tracing import send_traces
 from inductorscope.settings import SettingError, Settings, load
 from inductorscope.store.contents.objects import OutOfReachError

@@ -1,8 +1,7 @@
 """A process that renews what an older version made, links and compile stories, aligns the lines
 that reading left to be aligned, and writes the facts of runs that SQL reads.
 
-A worker starts one when it begins and after every job that reads files. It ends when nothing is
-left to do; of several on one database only one works at a time.
+It ends when nothing is left to do; of several on one database only one works at a time.
 """
 
 from __future__ import annotations
@@ -10,28 +9,23 @@ from __future__ import annotations
 import argparse
 import fcntl
 import logging
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine, text
 
-from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.niceness import be_nice
-from inductorscope.processes.programs import program
 from inductorscope.reading.graphs.apart import cores
-from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
+from inductorscope.reading.graphs.relink import Relinked, relink
 from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.settings import Settings, load
 from inductorscope.store import facts
-from inductorscope.store.database.engine import Sessions, engine_of, sessions
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.private import make_private_folder
-from inductorscope.store.runs.compile_story import outdated_stories
 
 LOCK = "relink.lock"
 """File in the data folder, for SQLite."""
@@ -75,17 +69,6 @@ def relink_all(settings: Settings, *, workers: int = 0, patient: bool = False) -
         return done
 
 
-def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | None:
-    """Starts a process of its own where there is something to do; it ends with this one."""
-    with factory() as session:
-        stories = outdated_stories(session)
-        due = facts.available() and facts.due(session, settings.facts)
-    if not stories and not due and not outdated_graphs(factory):
-        return None
-    command = program("inductorscope.jobs.work.relinking", "--parent", str(os.getpid()))
-    return subprocess.Popen(command, env=environment(settings), start_new_session=True)
-
-
 def _write_facts(settings: Settings) -> None:
     with engine_of(settings) as engine:
         left, before = 1, 0
@@ -95,34 +78,6 @@ def _write_facts(settings: Settings) -> None:
                     facts.update(session, settings.facts, facts.AT_ONCE, merge=True),
                     left,
                 )
-
-
-class Relinking:
-    """The process of one worker."""
-
-    def __init__(self, settings: Settings, factory: Sessions) -> None:
-        self._settings = settings
-        self._sessions = factory
-        self.process: subprocess.Popen[bytes] | None = None
-        """The one begun last."""
-        self._wanted = True
-
-    def want(self) -> None:
-        """There may be something to do. Called from any thread."""
-        self._wanted = True
-
-    def keep(self) -> None:
-        """Starts the process where one is wanted and none is at work; call it now and then, from a
-        thread that lives as long as the worker."""
-        if self.process is not None and self.process.poll() is None:
-            return
-        if self._wanted:
-            self._wanted = False  # ahead of the look: who wants it meanwhile is seen by the next
-            try:
-                self.process = begin(self._settings, self._sessions)
-            except BaseException:
-                self._wanted = True
-                raise
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -22,7 +22,7 @@ from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_rea
 from inductorscope.reading.graphs.graph import line_records
 from inductorscope.reading.texts import LARGEST_TEXT
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.database.engine import Sessions, address_of, bulk_write, sessions
+from inductorscope.store.database.engine import address_of, bulk_write, sessions
 from inductorscope.store.runs.relinked import count_stored, mark_unaligned, outdated, renew_links
 from inductorscope.store.tables.models import Artifact, Graph, Links
 
@@ -60,12 +60,6 @@ class _Alike(msgspec.Struct):
     @property
     def size(self) -> int:
         return sum(text.size for text in self.texts)
-
-
-def outdated_graphs(factory: Sessions) -> int:
-    """How many graphs have links that are not today's."""
-    with factory() as session:
-        return len(outdated(session))
 
 
 def relink(
