@@ -6,7 +6,7 @@ PORT ?= 8765
 DATA ?= data
 CASES ?= 100000
 # Of the tests; more than cores, since much of their time is waiting for others.
-PROCESSES ?= 3
+PROCESSES ?= 4
 VENV := .venv
 # Compiled modules are kept whatever the environment says: compiling them anew is 40 % of a start.
 unexport PYTHONDONTWRITEBYTECODE
