@@ -87,7 +87,7 @@ def test_a_kernels_time_and_its_calls(factory: Sessions, foo1: Path) -> None:
         assert kernel.time_us is not None
         assert 0.5 < kernel.time_us < 100
         assert kernel.time_calls == 1
-        assert kernel.time_source == "joined by the kernel's file"
+        assert kernel.time_source == "matched by the kernel's file"
         call = session.scalars(select(KernelCall)).one()
         _, nodes = call_texts(session, call.graph_id)[call.number]
         assert set(nodes) >= {"neg", "maximum"}

@@ -51,7 +51,7 @@ function held(data: Memory) {
         colours("temporary"),
         true,
       ),
-      curve("with inputs not yet let go", totals, colours("input"), false),
+      curve("with inputs not yet freed", totals, colours("input"), false),
       {
         type: "scatter",
         mode: "markers+text",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import accumulate, pairwise
 
 from inductorscope.units import (
     DASH,
@@ -52,6 +53,17 @@ def ago(moment: datetime | None) -> Markup:
     )
 
 
+def spans(changes: Sequence[float]) -> list[tuple[float, float]]:
+    """Returns the bars of a waterfall, each of which begins where the one before ends: the left end
+    and the width of each in percent of the drawing. A change of 0 has no width."""
+    ends = list(accumulate(changes, initial=0.0))
+    least, most = min(ends), max(ends)
+    scale = 100 / (most - least) if most > least else 0.0
+    return [
+        ((min(pair) - least) * scale, abs(pair[1] - pair[0]) * scale) for pair in pairwise(ends)
+    ]
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "us": microseconds,
     "more_us": signed_microseconds,
@@ -72,4 +84,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "ago": ago,
     "between": between,
     "step": step,
+    "spans": spans,
 }

@@ -29,7 +29,7 @@ _CPU_PREFIX = re.compile(r"^graph_\d+_(?=cpp_)")
 _EXTERN = re.compile(r"^(?:extern_kernels|aten|torch\.ops\.(\w+))\.(\w+)")
 
 NO_KERNEL = -1
-BY_CALLS = "joined by the order of the wrapper's calls"
+BY_CALLS = "matched by the order of the wrapper's calls"
 
 # What the code calls → the operators inside of it that launch the work. A profile names the latter.
 _INSIDE = {
@@ -197,7 +197,7 @@ class _Join:
     ) -> KernelDraft | None:
         graph = None if region is None else self.regions[region]
         places, how = _places(self.index, name, file)
-        told = "" if graph is None else ", told apart by the graph's call"
+        within = "" if graph is None else ", within the graph's call"
         inside = [place for place in places if graph is None or place.graph is graph]
         if len(inside) != 1:
             for place in inside:
@@ -213,14 +213,14 @@ class _Join:
             total.regions.add(region)
             total.calls += kernel.call_count * self.trace.regions[region].calls
         total.total_us += total_us
-        total.how = how + (told if len(places) > 1 else "")
+        total.how = how + (within if len(places) > 1 else "")
         self.by[total.how] = self.by.get(total.how, 0.0) + total_us
         return kernel
 
-    def steps(self, told: int | None) -> tuple[int, str]:
+    def steps(self, recorded: int | None) -> tuple[int, str]:
         """How many calls of the program the trace is of, and who says so."""
-        if told:
-            return told, "as recorded beside the profile"
+        if recorded:
+            return recorded, "as recorded beside the profile"
         if self.trace.steps:
             return self.trace.steps, "profiler steps"
         calls = Counter(
@@ -348,10 +348,10 @@ def _places(index: _Index, name: str, file: str | None) -> tuple[list[_Place], s
         places = index.by_file.get(_base(file), [])
         named = [place for place in places if place.kernel.name == name]
         if places:
-            return named or places, "joined by the kernel's file"
+            return named or places, "matched by the kernel's file"
         if index.by_file:
-            return index.by_name.get(name, []), "joined by name, its file being of another compile"
-    return index.by_name.get(name, []), "joined by name"
+            return index.by_name.get(name, []), "matched by name: its file is of another compile"
+    return index.by_name.get(name, []), "matched by name"
 
 
 def _ambiguous(places: list[_Place], each_us: float) -> str:
