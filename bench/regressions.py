@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cuda", action="store_true")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()  # names may follow an option
     settings = Settings(data=asked.data, database_url="")
     first, *others = (name for name, one in INJECTED.items() if one.cuda == asked.cuda)
     base = capture(settings, first)

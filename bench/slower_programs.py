@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import torch
 
-SIZES = {"cpu": (16384, 64), "cuda": (256, 1024)}
-"""Rows and columns of the input."""
+ROWS, COLUMNS = 16384, 64
+"""Of the input, on the CPU."""
+WIDE_ROWS, WIDE_COLUMNS, LAYERS = 128, 8192, 24
+"""On a GPU: many short kernels, which a CUDA graph starts faster than Python does, and rows so few
+and wide that one warp takes long for each."""
 
 
 class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
-    def __init__(self, slow: str, rows: int, columns: int) -> None:
+    def __init__(self, slow: str) -> None:
         super().__init__()
-        self.rows, self.columns = rows, columns
-        self.up, self.down = (torch.nn.Linear(columns, columns) for _ in range(2))
+        self.up, self.down = (torch.nn.Linear(COLUMNS, COLUMNS) for _ in range(2))
         self.slow, self.calls = slow, 0
-        self.scale = torch.ones(())  # no buffer, so that it stays on the CPU
 
     def forward(self, x: torch.Tensor, order: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
-        taken = torch.cat([x] * 3)[: self.rows] if self.slow == "copy" else x
+        taken = torch.cat([x] * 3)[:ROWS] if self.slow == "copy" else x
         y = torch.nn.functional.gelu(self.up(taken))
         if self.slow == "layout":
             y = y.t().contiguous().t()
@@ -30,10 +31,8 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
             case "recompiles":
                 self.calls += 1  # a guard on each value, until torch gives up
                 y = y * self.calls / self.calls
-            case "cudagraphs skipped":
-                y = y * self.scale
         for _ in range(3):
-            y = torch.nn.functional.layer_norm(y, (self.columns,)) + x
+            y = torch.nn.functional.layer_norm(y, (COLUMNS,)) + x
         y = torch.softmax(y, -1) * self.sums(wide)
         if self.slow == "layout":
             y = y.t().contiguous().t()
@@ -54,15 +53,31 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
         return total + wide.relu().sum(-1, True)
 
 
+class OnGpu(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, slow: str) -> None:
+        super().__init__()
+        self.mix = torch.nn.Parameter(torch.randn(LAYERS, WIDE_ROWS, WIDE_ROWS))
+        self.slow = slow
+        self.scale = torch.ones(())  # no buffer, so that it stays on the CPU
+
+    def forward(self, y: torch.Tensor) -> torch.Tensor:
+        if self.slow == "cudagraphs skipped":
+            y = y * self.scale
+        for mix in self.mix:
+            y = torch.nn.functional.layer_norm(torch.nn.functional.gelu(mix @ y), (WIDE_COLUMNS,))
+        return y
+
+
 def program(slow: str, device: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     torch.set_num_threads(1)  # two would wait for each other whenever something else runs
-    if slow == "fewer warps":
-        with_one_warp()
-    rows, columns = SIZES[device]
-    size = rows * columns
+    if device == "cuda":
+        if slow == "fewer warps":
+            with_one_warp()
+        return OnGpu(slow), (torch.randn(WIDE_ROWS, WIDE_COLUMNS),)
+    size = ROWS * COLUMNS
     order = torch.randperm(size) if slow == "cache misses" else torch.arange(size)
-    inputs = torch.randn(rows, columns), order, torch.randn(rows, 8 * columns)
-    return Program(slow, rows, columns), inputs
+    inputs = torch.randn(ROWS, COLUMNS), order, torch.randn(ROWS, 8 * COLUMNS)
+    return Program(slow), inputs
 
 
 def with_one_warp() -> None:
