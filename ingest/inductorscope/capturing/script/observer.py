@@ -40,6 +40,7 @@ from inductorscope.formats.capture_facts import (
 MOST_COMPILES = 2000
 MOST_FIRST = 500
 MOST_INPUTS = 20
+"""Steps whose inputs are looked at; looking takes as long as a short call."""
 MOST_CALLED = 100
 WRAPPER = "compile_wrapper"
 """Name of torch's function around a compiled one."""
@@ -79,7 +80,7 @@ class Observer:
         self._first_step: FirstStep | None = None
         self._called_again = False
         self._called: list[Untyped] = []
-        self._inputs_of = 0
+        self._inputs_of, self._inputs_left = 0, MOST_INPUTS
         self._first_call: tuple[Untyped, float] | None = None
         self._compiling: Untyped = None
         self._compile_began = 0.0
@@ -150,7 +151,9 @@ class Observer:
                 self._first_calls(function)
         if self.steps.kind in (TIMED, PROFILED) and self._inputs_of != self.steps.step:
             self._inputs_of = self.steps.step
-            self._keep_inputs()
+            if self._inputs_left:
+                self._inputs_left -= 1
+                self._keep_inputs()
 
     def _first_calls(self, function: Untyped) -> None:
         """Chooses the function whose calls begin steps: the first one, or the first that is called
@@ -207,7 +210,7 @@ class Observer:
         self.steps.end(first.mark, first.now_s)
         self.steps.begin(first.mark, first.now_s)
         self.steps.compiling = len(compiles) > first.compiles
-        self.steps_facts.inputs = []
+        self.steps_facts.inputs, self._inputs_left = [], MOST_INPUTS
         self.steps_facts.from_what = f"the end of {type(optimizer).__name__}.step"
         self.steps_facts.optimizer = _named(optimizer)
         self._boundary()
@@ -217,14 +220,18 @@ class Observer:
         if self.clock.capturing:  # the script records a CUDA graph, in which nothing else may run
             return
         steps, before = self.steps, self.steps.kind
+        if steps.done:  # steps are only counted
+            steps.end(None, 0.0)
+            if self._stop.exists():
+                self._wait()
+            steps.begin(None, 0.0)
+            return
         mark, now = self.clock.mark(), time.perf_counter()
         steps.end(mark, now)
         if self._first_compile is not None and self.facts.first_call_s is None:
             self.facts.first_call_s = now - self._first_compile
         if steps.kind != before:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
-        if steps.done and self._stop.exists():
-            self._wait()
         # Between two timed steps nothing is done that would have to be kept out of either.
         if not before == steps.kind == TIMED:
             mark, now = self.clock.mark(), time.perf_counter()
@@ -265,7 +272,7 @@ class Observer:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_name != WRAPPER:
             frame = frame.f_back
-        if frame is None or len(self.steps_facts.inputs) >= MOST_INPUTS:
+        if frame is None:
             return
         values = frame.f_locals
         shown = ", ".join(_tensors([*values.get("args", ()), *values.get("kwargs", {}).values()]))
