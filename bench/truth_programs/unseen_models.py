@@ -3,7 +3,9 @@
 They were recorded and scored before anybody looked at a line of them. Each is used and then
 trained, at a small size, with random weights.
 
-Held back are twins_svt_small, davit_tiny, hiera_tiny_224, resnest14d, DiffLlama, GptOss, MiniMax,
+Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, tiny_vit_5m_224, mambaout_femto,
+skresnet18, Qwen3Next, Phimoe, LongT5, Autoformer, PatchTSMixer and UnivNet, and until these are
+recorded also twins_svt_small, davit_tiny, hiera_tiny_224, resnest14d, DiffLlama, GptOss, MiniMax,
 WavLM and Informer. The others have been looked at since.
 """
 
@@ -30,6 +32,12 @@ _TIMM: dict[str, tuple[int, dict[str, Any]]] = {
     "davit_tiny": (64, {}),
     "hiera_tiny_224": (64, {"img_size": 64, "stages": [1, 1, 2, 1]}),
     "resnest14d": (64, {}),
+    "efficientvim_m1": (64, {}),
+    "res2net50_26w_4s": (64, {}),
+    "hrnet_w18_small": (64, {}),
+    "tiny_vit_5m_224": (64, {}),
+    "mambaout_femto": (64, {}),
+    "skresnet18": (64, {}),
 }
 _TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
 _HEADS = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
@@ -85,12 +93,44 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "num_time_features": 2, "d_model": 16, "sampling_factor": 2, "encoder_layers": 2,
         "decoder_layers": 1, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
     }),
+    "Qwen3NextForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "linear_conv_kernel_dim": 3,
+        "linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2,
+        "linear_num_value_heads": 4, "moe_intermediate_size": 24, "num_experts": 4,
+        "num_experts_per_tok": 2, "shared_expert_intermediate_size": 24,
+        "layer_types": ["linear_attention", "full_attention"],
+    }),
+    "PhimoeForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2,
+    }),
+    "LongT5Model": ("both ids", {
+        "vocab_size": 101, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4,
+        "local_radius": 3, "encoder_attention_type": "transient-global", "global_block_size": 4,
+        "use_cache": False,
+    }),
+    "AutoformerModel": ("history", {
+        "prediction_length": 4, "context_length": 16, "lags_sequence": [1, 2, 3],
+        "num_time_features": 2, "d_model": 16, "moving_average": 5, "label_length": 4,
+        "encoder_layers": 2, "decoder_layers": 1, "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0,
+    }),
+    "PatchTSMixerModel": ("series", {
+        "context_length": 32, "patch_length": 4, "patch_stride": 4, "num_input_channels": 3,
+        "d_model": 16, "num_layers": 2, "mode": "mix_channel",
+    }),
+    "UnivNetModel": ("spectrum", {
+        "model_in_channels": 8, "model_hidden_channels": 8, "num_mel_bins": 10,
+        "resblock_kernel_sizes": [3, 3], "resblock_stride_sizes": [4, 4],
+        "resblock_dilation_sizes": [[1, 3], [1, 3]], "kernel_predictor_num_blocks": 1,
+        "kernel_predictor_hidden_channels": 8,
+    }),
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "film": {"pixel_values": (2, 3, 3, 16, 16)},
     "series": {"past_values": (2, 32, 3)},
     "picture": {"pixel_values": (2, 3, 32, 32)},
     "wave": {"input_values": (2, 400)},
+    "spectrum": {"input_features": (2, 12, 10)},
     "history": {
         "past_values": (2, 19),
         "past_time_features": (2, 19, 2),
@@ -152,6 +192,9 @@ def _transformer(name: str) -> tuple[Any, _Inputs]:
     kind = getattr(transformers, name)
     inputs, options = _TRANSFORMERS[name]
     model = kind(kind.config_class(**options))
-    if inputs == "ids":
-        return model, {"input_ids": torch.randint(3, 90, (2, 16))}
+    if inputs in ("ids", "both ids"):
+        ids = {"input_ids": torch.randint(3, 90, (2, 16))}
+        if inputs == "both ids":
+            ids["decoder_input_ids"] = ids["input_ids"][:, :9]
+        return model, ids
     return model, {name: torch.randn(shape) for name, shape in _SHAPES[inputs].items()}
