@@ -124,7 +124,7 @@ class _Kernel(msgspec.Struct):
 
 def retraced_nodes(before: IrText, after: IrText) -> set[str]:
     """Names of the scheduler nodes whose loops fusion reordered, perhaps to the same order."""
-    kernels = list(_kernels(before, after))
+    kernels = _in_turn(list(_kernels(before, after)), before)
     users: dict[str, list[int]] = {}
     for place, kernel in enumerate(kernels):
         for buffer in kernel.accesses:
@@ -140,17 +140,50 @@ def retraced_nodes(before: IrText, after: IrText) -> set[str]:
     return retraced
 
 
+def _in_turn(kernels: list[_Kernel], before: IrText) -> list[_Kernel]:
+    """The kernels in the order in which Inductor compares them: each by its first node, but after
+    those that it reads from."""
+    place_of = {node.name: place for place, node in enumerate(before.nodes)}
+    made_by = {buffer.name: node.name for node in before.nodes for buffer in node.buffers}
+    kernel_of = {name: kernel for kernel in kernels for name in kernel.members}
+    for kernel in kernels:
+        kernel.members.sort(key=lambda name: place_of.get(name, 0))
+    turns: dict[int, _Kernel] = {}
+    pending = sorted(kernels, key=lambda kernel: -place_of.get(kernel.members[0], 0))
+    begun: set[int] = set()
+    while pending:
+        kernel = pending[-1]
+        read = (
+            []
+            if id(kernel) in begun
+            else [
+                kernel_of[made_by[buffer]]
+                for name in kernel.members
+                if name in place_of
+                for buffer in before.nodes[place_of[name]].reads
+                if made_by.get(buffer) in kernel_of
+            ]
+        )
+        begun.add(id(kernel))
+        waiting = [each for each in read if id(each) not in begun]
+        pending += reversed(waiting)
+        if not waiting:
+            turns.setdefault(id(pending.pop()), kernel)
+    return list(turns.values())
+
+
 def _kernels(before: IrText, after: IrText) -> Iterator[_Kernel]:
     """The kernels as they were before loops were reordered: nodes that fused in the end, joined
-    where they walk a buffer alike."""
-    bodies = {node.name: node for node in before.nodes if node.body is not None}
+    where they walk a buffer alike. Kernels without loops of Triton access nothing."""
+    bodies = {node.name: node for node in before.nodes}
     for top in after.top():
         parts: list[_Kernel] = []
         for name in top.members or [top.name]:
             node = bodies.get(name)
-            if node is None or node.body is None or any(b.device == "cpu" for b in node.buffers):
-                continue
             kernel = _Kernel([name])
+            if node is None or node.body is None or any(b.device == "cpu" for b in node.buffers):
+                yield kernel
+                continue
             kernel.reduces = _read(node.body, kernel)
             alike = [part for part in parts if part.walks_alike(kernel)]
             for part in alike[1:]:
@@ -173,7 +206,7 @@ def _read(body: IrLoopBody, kernel: _Kernel) -> bool:
     for block in body.blocks.values():
         indexes: dict[str, str] = {}
         for op in block.ops:
-            reduces |= op.op == "reduction"
+            reduces |= op.op in ("reduction", "scan", "sort")
             if op.op == "get_index" and op.arguments:
                 name = op.arguments[0].strip("'")
                 indexes[op.name] = body.indexes.get(name, name)
