@@ -33,6 +33,7 @@ from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _MOST_VIEWS = 10
+_MOST_COPIES = 4
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
@@ -45,7 +46,7 @@ class BufferMakers(Concatenations):
         self.claimed: set[str] = set()
         """Views whose copies are outputs of the graph."""
         self.copies: dict[str, FxValue] = {}
-        """Buffer → the view whose copy it holds."""
+        """Buffer → the view or output whose value it holds."""
         self.takes_as_is = TAKES_AS_IS
         if _chose_channels_last(graph, nodes):
             self.takes_as_is |= {"convolution"}
@@ -67,6 +68,8 @@ class BufferMakers(Concatenations):
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
         value = self._shaped(producer, buffer, operation)
         value = value or self._output(producer, index, operation, region)
+        if value is not producer:
+            self.copies[buffer.name] = value
         if self._piece(buffer):
             joining = self._next_joining(value, buffer)
             seen = value is not producer or not same_shape(producer.shape, buffer.size)
@@ -199,7 +202,7 @@ class BufferMakers(Concatenations):
         self, producer: FxValue, buffer: IrBuffer, operation: Operation, is_copy: bool
     ) -> str | None:
         """The extern call, or the last view before it if the view has other users."""
-        for user in self._users(buffer):
+        for user in self._readers(buffer):
             name = kernel_of(user)
             if user.body is not None or not name:
                 continue
@@ -235,15 +238,26 @@ class BufferMakers(Concatenations):
 
     def _asking(self, followers: list[FxValue], buffer: IrBuffer) -> str | None:
         """The extern call among a view's users that reads the buffer and requests strides."""
-        kernels = [kernel_of(user) for user in self._users(buffer) if user.body is None]
+        kernels = [kernel_of(user) for user in self._readers(buffer) if user.body is None]
         waiting = (each for each in followers if each.strided and each.name not in self.used)
         called = (each for each in waiting if any(same_operation(k, each.op) for k in kernels if k))
         return next((each.name for each in called), None)
+
+    def _readers(self, buffer: IrBuffer) -> list[IrTextNode]:
+        """The users of a buffer; of one that is only copied again, those of the copy."""
+        users = self._users(buffer)
+        for _ in range(_MOST_COPIES):
+            if len(users) != 1 or not _only_copies(users[0]):
+                break
+            users = self._users(users[0].buffers[0])
+        return users
 
     def _fixes_layout(self, value: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
         """Whether a value with several users requests its strides while it is lowered itself."""
         if len(value.users) < 2 or self._lies_otherwise(value, buffer, operation):
             return False
+        if self.copies.get(operation.buffer) is value:
+            return False  # the buffer that is read is what it requested
         if "output" in value.users and self.graph.dense(value.name):
             return True
         users = (self.graph.values[name] for name in value.users if name in self.graph.values)
@@ -328,6 +342,13 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         and not is_line(weight.shape)
     }
     return bool(read) and (_on_cpu(nodes) or bool(weights - read))
+
+
+def _only_copies(node: IrTextNode) -> bool:
+    """Whether a node only copies a buffer, perhaps in another order."""
+    blocks = node.body.blocks.values() if node.body is not None else ()
+    operations = [op.op for block in blocks for op in block.ops if op.op != "get_index"]
+    return operations == ["load", "store"]
 
 
 def _on_cpu(nodes: dict[str, IrTextNode]) -> bool:

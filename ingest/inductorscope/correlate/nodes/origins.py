@@ -220,8 +220,6 @@ class OriginWalk(BufferMakers):
         cost, producer, index = best
         owners = unifier.owners(value, producer.name)
         owner = self._store_owner(buffer, region.operations[value], producer, index, region)
-        if owner != producer.name and self.graph.root(owner)[0] == producer.name:
-            self.copies[buffer.name] = self.graph.values[owner]
         operation = region.operations[value]
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
