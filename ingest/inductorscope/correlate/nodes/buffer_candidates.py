@@ -154,7 +154,8 @@ class Candidates:
                 producer = self.graph.values.get(root)
                 if producer is None or producer.placeholder or by_library(producer.op):
                     continue
-                self._offer(offers, producer, index, penalty + (0.0 if same else 0.6))
+                part = self.graph.values[value.inputs[0]].view  # seldom stored by itself
+                self._offer(offers, producer, index, penalty + 0.05 * part + (0.0 if same else 0.6))
             elif same:
                 self._offer(offers, value, 0, penalty)
             elif not value.dtype and value.users:

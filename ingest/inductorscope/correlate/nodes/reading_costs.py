@@ -22,6 +22,7 @@ from inductorscope.correlate.nodes.lowerings import (
     MASKS,
     MOVES,
     POOLS,
+    PURE_COPIES,
     REDUCES,
     SCANS,
     SCATTERS,
@@ -190,7 +191,8 @@ class Costs(ByPlace):
         scatters = node.op in SCATTERS
         # A copy of a value that is only looked up; a stored value is known by its direct source.
         folds = node.op in INDEXERS and self._folds(node)
-        unread = (depth > 0 or folds) and not computed and cost >= BAD
+        copies = depth > 0 or folds or node.op in PURE_COPIES
+        unread = copies and not computed and cost >= BAD
         moves = node.op in MOVES and (
             operation.reaches or unread or node.op not in INDEXERS or folds
         )
