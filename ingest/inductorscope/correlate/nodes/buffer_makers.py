@@ -67,7 +67,9 @@ class BufferMakers(Concatenations):
         held = self._held(operation.buffer) if operation.op == "load" else None
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
         value = self._shaped(producer, buffer, operation)
-        value = value or self._output(producer, index, operation, region)
+        if value is None:
+            value = self._output(producer, index, operation, region)
+            value = self._shaped(value, buffer, operation) or value
         if value is not producer:
             self.copies[buffer.name] = value
         if self._piece(buffer):
@@ -258,6 +260,8 @@ class BufferMakers(Concatenations):
             return False
         if self.copies.get(operation.buffer) is value:
             return False  # the buffer that is read is what it requested
+        if any(map(_only_copies, self._users(buffer))):
+            return False  # its users would read what it requested
         if "output" in value.users and self.graph.dense(value.name):
             return True
         users = (self.graph.values[name] for name in value.users if name in self.graph.values)

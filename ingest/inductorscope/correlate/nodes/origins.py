@@ -85,6 +85,7 @@ class OriginWalk(BufferMakers):
         reordered: set[str],
     ) -> None:
         super().__init__(graph, {node.name: node for node in ir.nodes if _is_leaf(node)})
+        self.layouts = ir.layouts | self.layouts
         self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
         self.outputs_of = outputs_of
         self.long_loops = ir.long_loops

@@ -58,8 +58,9 @@ def operation(value: str) -> tuple[str, list[str]]:
 
 
 def plain_operation(op: str) -> str:
-    """The current name of an operation: until 2.6, `sin` of doubles was `libdevice_sin`."""
-    return op.removeprefix("libdevice_")
+    """The usual name of an operation: until 2.6, `sin` of doubles was `libdevice_sin`; since 2.13,
+    an index expression that is used as a value is `value_expr`."""
+    return "index_expr" if op == "value_expr" else op.removeprefix("libdevice_")
 
 
 def block_call(name: str, arguments: list[str]) -> tuple[str, list[str]]:
