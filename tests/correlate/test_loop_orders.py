@@ -72,3 +72,17 @@ def test_code_for_a_processor_is_never_reordered() -> None:
 
 def test_sizes_that_are_no_numbers_are_left_alone() -> None:
     assert retraced(kernel(0, COLUMNS, "{p0: s0, p1: ²}"), kernel(1, ROWS, by_rows)) == set()
+
+
+def test_scans_keep_their_loops_as_reductions_do() -> None:
+    scan = kernel(0, COLUMNS, by_columns, reduces=True).replace(
+        "ops.reduction(torch.float32, torch.float32, 'sum', load)",
+        "self.scan1((torch.float32,), (load,))",
+    )
+    assert retraced(scan, kernel(1, ROWS, by_rows, reduces=True)) == set()
+
+
+def test_kernels_are_compared_in_the_order_before_fusion() -> None:
+    kernels = [kernel(0, COLUMNS, by_columns), kernel(1, ROWS, by_rows)]
+    before, after = parse_ir("".join(kernels)), parse_ir("".join(reversed(kernels)))
+    assert retraced_nodes(before, after) == {"op0"}

@@ -350,9 +350,13 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
 
 def _only_copies(node: IrTextNode) -> bool:
     """Whether a node only copies a buffer, perhaps in another order."""
-    blocks = node.body.blocks.values() if node.body is not None else ()
-    operations = [op.op for block in blocks for op in block.ops if op.op != "get_index"]
-    return operations == ["load", "store"]
+    if node.body is None or len(node.body.blocks) != 1:
+        return False
+    (block,) = node.body.blocks.values()
+    return len(block.ops) < 5 and [op.op for op in block.ops if op.op != "get_index"] == [
+        "load",
+        "store",
+    ]
 
 
 def _on_cpu(nodes: dict[str, IrTextNode]) -> bool:
