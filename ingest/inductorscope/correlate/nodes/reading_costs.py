@@ -15,6 +15,7 @@ from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import contradicted, scales, seeded
 from inductorscope.correlate.nodes.lowerings import (
+    CHOOSE_BY_PLACE,
     CHOOSES,
     COMPARES,
     FILLS,
@@ -66,6 +67,8 @@ _NO_TRUTH = 0.3
 """Cost of a comparison as the value of a node that is not boolean."""
 _STORED = 0.15
 """Cost of computing a value again that Inductor stores for its several users."""
+_UNWRITTEN = 0.1
+"""Cost of memory that a node writes into as what it holds afterwards."""
 _OUTSIDE = 0.4
 """Cost of a node that Inductor does not name among those of the kernel."""
 _HALVES = frozenset(["bfloat16", "float16"])
@@ -127,6 +130,8 @@ class Costs(ByPlace):
             cost += _NO_TRUTH
         if self._stored(place, root):
             cost += _STORED
+        if operation.op == "load" and producer.op in SCATTERS - CHOOSE_BY_PLACE:
+            cost += _UNWRITTEN
         if producer.name in self.extern and not self.adds_bias(operation, producer):
             return 0.4 + cost
         return cost
