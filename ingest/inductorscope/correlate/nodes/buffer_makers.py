@@ -329,8 +329,18 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
     """Whether Inductor chose the layout of the graph's convolutions.
 
     Convolutions then store their inputs before they request strides. A copied weight is the sign:
-    in a model with a layout of choice, the weights have that layout already.
+    in a model with a layout of choice, the weights have that layout already. On a processor it
+    always chooses; only what it chose for images shows.
     """
+    images = [
+        buffer
+        for node in nodes.values()
+        if node.extern.endswith("convolution")
+        for buffer in node.buffers
+        if len(buffer.size or ()) == 4
+    ]
+    if _on_cpu(nodes) and not images:
+        return True
     read = {
         name
         for node in nodes.values()
