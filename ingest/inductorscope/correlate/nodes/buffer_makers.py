@@ -88,7 +88,7 @@ class BufferMakers(Concatenations):
             return followers[0].name
         shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
-            asking = self._asking(followers, buffer) if is_copy else None
+            asking = self._asking(value, followers, buffer, operation) if is_copy else None
             fixes = asking is None or self._fixes_layout(value, buffer, operation)
             return value.name if asking is None or fixes else asking
         asked = (
@@ -238,9 +238,14 @@ class BufferMakers(Concatenations):
                         return value.name if fixes else child.name
         return None
 
-    def _asking(self, followers: list[FxValue], buffer: IrBuffer) -> str | None:
-        """The extern call among a view's users that reads the buffer and requests strides."""
-        kernels = [kernel_of(user) for user in self._readers(buffer) if user.body is None]
+    def _asking(
+        self, value: FxValue, followers: list[FxValue], buffer: IrBuffer, operation: Operation
+    ) -> str | None:
+        """The extern call among a view's users that reads the buffer and requests strides; if the
+        view requested none, perhaps it reads a copy of the buffer."""
+        requested = not self._has_strides(value, buffer, operation)
+        readers = self._users(buffer) if requested else self._readers(buffer)
+        kernels = [kernel_of(user) for user in readers if user.body is None]
         waiting = (each for each in followers if each.strided and each.name not in self.used)
         called = (each for each in waiting if any(same_operation(k, each.op) for k in kernels if k))
         return next((each.name for each in called), None)
@@ -256,10 +261,8 @@ class BufferMakers(Concatenations):
 
     def _fixes_layout(self, value: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
         """Whether a value with several users requests its strides while it is lowered itself."""
-        if len(value.users) < 2 or self._lies_otherwise(value, buffer, operation):
+        if len(value.users) < 2 or self._has_strides(value, buffer, operation):
             return False
-        if self.copies.get(operation.buffer) is value:
-            return False  # the buffer that is read is what it requested
         if any(map(_only_copies, self._users(buffer))):
             return False  # its users would read what it requested
         if "output" in value.users and self.graph.dense(value.name):
@@ -268,9 +271,11 @@ class BufferMakers(Concatenations):
         fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
         return not value.placeholder and any(user.op in fixing for user in users)
 
-    def _lies_otherwise(self, view: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
-        """Whether a view has the strides of the graph in the memory that it is read from, and its
-        copy others: then it requested none."""
+    def _has_strides(self, view: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
+        """Whether a view has the strides that it requests where it is read from: in its own copy,
+        or in memory with the strides of the graph, while the buffer has others."""
+        if self.copies.get(operation.buffer) is view:
+            return True
         memory = self.layouts.get(operation.buffer)
         root = self.graph.values.get(self.graph.root(view.name)[0])
         strides = self.graph.strides(view.name)
