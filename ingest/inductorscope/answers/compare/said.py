@@ -25,8 +25,8 @@ from inductorscope.units import (
 )
 
 CANNOT_TELL = (
-    "Each run is one process, and processes of one program differ too, so this cannot tell whether "
-    "the difference is real; measuring can."
+    "Each run is one process, and processes of one program differ too, so these two times cannot "
+    "tell whether the difference is real"
 )
 SMALL = 0.02
 """A part of the difference that is a smaller share of A's step is not mentioned."""
@@ -81,7 +81,8 @@ def _time(page: ComparePage) -> Iterator[Said]:
             f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}."
         )
         if page.levels is None:
-            yield Said("note", "cannot tell", f"{text} {CANNOT_TELL}", "time")
+            measure = "" if found.refusal else "; measure both to find out"
+            yield Said("note", "cannot tell", f"{text} {CANNOT_TELL}{measure}.", "time")
         else:
             yield Said("fact", "a step", text, "time")
             yield _level(page.levels)
