@@ -25,7 +25,7 @@ export function elsewhere(
   const link = graphs.find(({ dataset }) => dataset.slug === slug);
   const said = `${microseconds(us)} in ${link?.textContent?.trim() ?? slug}`;
   const line = make("span", { class: "elsewhere", title: meaning(shared_us, others.length + 1) });
-  line.append(`its part: ${microseconds(spent[here] ?? 0)} here, `);
+  line.append(`its own part: ${microseconds(spent[here] ?? 0)} here, `);
   line.append(link ? make("a", { href: `${link.pathname}?sel=${select}` }, said) : said);
   return line;
 }

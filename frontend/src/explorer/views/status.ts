@@ -11,6 +11,8 @@ import { placeName } from "../state/summary";
 
 interface Facts {
   names: string[];
+  /** The user's line that is selected: it says more than the names of its nodes. */
+  line: string | null;
   from: string | null;
   /** Lines that n and p walk through. */
   matches: number;
@@ -69,9 +71,10 @@ function partsOf(facts: Facts, graphTime: number | null): Node[] {
   ];
   const named = facts.names.slice(0, 3).join(", ");
   const more = facts.names.length > 3 ? ` and ${facts.names.length - 3} more` : "";
-  if (named) {
+  const what = facts.line ?? named + more;
+  if (what) {
     const title = facts.names.slice(0, 60).join("\n");
-    parts.push(make("b", { class: "entities", title }, named + more));
+    parts.push(make("b", { class: "entities", title }, what));
   }
   if (facts.from) parts.push(make("span", {}, facts.from));
   const { matches, match, kernels } = facts;
@@ -124,10 +127,13 @@ export class StatusLine {
     const { index, picture, stop } = state;
     const kernels = state.kernelsOf(selected);
     const code = index.matches(selected, "code");
+    const place = selected.origin ? placeName(picture, selected.origin) : null;
+    const isSource = selected.origin?.key.startsWith("source:") ?? false;
     return {
       certainty: ofSelection(index, selected),
       names: index.namesOf(selected),
-      from: selected.origin ? `from ${placeName(picture, selected.origin)}` : null,
+      line: isSource ? place : null,
+      from: place && !isSource ? `from ${place}` : null,
       matches: state.countMatches(selected, kernels),
       kernels: kernels.length,
       spent: spentIn(index, selected, kernels, code),
