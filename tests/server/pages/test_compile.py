@@ -63,7 +63,9 @@ def test_the_story_links_to_its_evidence(known: TestClient, run: str) -> None:
     assert page["graphs"] == page["compiles"] == 6
     assert (page["breaks"], page["recompiles"]) == (4, 3)
     printed = page["break_places"][0]
-    assert [line["text"] for line in printed["code"] if line["marked"]] == ['print("graph break")']
+    assert [line["text"] for line in printed["code"] if line["marked"]] == [
+        '    print("graph break")'
+    ]
     text = known.get(urls.artifact_text(printed["record"])).text
     assert text.startswith("Graph break in user code at /home/user/models/models.py:113")
     step = page["histories"][0]["steps"][1]

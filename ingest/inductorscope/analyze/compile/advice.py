@@ -15,29 +15,29 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, text in (
         (r"logging\.Logger|ignore_logg",
          "Log outside of the compiled function, or let Dynamo leave the call out: add it to "
-         "torch._dynamo.config.ignore_logging_functions."),
+         "`torch._dynamo.config.ignore_logging_functions`."),
         (r"`print`|builtin:? `?print|BuiltinVariable\(print\)|logging",
          "Move it out of the compiled function, or let Dynamo run it after the graph: "
-         "torch._dynamo.config.reorderable_logging_functions.add(print)."),
+         "`torch._dynamo.config.reorderable_logging_functions.add(print)`."),
         (r"data-dependent (?:branching|jump)|dynamic control flow|generic_jump",
-         "Make both branches part of the graph: torch.where(condition, a, b), or torch.cond for "
-         "branches that are costly."),
+         "Make both branches part of the graph: `torch.where(condition, a, b)`, or `torch.cond` if "
+         "they are costly."),
         (r"\.item\(|Tensor\.item|scalar output|data.dependent operator|aten\._local_scalar_dense",
          "Keep the number on the device, or let Dynamo trace it: "
-         "torch._dynamo.config.capture_scalar_outputs = True."),
+         "`torch._dynamo.config.capture_scalar_outputs = True`."),
         (r"nonzero|dynamic shape operator|unique|masked_select|data-dependent output",
          "Let Dynamo trace sizes that depend on data: "
-         "torch._dynamo.config.capture_dynamic_output_shape_ops = True."),
+         "`torch._dynamo.config.capture_dynamic_output_shape_ops = True`."),
         (r"torch\._dynamo\.disable|marked .{0,30}skip|disallowed|skip function",
          "It is marked as not to be compiled: remove the mark, or call it elsewhere."),
         (r"C/C\+\+|builtin\. ?It cannot be traced|extension|pybind|cython",
-         "Wrap the native function in a custom operator: torch.library.custom_op with a fake "
+         "Wrap the native function in a custom operator: `torch.library.custom_op` with a fake "
          "implementation."),
         (r"with context manager|context manager",
          "Enter the context outside of the compiled function, or use one that Dynamo knows "
-         "(torch.no_grad, torch.autocast)."),
+         "(`torch.no_grad`, `torch.autocast`)."),
         (r"exception|raise|try|assert",
-         "Check outside of the compiled function, or use torch._check for conditions on sizes."),
+         "Check outside of the compiled function, or use `torch._check` for conditions on sizes."),
         (r"numpy|np\.", "Use torch functions in the compiled part, or convert before it."),
         (r"copy\.deepcopy|deepcopy", "Copy outside of the compiled function."),
         (r"backward\(\)|autograd\.grad|requires_grad_",
@@ -48,9 +48,9 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )  # fmt: skip
 
 _FAILURES = {
-    "size": "Compile once for all sizes: call torch._dynamo.mark_dynamic(tensor, dimension) before "
-    "the first call, or use torch.compile(…, dynamic=True).",
-    "stride": "The layout of an input varies: call .contiguous() first, or always pass the same "
+    "size": "Compile once for all sizes: call `torch._dynamo.mark_dynamic(tensor, dimension)` "
+    "before the first call, or use `torch.compile(…, dynamic=True)`.",
+    "stride": "The layout of an input varies: call `.contiguous()` first, or always pass the same "
     "layout.",
     "value": "A Python number varies: pass it as a tensor, or keep it the same. "
     "Dynamo makes integers dynamic after their first change, but not floats.",

@@ -106,7 +106,7 @@ class RunStory(msgspec.Struct):
                          first + at == line)
                 for at, raw in enumerate(lines)
             ]  # fmt: skip
-            shown = [_filled(shown_line, code) for shown_line in shown]
+            shown = _filled(shown, code)
             while shown and not shown[0].text.strip():
                 shown.pop(0)
             while shown and not shown[-1].text.strip():
@@ -134,11 +134,15 @@ class RunStory(msgspec.Struct):
         return {place: artifacts[place] for place in wanted if place in artifacts}
 
 
-def _filled(line: CodeLine, code: str | None) -> CodeLine:
-    """Fills a line that is missing from a source rebuilt from stack comments."""
-    if not line.marked or line.text.strip() or not code:
-        return line
-    return CodeLine(line.number, code[:LONGEST_LINE], marked=True)
+def _filled(lines: list[CodeLine], code: str | None) -> list[CodeLine]:
+    """Fills a marked line that a rebuilt source lacks, as deep as the next one."""
+    marked = next((at for at, line in enumerate(lines) if line.marked), None)
+    if marked is None or lines[marked].text.strip() or not code:
+        return lines
+    near = [line.text for line in lines[marked + 1 :] + lines[:marked][::-1] if line.text.strip()]
+    depth = len(near[0]) - len(near[0].lstrip()) if near else 0
+    filled = CodeLine(lines[marked].number, (" " * depth + code)[:LONGEST_LINE], marked=True)
+    return [*lines[:marked], filled, *lines[marked + 1 :]]
 
 
 def ref_of(compile_: Compile) -> CompileRef:
