@@ -6,6 +6,7 @@ A missing figure is a dash everywhere. `frontend/src/shared/figures.ts` formats 
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 DASH = "—"
@@ -152,6 +153,24 @@ def dash(value: object) -> str:
 def middle(name: str, head: int = HEAD, tail: int = TAIL) -> str:
     """Shortens a name in the middle, because kernels' names differ at both ends."""
     return name if len(name) <= head + tail + 1 else f"{name[:head]}…{name[-tail:]}"
+
+
+def telling(name: str) -> str:
+    """Leaves out of a kernel's name what those of many kernels have: namespaces and parameters.
+
+    Sample: `void at::native::vectorized_elementwise_kernel<4, at::native::Add<float>>(int, …)`
+    """
+    if not name.startswith("void "):
+        return name.removeprefix("torch.ops.").removesuffix(".default")
+    name = re.sub(r"at::native::|\(anonymous namespace\)::|c10::", "", name.removeprefix("void "))
+    depth = 0
+    for at, letter in enumerate(name):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and depth == 0:
+            name = name[:at]
+            break
+    name = re.sub(r", std::array<char\*, \d+ul> >$", ">", name)
+    return re.sub(r"^cutlass::Kernel2<(\w+)>$", r"\1", name)
 
 
 def path_end(path: str, keep: int = 40) -> str:

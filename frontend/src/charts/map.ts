@@ -20,7 +20,10 @@ function hueOfTile(tile: Tile): string {
 
 /** A kernel's name without what the names of many begin with. */
 function short(name: string): string {
-  return name.replace(/^(?:triton_[a-z]{3}|cpp)_fused_+(?=\w)/, "");
+  return name.replace(
+    /^(?:(?:triton_[a-z]{3}|cpp)_fused_+(?=\w)|extern_kernels\.|torch\.ops\.)|\.default$/g,
+    "",
+  );
 }
 
 /** `level`: the tile that fills the map; empty for all. */

@@ -8,8 +8,6 @@ from itertools import accumulate, pairwise
 
 from inductorscope.units import (
     DASH,
-    HEAD,
-    TAIL,
     age,
     bandwidth,
     between,
@@ -28,18 +26,9 @@ from inductorscope.units import (
     signed_percent,
     size_in_bytes,
     step,
+    telling,
 )
 from markupsafe import Markup
-
-
-def cut(name: str, head: int = HEAD, tail: int = TAIL) -> Markup:
-    """Returns the name shortened in the middle; the tooltip and copies have all of it."""
-    short = middle(name, head, tail)
-    if short == name:
-        return Markup('<span class="name">{}</span>').format(name)
-    return Markup('<span class="name cut" title="{0}" data-full="{0}">{1}</span>').format(
-        name, short
-    )
 
 
 def ago(moment: datetime | None) -> Markup:
@@ -79,10 +68,10 @@ FILTERS: dict[str, Callable[..., object]] = {
     "plural": plural,
     "dash": dash,
     "middle": middle,
-    "cut": cut,
     "path_end": path_end,
     "ago": ago,
     "between": between,
     "step": step,
     "spans": spans,
+    "telling": telling,
 }
