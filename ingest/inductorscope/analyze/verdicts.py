@@ -65,12 +65,13 @@ def verdicts(facts: Facts) -> list[Verdict]:
     """The verdicts, never empty: the first says whether it works and how fast it is."""
     if facts.reading:
         return [Verdict("note", "being read", "The files are still being read.")]
+    # Breaks and recompiles matter more than how busy the device was; having none matters less.
+    compiling = sorted([*_trace(facts), *_breaks(facts)], key=lambda each: each.level != "warn")
     findings = [
         *_failure(facts),
         *_speed(facts),
         *_profile(facts),
-        *_trace(facts),
-        *_breaks(facts),
+        *compiling,
         *_dropped(facts),
     ]
     if not findings:

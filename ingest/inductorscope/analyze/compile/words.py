@@ -145,11 +145,12 @@ def _telling_line(message: str) -> str:
 
 def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Sentence]:
     if not places:
-        if any(not log.complete for log in story.logs):
-            return []  # unknown
-        return [Sentence("good", "no graph breaks", [Part("No graph breaks.")])] if any(
-            compile_.id is not None for compile_ in story.compiles
-        ) else []  # fmt: skip
+        known = all(log.complete for log in story.logs)
+        if not known or all(compile_.id is None for compile_ in story.compiles):
+            return []
+        if any(compile_.outcome == "failed" for compile_ in story.compiles):
+            return []  # others may follow once it compiles
+        return [Sentence("good", "no graph breaks", [Part("Dynamo traced each function whole.")])]
     total = sum(place.count for place in places)
     sentence = Sentence(
         "warn", plural(total, "graph break"), [Part(plural(total, "graph break"), "breaks")]
@@ -248,8 +249,8 @@ def _time(story: Story) -> list[Sentence]:
         return []
     sentence = Sentence(
         "note",
-        f"compile time {seconds(total)}",
-        [Part("Compile time "), Part(seconds(total), "time")],
+        "compile time",
+        [Part(seconds(total), "time")],
     )
     kinds = work(story)
     busy = sum(kinds.values())
@@ -283,7 +284,7 @@ def _caches(story: Story) -> list[Sentence]:
             Sentence(
                 "note",
                 "caches off",
-                [Part("No cache hits: "), Part("caches were off", "caches"), Part(".")],
+                [Part("Caches were off", "caches"), Part(", so each compile did all of its work.")],
             )
         ]
     saved = saved_seconds(story)

@@ -147,7 +147,7 @@ def _compiler(explained: Explained, output: CompilerOutput) -> None:
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     explained.sentences = [
         f"The message is: {errors[0].message}{more}.",
-        "The cause is where Inductor generates C++ from operations of its IR.",
+        "The fault is in the C++ that Inductor writes for an operation of its IR.",
     ]
 
 
