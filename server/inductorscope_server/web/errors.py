@@ -288,7 +288,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
     if kind == "query" and first.get("type") == "string_pattern_mismatch":
         # Usually a truncated address; the pattern would not help the reader.
         message = "it is not a valid value; copy the whole address again"
-    return answer(request, Refusal(422, f"`{name}` is invalid: {message}.", where=where))
+    if first.get("type") == "missing":
+        what = f"The {'address' if kind == 'query' else kind} lacks `{name}`."
+    else:
+        what = f"`{name}` is invalid: {message}."
+    return answer(request, Refusal(422, what, where=where))
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
