@@ -1,4 +1,5 @@
-"""What web process and command line ask of jobs. Everything blocks; async callers use a thread.
+"""The interface of jobs for the web process and the command line. Everything blocks; async callers
+use a thread.
 
 Nothing outside this package knows the job engine behind it.
 """
@@ -93,7 +94,7 @@ from inductorscope.store.trash import WITH_TRASH, Trash, in_trash, move_to_trash
 from inductorscope.store.who import OWNER, VIEWER
 
 KEPT_UPLOADS = 32
-"""Announced files of so many uploads are kept in memory; they never change."""
+"""Number of uploads whose announced files are kept in memory; the files never change."""
 SMALL_BYTES = 64 * MIB
 """An upload up to this size goes to the queue of short jobs."""
 NAMED_MISSING = 3
@@ -102,7 +103,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class BenchmarkAsked:
-    """Which kernel to benchmark, and how; or what to do instead."""
+    """A request for a benchmark: which kernel and how, or what to do instead."""
 
     run: str
     graph: str
@@ -111,7 +112,7 @@ class BenchmarkAsked:
     seconds: float = 2.0
     max_autotune: bool = False
     without: int | None = None
-    """The line of the output code whose operation is left out; then nothing is timed."""
+    """Leaves out the operation on this line of the output code; nothing is timed then."""
     profile: bool = False
     """Whether to profile one launch with Nsight Compute, and time nothing."""
 
@@ -122,9 +123,10 @@ class JobsClient:
     def __init__(
         self, settings: Settings, engine: Engine | None = None, *, for_viewers: bool = False
     ) -> None:
-        """Brings the tables up to date first. Without an engine, makes and owns one.
+        """Brings the tables up to date first. Makes and owns an engine if none is given.
 
-        `for_viewers`: sees nothing without a viewer, as in the web process."""
+        `for_viewers`: sees nothing without a viewer, as in the web process.
+        """
         prepare(settings)
         self.settings = settings
         self._own_engine = make_engine(settings) if engine is None else None
@@ -152,7 +154,7 @@ class JobsClient:
         files: Sequence[Announced],
         project: str | None = None,
     ) -> UploadState:
-        """Announces files, (path, size) each; `project`: where the run goes.
+        """Announces files as pairs of path and size; `project`: where the run goes.
 
         Raises AccountError, UploadRefusedError, TooManyUploadsError, TooManyRunsError,
         TooManyJobsError, or StorageError when the disk is full.
@@ -187,13 +189,13 @@ class JobsClient:
         return self.upload(upload_id)
 
     def kept_uploads(self) -> list[KeptUpload]:
-        """Uploads whose files take room, though no job reads them or waits to; newest first."""
+        """Returns uploads that take room although no job reads them or waits to; newest first."""
         with self._read() as session:
             return kept_uploads(session, self._uploads)
 
     def drop_upload(self, upload_id: str) -> None:
-        """Removes an upload and its files. Raises NotFoundError, or UploadOverError when a job
-        reads it or waits to."""
+        """Removes an upload and its files. Raises NotFoundError, or UploadOverError if a job reads
+        it or waits to."""
         with self._read() as session:
             upload = _upload(session, upload_id)
             job = session.get(Job, upload.job_id) if upload.job_id is not None else None
@@ -201,7 +203,7 @@ class JobsClient:
             raise UploadOverError(
                 f"The job {job.id} reads this upload.", "Cancel the job, which drops the upload."
             )
-        self._uploads.remove(upload_id)  # ahead of the row: this makes room for writing it
+        self._uploads.remove(upload_id)  # before the row goes: this makes room for writing that
 
         def forget() -> None:
             with self._write.begin() as session:
@@ -212,7 +214,7 @@ class JobsClient:
             self._announced.pop(upload_id, None)
 
     def upload(self, upload_id: str) -> UploadState:
-        """An upload and how much of it has arrived. Raises NotFoundError."""
+        """Returns an upload and how much of it has arrived. Raises NotFoundError."""
         with self._read() as session:
             upload = _upload(session, upload_id)
         files = _files_of(upload)
@@ -233,12 +235,12 @@ class JobsClient:
         )
 
     def open_file(self, upload_id: str, index: int, offset: int) -> Receiving:
-        """A file of an upload, open for appending at `offset`: use it as a context manager.
+        """Opens a file of an upload for appending at `offset`; use it as a context manager.
 
         Raises NotFoundError, UploadOverError, FileBusyError while another request writes the file,
-        or OffsetError with the true offset; its `write`
-        raises UploadRefusedError when more comes than was announced, StorageError when the disk
-        is full. What was flushed stays, whatever happens.
+        or OffsetError with the true offset. Its `write` raises UploadRefusedError if more arrives
+        than was announced, and StorageError if the disk is full. Flushed bytes stay, whatever
+        happens.
         """
         files = self._announced_files(upload_id)
         if not 0 <= index < len(files):
@@ -257,16 +259,17 @@ class JobsClient:
             return file.offset
 
     def finish_upload(self, upload_id: str) -> str:
-        """Hands a complete upload to the workers; the job's id. May be repeated.
+        """Hands a complete upload to the workers; returns the job's id. May be repeated.
 
-        Raises NotFoundError, or IncompleteError that names what lacks.
+        Raises NotFoundError, or IncompleteError with the names of incomplete files.
         """
         with self._read() as session:
             upload = _upload(session, upload_id)
         if upload.job_id is None:
             self._check_complete(upload)
         with self._write.begin() as session:
-            # Locked, so that of two that finish at once the second sees what the first did.
+            # Locked, so that of two requests that finish it at once the second sees what the first
+            # did.
             locked = session.get_one(Upload, upload_id, with_for_update=True)
             if locked.job_id is None:
                 locked.finished_at = transitions.now()
@@ -307,9 +310,11 @@ class JobsClient:
     def enqueue_capture(
         self, spec: dict[str, Any], tags: Sequence[str] = (), needs: str | None = None
     ) -> str:
-        """Asks a worker to capture; the job's id. `needs`: a GPU's name, or a kind of worker.
+        """Asks a worker to capture; returns the job's id. `needs`: a GPU's name, or a kind of
+        worker.
 
-        Raises CaptureRefusedError, TooManyRunsError or TooManyJobsError."""
+        Raises CaptureRefusedError, TooManyRunsError or TooManyJobsError.
+        """
         capture = _checked_capture(spec)
         here = capture.device == "cpu" or capture.pretend
         needs = needs or (TORCH if here else GPU)
@@ -325,9 +330,9 @@ class JobsClient:
     # --- benchmarks ---
 
     def enqueue_benchmark(self, asked: BenchmarkAsked) -> str:
-        """Asks a worker to benchmark a kernel; the job's id.
+        """Asks a worker to benchmark a kernel; returns the job's id.
 
-        Raises NotOursError for a run that this installation did not capture, NotHere.
+        Raises NotHere, or NotOursError for a run that this installation did not capture.
         """
         (run,) = self._captured_here([asked.run], UPLOADED)
         what = "Profile of" if asked.profile else "Benchmark of"
@@ -337,10 +342,10 @@ class JobsClient:
     # --- measurements ---
 
     def enqueue_measurement(self, run_id: str, other: str, *, settings: bool = False) -> str:
-        """Asks a worker to measure two captured runs beside each other; the job's id. `settings`:
-        also each setting that differs, alone.
+        """Asks a worker to measure two captured runs; returns the job's id. `settings`: also each
+        setting that differs, alone.
 
-        Raises NotOursError for a run that this installation did not capture, NotHere.
+        Raises NotHere, or NotOursError for a run that this installation did not capture.
         """
         runs = self._captured_here([run_id, other], diagnosis.UPLOADED)
         title = f"Measuring {' beside '.join(run.name for run in runs)}"
@@ -350,9 +355,9 @@ class JobsClient:
     # --- diagnoses ---
 
     def enqueue_diagnosis(self, kind: str, run_id: str, options: dict[str, Any]) -> str:
-        """Asks a worker to diagnose a captured run; the job's id.
+        """Asks a worker to diagnose a captured run; returns the job's id.
 
-        `kind` is one of `capture.diagnosis.KINDS`; `options` may say `resume` with a job's id.
+        `kind` is one of `capturing.diagnosis.run.KINDS`; `options` may name a job to `resume`.
         Raises NotOursError for a run that this installation did not capture, NotHere.
         """
         (run,) = self._captured_here([run_id], diagnosis.UPLOADED)
@@ -362,7 +367,7 @@ class JobsClient:
     def _enqueue_again(
         self, kind: str, title: str, runs: Sequence[Run], spec: dict[str, Any]
     ) -> str:
-        """Asks a worker to run captured programs again; the job's id."""
+        """Asks a worker to run captured programs again; returns the job's id."""
         job_id = f"{kind}-{secrets.token_hex(8)}"
         with self._write.begin() as session:
             spec = spec | {"needs": _needs(session, *runs)}
@@ -371,7 +376,7 @@ class JobsClient:
         return job_id
 
     def _captured_here(self, ids: Sequence[str], refusal: tuple[str, str]) -> list[Run]:
-        """The runs; code of uploads is never run."""
+        """Returns the runs. Raises NotOursError for uploads, whose code is never run."""
         with self._read() as session:
             runs = [run_of(session, each) for each in ids]
         if not all(map(is_captured_here, runs)):
@@ -387,10 +392,11 @@ class JobsClient:
         spec: dict[str, Any],
         project: int | None = None,
     ) -> None:
-        """Our row and the engine's, both or neither. Ring when the transaction is committed.
+        """Inserts our row and the engine's row, both or neither. Call `ring` after the commit.
 
-        A sender's second job comes after the first ones of others, and so on, so that many jobs of
-        one sender do not hold up those of another. A sender's uploads pass larger ones.
+        A sender's second job comes after the first jobs of other senders, and so on, so that one
+        sender with many jobs does not hold up others. A sender's uploads overtake their larger
+        ones.
 
         Raises TooManyJobsError for a job that runs code; an upload was checked when it began.
         """
@@ -440,8 +446,8 @@ class JobsClient:
     # --- runs ---
 
     def trash_run(self, run_id: str) -> bool:
-        """Moves a run to the trash. Deletes it for good while it is being read, and when the disk
-        is full; False then. Raises NotHere."""
+        """Moves a run to the trash. Deletes it for good, and returns False, while it is being read
+        or when the disk is full. Raises NotHere."""
         with self._read() as session:
             state = run_of(session, run_id).state
         if state != COMPLETE or Disk.of(self.settings.data).lacks():
@@ -462,16 +468,16 @@ class JobsClient:
             return in_trash(session)
 
     def empty_trash(self) -> int:
-        """Deletes all runs in the trash for good; the bytes freed."""
+        """Deletes all runs in the trash for good; returns the bytes freed."""
         trashed = select(Run.id).where(Run.trashed_at.is_not(None))
         with self._read() as session:
             runs = list(session.scalars(trashed, execution_options=WITH_TRASH))
         return sum(self.delete_run(run) for run in runs)
 
     def delete_run(self, run_id: str) -> int:
-        """Deletes a run for good, also from the trash, and the contents that only it uses; the
-        bytes freed. Works when the disk is full. A job that still reads the run is cancelled.
-        Raises NotHere."""
+        """Deletes a run for good, also from the trash, and the contents that only it uses; returns
+        the bytes freed. Works when the disk is full. Cancels a job that still reads the run. Raises
+        NotHere."""
         with self._read() as session:
             run = session.get(Run, run_id, execution_options=WITH_TRASH)
             if run is None:
@@ -490,26 +496,26 @@ class JobsClient:
     # --- jobs ---
 
     def cancel(self, job_id: str) -> bool:
-        """Stops a job; False when it was over already. Raises NotFoundError."""
+        """Cancels a job; returns False if it was over already. Raises NotFoundError."""
         self.job(job_id)
         return self._cancel(job_id, "Cancelled.")
 
     def _cancel(self, job_id: str, why: str) -> bool:
         cancelled = with_reserve(self._engine, lambda: transitions.cancel(self._write, job_id, why))
         if cancelled:
-            # The row says it already; the engine is told so that the worker stops working on it.
+            # The row says so already; telling the engine makes the worker stop.
             self._client.cancel_workflow(job_id)
         return cancelled
 
     def again(self, jobs: Sequence[JobStatus]) -> dict[str, Again]:
-        """Which of these jobs, of those that ended badly, can be tried again, or were."""
+        """Says for each failed or cancelled job whether it can be tried again, or was."""
         with self._read() as session:
             return again.ways(session, self._uploads, jobs)
 
     def try_again(self, job_id: str) -> str:
-        """Asks for the same as a job that failed or was cancelled; the new job's id.
+        """Repeats a job that failed or was cancelled; returns the new job's id.
 
-        A second time it is the same new job. Raises NotFoundError, CaptureRefusedError where the
+        A second call returns the same new job. Raises NotFoundError, CaptureRefusedError if the
         program may not be run any more, or NotAgainError.
         """
         old = self.job(job_id)
@@ -523,7 +529,8 @@ class JobsClient:
         elif "run" in old.spec:
             self._captured_here([str(old.spec["run"])], diagnosis.UPLOADED)
         with self._write.begin() as session:
-            locked = session.get_one(Job, job_id, with_for_update=True)  # of two, one makes it
+            # So that two requests make one job.
+            locked = session.get_one(Job, job_id, with_for_update=True)
             if session.get(Job, new) is None:
                 if "upload" in old.spec:
                     again.take_over_upload(session, self._uploads, old, new)
@@ -532,7 +539,7 @@ class JobsClient:
         return new
 
     def job(self, job_id: str) -> JobStatus:
-        """Raises NotFoundError."""
+        """Returns a job. Raises NotFoundError."""
         with self._read() as session:
             job = session.get(Job, job_id)
             if job is None:
@@ -542,7 +549,7 @@ class JobsClient:
     def jobs(
         self, *, active: bool = False, limit: int = 50, before: str | None = None
     ) -> list[JobStatus]:
-        """Jobs, newest first; `before` is the id of the last one on the page before."""
+        """Returns jobs, newest first; `before` is the id of the last one on the page before."""
         wanted = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
         if active:
             wanted = wanted.where(Job.state.in_(ACTIVE))
@@ -556,7 +563,7 @@ class JobsClient:
             return _waiting(session, [JobStatus.of(job) for job in session.scalars(wanted)])
 
     def events(self, job_id: str, *, after: int = 0, limit: int = 1000) -> list[JobLine]:
-        """Lines of a job's log that are newer than the line `after`, oldest first."""
+        """Returns lines of a job's log that are newer than the line `after`, oldest first."""
         wanted = (
             select(JobEvent)
             .where(JobEvent.job_id == job_id, JobEvent.id > after)
@@ -567,21 +574,21 @@ class JobsClient:
             return [JobLine.of(event) for event in session.scalars(wanted)]
 
     def workers(self) -> list[WorkerStatus]:
-        """Worker processes, living and lately dead."""
+        """Returns worker processes, living ones and those that died lately."""
         with self._read() as session:
             rows = session.scalars(select(Worker).order_by(Worker.id))
             return [WorkerStatus.of(row, is_alive(row), machine_of(row).kind) for row in rows]
 
     def reap(self) -> list[str]:
-        """Gives the jobs of dead workers of this machine back to the queue; their ids.
+        """Gives the jobs of dead workers of this machine back to the queue; returns their ids.
 
-        Workers do this all the time; it is here for a person who has none running.
+        Workers do this themselves all the time; a person needs it when none is running.
         """
         return Reaper(self.settings, self._write, self._client).reap()
 
 
 def _needs(session: Session, *runs: Run) -> str:
-    """What it takes to run captured programs again: a GPU of the same name, if there is one."""
+    """Returns what captured programs need to run again: a GPU of the same name, if one is there."""
     devices = {(run.environment.get("options") or {}).get("device", "cpu") for run in runs}
     if devices == {"cpu"}:
         return TORCH
@@ -591,7 +598,7 @@ def _needs(session: Session, *runs: Run) -> str:
 
 
 def _waiting(session: Session, jobs: list[JobStatus]) -> list[JobStatus]:
-    """Says of jobs that nobody can take why they wait."""
+    """Adds the reason to jobs that wait because no worker can take them."""
     if all(job.state != QUEUED for job in jobs):
         return jobs
     machines = living_machines(session)
@@ -622,7 +629,7 @@ def _files_of(upload: Upload) -> list[Announced]:
 
 
 def _name_of(files: list[Announced]) -> str:
-    """The folder that all files are in, else the first file's name."""
+    """Returns the name of the folder that all files are in, or else the first file's name."""
     first = files[0][0]
     top = first.partition("/")[0]
     together = all(path.startswith(f"{top}/") for path, _ in files)

@@ -1,4 +1,4 @@
-"""One file with everything that an installation keeps: its database, and uploads that wait."""
+"""Backs up an installation to one file: its database, and uploads that wait."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEVEL = 3
 
 
 def back_up(settings: Settings, target: Path) -> Copy:
-    """Writes a backup; the file appears when it is whole. Servers and workers go on meanwhile."""
+    """Writes a backup; the file appears when it is complete. Servers and workers keep running."""
     prepare(settings)
     with (
         engine_of(settings) as engine,
@@ -42,7 +42,7 @@ def back_up(settings: Settings, target: Path) -> Copy:
         (folder / ABOUT).write_bytes(msgspec.json.encode(about))
         with sessions(engine, read_only=True)() as session:
             _copy_objects(session, folder / CONTENTS)
-        # After the rows: files that go meanwhile have been read.
+        # After the rows: files that disappear meanwhile have been read.
         _copy_uploads(open_uploads(settings), folder / "uploads")
         packed = Path(name) / "packed"
         with (
@@ -56,7 +56,7 @@ def back_up(settings: Settings, target: Path) -> Copy:
 
 
 def restore(settings: Settings, source: Path, *, replace: bool = False) -> Copy:
-    """Puts a backup in place of everything; servers and workers go on. Raises UnusableError."""
+    """Replaces everything by a backup; servers and workers keep running. Raises UnusableError."""
     prepare(settings)
     with engine_of(settings) as engine:
         factory = sessions(engine)
@@ -96,8 +96,8 @@ def _unpack(source: Path, folder: Path) -> Copy:
 
 
 def _copy_objects(session: Session, folder: Path) -> None:
-    """Copies the contents of an object store. Those of a run that is deleted meanwhile are empty,
-    and the doctor names the run after a restore."""
+    """Copies the contents of an object store. Contents of a run that is deleted meanwhile are
+    empty, and the doctor names that run after a restore."""
     objects = objects_of(session)
     folder.mkdir()
     if objects is None:

@@ -55,11 +55,11 @@ class Finding(msgspec.Struct, frozen=True):
 
     what: str
     mend: Callable[[], object] | None = None
-    """Mends it; None where only a person can."""
+    """Repairs it; None if only a person can."""
 
 
 class Doctor:
-    """Examines one installation; servers and workers may run meanwhile."""
+    """Examines one installation; servers and workers may keep running."""
 
     def __init__(self, settings: Settings) -> None:
         prepare(settings)
@@ -79,8 +79,8 @@ class Doctor:
             return shares(session)
 
     def findings(self) -> Iterator[Finding]:
-        """Yields what is wrong. Mending one may end others, so each check comes after the mending
-        of what the ones before found."""
+        """Yields what is wrong. A repair may cause further findings, so each check runs after the
+        repairs of the checks before it."""
         for check in (
             self._file, self._rows, self._missing, self._damaged, self._runs, self._unused,
             self._objects, self._search, self._jobs, self._leftovers,
@@ -95,7 +95,7 @@ class Doctor:
                 yield Finding(f"The database file is damaged, restore a backup. SQLite: {said[0]}")
 
     def _rows(self) -> Iterator[Finding]:
-        """Rows whose owner is gone; PostgreSQL has none."""
+        """Finds rows whose owner is gone; PostgreSQL never has any."""
         if self._engine.dialect.name != "sqlite":
             return
         with self._read() as session:
@@ -129,7 +129,7 @@ class Doctor:
             yield Finding(f"{what} Delete the run and send its files again.", mend)
 
     def _objects(self) -> Iterator[Finding]:
-        """Objects without a row; contents without an object are found as damaged."""
+        """Finds objects without a row; contents without an object are reported as damaged."""
         with self._read() as session:
             objects = objects_of(session)
             if objects is None:

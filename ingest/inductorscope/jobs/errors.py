@@ -1,15 +1,15 @@
-"""What can be wrong with a request about uploads and jobs; each message is a sentence."""
+"""Errors of requests about uploads and jobs; each message is a sentence."""
 
 from __future__ import annotations
 
 import re
 
-# postgresql://user:secret@host; up to the last @, since a password may hold some itself
+# postgresql://user:secret@host; up to the last @, since a password may contain one
 _PASSWORD = re.compile(r"(://[^:/@\s]*):\S{0,2000}@")
 
 
 def without_password(text: str) -> str:
-    """A message fit for a log: database addresses lose their password."""
+    """Removes passwords from database addresses, so that a message can be logged."""
     return _PASSWORD.sub(r"\1:…@", text)
 
 
@@ -22,7 +22,8 @@ def cause_of(error: Exception) -> str:
 
 
 class JobsError(Exception):
-    """A request that is not carried out: what is wrong, what to do, which limit if it is one."""
+    """A request that is refused: what is wrong, what to do, and the setting if it is over a
+    limit."""
 
     def __init__(self, what: str, do: str | None = None, limit: str | None = None) -> None:
         super().__init__(what)
@@ -37,23 +38,23 @@ class NotFoundError(JobsError):
 
 
 class UploadRefusedError(JobsError):
-    """The upload as described, or the bytes as sent, are not taken."""
+    """The upload or its bytes are not accepted."""
 
 
 class TooManyUploadsError(JobsError):
-    """Too many uploads, or too many bytes of them, are not read yet."""
+    """Too many uploads, or too many bytes of them, still wait to be read."""
 
 
 class TooManyRunsError(JobsError):
-    """A rule does not admit one more run."""
+    """A rule does not allow one more run."""
 
 
 class TooManyJobsError(JobsError):
-    """A rule does not admit one more job."""
+    """A rule does not allow one more job."""
 
 
 class OffsetError(JobsError):
-    """The bytes do not start where the file ends so far; `offset` says where that is."""
+    """The bytes do not start where the file ends; `offset` says where that is."""
 
     def __init__(self, what: str, offset: int) -> None:
         super().__init__(what, f"Go on from byte {offset}.")
@@ -65,11 +66,11 @@ class FileBusyError(OffsetError):
 
 
 class UploadOverError(JobsError):
-    """The upload is finished: its files do not change any more."""
+    """The upload is finished: its files cannot change any more."""
 
 
 class IncompleteError(JobsError):
-    """Not all files have arrived; `missing` names those that lack bytes."""
+    """Not all files have arrived; `missing` names the incomplete ones."""
 
     def __init__(self, what: str, missing: list[str]) -> None:
         super().__init__(what, "Send the rest, then finish the upload again.")

@@ -14,7 +14,7 @@ from inductorscope.store.tables.models import Job, Run
 
 
 def capture_if_empty(settings: Settings, model: str) -> str | None:
-    """Asks for a capture when there is no run and no job yet; the job's id."""
+    """Asks for a capture if there is no run and no job yet; returns the job's id."""
     prepare(settings)
     with engine_of(settings) as engine:
         with sessions(engine, read_only=True)() as session:

@@ -1,4 +1,4 @@
-"""What a job can be: one entry a kind."""
+"""The kinds of jobs, one entry each."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from inductorscope.settings import Settings
 
 LEAST_SECONDS = 60
 SMALL_SHARE = 12
-"""Reading a small upload may take one part in so many of INGEST_SECONDS: 5 minutes of an hour."""
+"""Reading a small upload may take INGEST_SECONDS divided by this: 5 minutes of an hour."""
 BYTES_PER_SECOND = 100_000
-"""A larger one may take a second more for so many bytes, up to INGEST_SECONDS."""
+"""A larger upload may take one more second for each of these bytes, up to INGEST_SECONDS."""
 ROOM_SECONDS = 60
-"""A benchmark or a diagnosis watches the limit itself; its job gets this much longer."""
+"""A benchmark or a diagnosis keeps the limit itself; its job gets this much longer."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of job. Its name begins the ids of its jobs."""
+    """One kind of job. The ids of its jobs start with its name."""
 
     module: str
-    """Where the work is; the job's process imports nothing else of it."""
+    """The module with the work; the job's process imports no other kind's."""
     function: str
     runs_code: bool
     """Whether it runs a captured program, in the folder of captures."""
@@ -29,14 +29,14 @@ class Kind:
     """The setting to raise when a job takes too long."""
 
     def seconds(self, settings: Settings, size: int | None = None) -> int:
-        """How long a job may take; `size`: the bytes of its upload, where that is known."""
+        """Returns how long a job may take; `size`: the bytes of its upload, if known."""
         if not self.runs_code:
             most = settings.ingest_seconds
             if size is None:
                 return most
             small = max(LEAST_SECONDS, most // SMALL_SHARE)
             return min(most, small + size // BYTES_PER_SECOND)
-        # What a capture records is then read like an upload.
+        # What a capture records is read afterwards, like an upload.
         after = settings.ingest_seconds if self is KINDS["capture"] else ROOM_SECONDS
         return settings.capture_seconds + after
 

@@ -1,4 +1,4 @@
-"""Uploads, jobs and workers as others see them."""
+"""Uploads, jobs and workers as the API returns them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class UploadState(msgspec.Struct, frozen=True):
 
 
 class KeptUpload(msgspec.Struct, frozen=True):
-    """An upload whose files take room on the disk, though no job reads them or waits to."""
+    """An upload whose files take room on the disk although no job reads them or waits to."""
 
     id: str
     name: str
@@ -45,11 +45,11 @@ class KeptUpload(msgspec.Struct, frozen=True):
     received: int
     created_at: datetime
     job: str | None
-    """The failed job that it was for; null while the upload is not finished."""
+    """The failed job that was to read it; null if the upload was never finished."""
 
 
 class JobStatus(msgspec.Struct, frozen=True):
-    """What somebody asked for and how far it is."""
+    """A requested job and its progress."""
 
     id: str
     kind: str
@@ -72,7 +72,7 @@ class JobStatus(msgspec.Struct, frozen=True):
     active: bool
     """Queued or running."""
     share: float | None
-    """How far the step is, 0 to 1; null when it cannot tell."""
+    """Progress of the step, 0 to 1; null if unknown."""
 
     @classmethod
     def of(cls, job: Job) -> JobStatus:
@@ -85,7 +85,7 @@ class JobStatus(msgspec.Struct, frozen=True):
 
 
 class JobLine(msgspec.Struct, frozen=True):
-    """One line of a job's log. Ids grow, so that a reader can ask for what is new."""
+    """One line of a job's log. Ids grow, so that a reader can ask for newer lines."""
 
     id: int
     at: datetime
@@ -98,7 +98,7 @@ class JobLine(msgspec.Struct, frozen=True):
 
 
 class WorkerStatus(msgspec.Struct, frozen=True):
-    """A worker process and whether it gave a sign of life lately."""
+    """A worker process and whether it is alive."""
 
     id: str
     host: str
@@ -107,7 +107,7 @@ class WorkerStatus(msgspec.Struct, frozen=True):
     beat_at: datetime
     alive: bool
     kind: str
-    """Its device and version of torch; a capture can ask for it."""
+    """Its device and version of torch; a capture can ask for them."""
 
     @classmethod
     def of(cls, worker: Worker, alive: bool, kind: str) -> WorkerStatus:

@@ -1,4 +1,4 @@
-"""Rules for runs and jobs: in words, and checked before one more comes."""
+"""Rules for runs and jobs: says them in words, and checks them before a new one is added."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANGE = "or change the rule with `inductorscope rules`."
 
 
 def whose(rule: Rule, what: str) -> str:
-    """The runs or jobs that a rule is about, in words."""
+    """Says in words which runs or jobs a rule is about."""
     parts = [f"with the tag {rule.tag}"] if rule.tag else []
     if rule.name:
         start = rule.name.removesuffix("*")
@@ -54,7 +54,7 @@ def in_words(rule: Rule) -> str:
 
 
 def check_rules(session: Session, name: str, tags: Sequence[str], sender: Sender) -> None:
-    """Raises TooManyRunsError if a rule does not admit one more run like this."""
+    """Raises TooManyRunsError if a rule does not allow one more run like this."""
     broken = exceeded(session, name, tags, sender)
     if broken is None:
         return
@@ -69,7 +69,7 @@ def check_rules(session: Session, name: str, tags: Sequence[str], sender: Sender
 
 
 def check_jobs(session: Session, kind: str, sender: Sender, now: datetime) -> None:
-    """Raises TooManyJobsError if a rule does not admit one more job of this kind."""
+    """Raises TooManyJobsError if a rule does not allow one more job of this kind."""
     for rule in session.scalars(select(Rule).order_by(Rule.id)):
         if not is_about_sender(rule, sender):
             continue
@@ -97,7 +97,7 @@ def _active(session: Session, jobs: ColumnElement[bool]) -> int:
 
 
 def _minutes(session: Session, jobs: ColumnElement[bool], now: datetime) -> int:
-    """Whole minutes that jobs took of workers in the last 24 hours."""
+    """Returns how many whole minutes jobs kept workers busy in the last 24 hours."""
     recent = or_(Job.ended_at.is_(None), Job.ended_at > now - DAY)
     took = timedelta()
     for job in session.scalars(select(Job).where(jobs, recent)):

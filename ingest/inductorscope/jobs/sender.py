@@ -1,5 +1,5 @@
-"""The address that a request comes from, so that one sender's many do not hold up others. Who
-sends it, and what they may see, is `store.who`'s."""
+"""The sender of a request: its network address, so that one sender with many requests does not hold
+up others. `store.who` knows who is logged in there and what they may see."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ HERE = "here"
 """The sender of requests without an address: the command line on this machine."""
 
 SENDER: ContextVar[str] = ContextVar("sender", default=HERE)
-"""The web process sets it for each request; threads that a request starts inherit it."""
+"""Set by the web process for each request; threads that a request starts inherit it."""
 
 IPV6_NETWORK = 64
-"""Bits of an IPv6 address that name a customer's network; the rest can be chosen freely."""
+"""Bits of an IPv6 address that identify a customer's network; the customer chooses the rest."""
 
 
 def sender_at(address: str | None) -> str:

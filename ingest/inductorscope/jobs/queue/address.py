@@ -15,7 +15,7 @@ NAME = "server"
 def announced(settings: Settings) -> Iterator[None]:
     """Names the server in its data folder while it runs."""
     file = settings.data / NAME
-    with suppress(OSError):  # links then name the usual address
+    with suppress(OSError):  # without the file, links name the usual address
         file.write_text(f"{settings.host}:{settings.port}")
     try:
         yield
@@ -24,7 +24,7 @@ def announced(settings: Settings) -> Iterator[None]:
 
 
 def running(settings: Settings) -> str | None:
-    """The address of the server that runs on this data folder; None if none answers."""
+    """Returns the address of the server that runs on this data folder; None if none answers."""
     with suppress(OSError):
         host, _, port = (settings.data / NAME).read_text().rpartition(":")
         if port.isdecimal() and answers(host, int(port)):
@@ -33,5 +33,5 @@ def running(settings: Settings) -> str | None:
 
 
 def address(settings: Settings) -> str:
-    """That address, or the one that `inductorscope serve` would have."""
+    """Returns that address, or else the one that `inductorscope serve` would have."""
     return running(settings) or f"http://{settings.host}:{settings.port}"

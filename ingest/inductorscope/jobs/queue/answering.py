@@ -9,7 +9,7 @@ QUESTION = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r
 
 
 def answers(host: str, port: int) -> bool:
-    """Whether the process answers at all; what it says about its database is for others."""
+    """Returns whether the process answers at all, even to report that its database is away."""
     try:
         with socket.create_connection((host, port), ANSWER_SECONDS) as connection:
             connection.sendall(QUESTION)

@@ -1,7 +1,7 @@
-"""Waking the workers of this machine when a job is enqueued, ahead of their next look at the queue.
+"""Wakes the workers of this machine when a job is enqueued, before they next poll the queue.
 
 Each worker listens at named pipes in the data folder, one for each queue. A ring is only a hint: a
-worker that misses it, or runs on another machine, finds the job at its next look.
+worker that misses it, or runs on another machine, finds the job when it next polls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SUFFIX = ".bell"
 
 
 class Bell(threading.Event):
-    """An event whose `wait` also returns when somebody rings."""
+    """An event whose `wait` also returns when `ring` is called."""
 
     def __init__(self, settings: Settings, name: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The job engine, DBOS, set up for us: one queue, one workflow, JSON, a pinned version.
+"""Sets up the job engine, DBOS: two queues, one workflow, JSON, a pinned version.
 
 Only `engine`, `workflow`, `reaper`, `pruning` and `api` know it.
 """
@@ -25,7 +25,7 @@ from inductorscope.store.database.usable import check_data
 
 APPLICATION = "inductorscope"
 APPLICATION_VERSION = "1"
-"""Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
+"""Pinned: by default it is a hash of the code, and an upgrade would strand waiting jobs."""
 QUEUE = "inductorscope"
 """The queue of jobs that may take long. Its partitions are what jobs need (`machines`)."""
 SHORT_QUEUE = "inductorscope-short"
@@ -34,29 +34,29 @@ upload never waits for a long job."""
 QUEUES = (SHORT_QUEUE, QUEUE)
 WORKFLOW = "inductorscope_job"
 POLL_SECONDS = 2.0
-"""Between looks at the queue; enqueueing on this machine wakes workers sooner (`bell`)."""
+"""Between polls of the queue; enqueueing on this machine wakes workers sooner (`bell`)."""
 
 UNUSED_SECONDS = 60.0
-"""Between looks for what we do not use."""
+"""Between the engine's polls for features that we do not use."""
 
 NO_LOGS = "OTLP is enabled but logger provider not set"
-"""A warning of the engine if it sends traces and no logs."""
+"""A warning that the engine logs if it sends traces but no logs."""
 WAITS_SECONDS = 30.0
-"""For the database's lock, at the start."""
+"""How long to wait for the database's lock at startup."""
 WITH_MILLISECONDS = (3, 42)
-"""The first SQLite that has `MILLISECONDS`, which the engine's tables use from it on."""
+"""The first SQLite with `subsec`, which the engine uses in its tables from that version on."""
 MILLISECONDS = "unixepoch('subsec')"
 
 log = logging.getLogger("inductorscope.jobs")
 
 
 def url_for_engine(settings: Settings) -> str:
-    """The database's address as DBOS takes it."""
+    """Returns the database's address in the form that DBOS takes."""
     return database_url(settings).render_as_string(hide_password=False)
 
 
 def prepare(settings: Settings) -> None:
-    """Our tables and the engine's, brought up to date. Safe for several processes at once.
+    """Brings our tables and the engine's up to date. Safe for several processes at once.
 
     Ours come first, because that switches SQLite's WAL on, which DBOS does not do.
     """
@@ -71,8 +71,8 @@ def prepare(settings: Settings) -> None:
 
 
 def _without_milliseconds(file: str) -> None:
-    """A newer SQLite made the engine's tables with times from a function that this one does not
-    have; no worker could start."""
+    """Replaces a function that this SQLite lacks in the engine's tables, which a newer SQLite made;
+    otherwise no worker could start."""
     with closing(sqlite3.connect(file, timeout=WAITS_SECONDS)) as connection, connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute(
@@ -82,7 +82,7 @@ def _without_milliseconds(file: str) -> None:
 
 
 def make_client(settings: Settings) -> DBOSClient:
-    """A client of the engine; the tables must be there."""
+    """Returns a client of the engine; the tables must exist."""
     quiet()
     return DBOSClient(
         system_database_url=url_for_engine(settings),
@@ -93,7 +93,7 @@ def make_client(settings: Settings) -> DBOSClient:
 
 
 def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
-    """The engine's configuration in a worker."""
+    """Returns the engine's configuration for a worker."""
     configured: DBOSConfig = {
         "name": APPLICATION,
         "application_version": APPLICATION_VERSION,
@@ -101,12 +101,12 @@ def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
         "system_database_url": url_for_engine(settings),
         "serializer": DBOSPortableJSON,
         "log_level": "WARNING",
-        "use_listen_notify": False,  # we send no events; its notifier wakes 100 times a second
+        "use_listen_notify": False,  # we send no events, and its notifier wakes 100 times a second
         "run_migrations": False,
     }
     receiver = traces_receiver()
     if receiver is not None:
-        # Of each job, in the trace of the request that made it.
+        # The engine's spans of a job join the trace of the request that made it.
         configured["enable_otlp"] = True
         configured["otlp_traces_endpoints"] = [receiver]
         configured["otel_attribute_format"] = "semconv"
@@ -122,18 +122,18 @@ def launch(
     stops: Mapping[str, threading.Event],
     meets: Callable[[str], bool],
 ) -> None:
-    """Starts the engine in a worker, which takes up to `concurrency` jobs of each queue at a time,
-    of long ones those whose needs it meets.
+    """Starts the engine in a worker, which takes up to `concurrency` jobs of each queue at a time;
+    of the long ones, only those whose needs it meets.
 
-    `stops` has an event for each queue. Its `wait(seconds)` is called between looks at the queue,
+    `stops` has an event for each queue. Its `wait(seconds)` is called between polls of the queue,
     so that it can end the pause sooner.
     """
     engine = DBOS(config=configuration(settings, executor_id))
-    # Every second the engine looks for delayed workflows, passed deadlines and work of its own
-    # queue. We have none of them, and looking is half of what a worker costs at rest.
+    # Every second the engine polls for delayed workflows, passed deadlines and work in its own
+    # queue. We use none of these, and polling them is half of an idle worker's cost.
     _workflow_commands._BACKGROUND_JOBS_INTERVAL_SEC = UNUSED_SECONDS
     engine._registry.get_internal_queue()._polling_interval_sec = UNUSED_SECONDS
-    DBOS.listen_queues([])  # it would look by the clock alone; the thread below looks
+    DBOS.listen_queues([])  # these would poll by the clock alone; the threads below poll instead
     queues = [
         client.register_queue(
             name,
@@ -161,12 +161,12 @@ def launch(
 
 
 def quiet() -> None:
-    """Warnings only, to our log, and no pickle: whoever can write rows must not run code in a
-    worker."""
+    """Logs only warnings, to our log, and refuses pickles: nobody who can write rows may run code
+    in a worker."""
     engine_log = logging.getLogger("dbos")
     engine_log.setLevel(logging.WARNING)
     if not engine_log.handlers:
-        engine_log.addHandler(logging.NullHandler())  # else the engine adds one that counts nothing
+        engine_log.addHandler(logging.NullHandler())  # otherwise the engine adds one of its own
     setattr(DefaultSerializer, "deserialize", _refuse_pickle)  # noqa: B010  # as above
 
 

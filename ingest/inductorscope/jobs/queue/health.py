@@ -1,4 +1,4 @@
-"""Which workers give signs of life."""
+"""Tells which workers are alive, by their heartbeats."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from inductorscope.store.tables.models import Worker
 
 BEAT_SECONDS = 3.0
 DEAD_AFTER_SECONDS = 60.0
-"""Without a beat for so long a worker on another machine counts as dead."""
+"""A worker on another machine without a heartbeat for this long counts as dead."""
 
 
 def is_alive(worker: Worker) -> bool:
-    """Whether a worker's last beat is recent, as far as the machines' clocks agree."""
+    """Returns whether a worker's last heartbeat is recent, as far as the machines' clocks agree."""
     return datetime.now(UTC) - worker.beat_at < timedelta(seconds=DEAD_AFTER_SECONDS)
 
 
 def living_workers(settings: Settings) -> list[str]:
-    """Workers of this machine that gave a sign of life lately."""
+    """Returns the workers of this machine with a recent heartbeat."""
     with engine_of(settings) as engine, sessions(engine, read_only=True)() as session:
         rows = session.scalars(select(Worker).where(Worker.host == this_host()))
         return [row.id for row in rows if is_alive(row)]

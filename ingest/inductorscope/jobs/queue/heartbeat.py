@@ -1,4 +1,4 @@
-"""A worker's sign of life, and its own conclusion when nobody can hear it any more."""
+"""Writes a worker's heartbeat, and stops the worker when that fails for too long."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ log = logging.getLogger("inductorscope.jobs")
 
 
 class Heartbeat(threading.Thread):
-    """Renews the worker's row. `unheard` is called when that has failed for too long: others then
-    count this worker as dead and take over what it does."""
+    """Renews the worker's row. Calls `unheard` when that has failed for too long: other workers
+    then count this one as dead and take its jobs over."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Heartbeat(threading.Thread):
                 heard = asked
 
     def stop(self) -> None:
-        """Takes the row away: the worker stops in order."""
+        """Deletes the row: the worker stops in order."""
         self._stop_asked.set()
         self.join(BEAT_SECONDS)
         with self._sessions.begin() as session:
@@ -80,7 +80,7 @@ class Heartbeat(threading.Thread):
         with self._sessions.begin() as session:
             renewed = update(Worker).where(Worker.id == self._worker).values(beat_at=now())
             if not session.execute(renewed.returning(Worker.id)).first():
-                session.add(self._row())  # somebody took us for dead
+                session.add(self._row())  # another worker counted us as dead
 
     def _row(self) -> Worker:
         return Worker(

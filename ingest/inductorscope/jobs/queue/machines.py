@@ -1,4 +1,4 @@
-"""What a worker's machine has, and what a job needs of it."""
+"""What a worker's machine has, and what a job needs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Worker
 
 ANY, TORCH, GPU = "any", "torch", "gpu"
-"""What a job can need, besides a GPU's name and a machine's kind. A need is a partition of the
-engine's queue of long jobs, of which a worker takes those that it meets."""
+"""What a job can need, besides a GPU's name or a kind of machine. Each need is a partition of the
+engine's queue of long jobs; a worker takes jobs from the partitions that it meets."""
 CPU = "CPU"
 IN_WORDS = {TORCH: "torch", GPU: "a GPU and torch"}
 GPUS = Path("/proc/driver/nvidia/gpus")
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """A device and a version of torch."""
+    """A machine of workers: its device and version of torch."""
 
     device: str
     """A GPU's name, or `CPU`."""
@@ -44,7 +44,7 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 def this_machine(settings: Settings) -> Machine:
-    """Looks for torch and a GPU without starting either."""
+    """Finds out torch's version and the GPU without starting either."""
     try:
         torch = metadata.version("torch")
     except metadata.PackageNotFoundError:
@@ -57,12 +57,12 @@ def machine_of(worker: Worker) -> Machine:
 
 
 def living_machines(session: Session) -> list[Machine]:
-    """Those of living workers."""
+    """Returns the machines of living workers."""
     return [machine_of(worker) for worker in session.scalars(select(Worker)) if is_alive(worker)]
 
 
 def why_nobody(need: str, machines: Sequence[Machine]) -> str | None:
-    """Why nobody can take a job with this need; None if a machine meets it."""
+    """Says why no worker can take a job with this need; None if a machine meets it."""
     if any(machine.meets(need) for machine in machines):
         return None
     kinds = Counter(machine.kind for machine in machines)
@@ -72,7 +72,7 @@ def why_nobody(need: str, machines: Sequence[Machine]) -> str | None:
 
 
 def _gpu() -> str | None:
-    """The first GPU's name, as NVIDIA's driver lists it."""
+    """Returns the first GPU's name, as NVIDIA's driver lists it."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") == "":
         return None
     for about in sorted(GPUS.glob("*/information")):

@@ -1,7 +1,7 @@
 """Processes of a job: they die with their worker, and none is left behind.
 
-Every process of a job inherits the job's id in its environment. So a compiler that a capture
-started in a session of its own, or that outlived its parents, is found.
+Every process of a job inherits the job's id in its environment. So the job's compilers are found
+too, even those in a session of their own or whose parents have died.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KILL_SECONDS = 10.0
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:
-    """This process's environment, with the settings as they are, for a process of ours."""
+    """Returns this process's environment plus the settings, for a child process."""
     values = dict(os.environ)
     for field in fields(settings):
         value = getattr(settings, field.name)
@@ -29,18 +29,18 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
 
 
 def processes_of(job_id: str) -> list[int]:
-    """Living processes of a job."""
+    """Yields the living processes of a job."""
     mark = f"{MARK}={job_id}".encode()
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # ended meanwhile, or somebody else's
+        with contextlib.suppress(OSError):  # ended meanwhile, or belongs to another user
             if mark in (entry / "environ").read_bytes().split(b"\0"):
                 found.append(int(entry.name))
     return found
 
 
 def end_processes(job_id: str) -> bool:
-    """Kills all processes of a job; False when one of them cannot be killed."""
+    """Kills all processes of a job; returns False if one of them cannot be killed."""
     until = time.monotonic() + KILL_SECONDS
     while left := processes_of(job_id):
         if time.monotonic() > until:

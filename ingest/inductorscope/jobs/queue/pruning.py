@@ -1,8 +1,8 @@
-"""Deletes what is kept for a time only: runs by rules, tries of the playground, the trash, and rows
-of jobs, uploads, workers, logins and the job engine.
+"""Deletes data that is kept for a limited time: runs by rules, tries of the playground, the trash,
+and rows of jobs, uploads, workers, logins and the job engine.
 
 Each step deletes a bounded number of rows in short transactions, so that others can write between
-them; what is left goes in the next round.
+them; the next round deletes what is left.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from inductorscope.store.tables.models import Job, Upload, Worker
 from inductorscope.store.trash import move_to_trash, overdue
 
 JOBS_KEPT = timedelta(days=90)
-"""Jobs that are over, with their logs. Those whose results a run shows are kept with the run."""
+"""Ended jobs, with their logs. Jobs whose results a run shows are kept with the run."""
 MOST_JOBS = 10_000
-"""Of jobs that are over, only so many of the newest are kept."""
+"""Of ended jobs, only this many of the newest are kept."""
 ENGINE_ROWS_KEPT = timedelta(days=1)
-"""Rows of the job engine about jobs that are over; nothing reads them."""
+"""Rows of the job engine about ended jobs; nothing reads them."""
 WORKERS_KEPT = timedelta(days=1)
 """Workers without a heartbeat."""
 AT_ONCE = 500
 """Rows per transaction."""
 MOST_ROUNDS = 10
-"""Transactions of one call."""
+"""Transactions per call."""
 
 
 def prune(sessions: Sessions, client: DBOSClient, now: datetime) -> int:
@@ -86,7 +86,7 @@ def _delete_runs(sessions: Sessions, now: datetime) -> int:
 
 
 def _old_uploads(now: datetime) -> Select[str]:
-    """Uploads that nobody finished, and those whose job is gone."""
+    """Deletes uploads that nobody finished, and those whose job is gone."""
     unfinished = and_(Upload.job_id.is_(None), Upload.created_at < now - ABANDONED_AFTER)
     without_job = and_(Upload.job_id.is_not(None), ~exists().where(Job.id == Upload.job_id))
     return select(Upload.id).where(or_(unfinished, without_job)).limit(AT_ONCE)
@@ -97,13 +97,13 @@ def _delete_engine_rows(sessions: Sessions, client: DBOSClient, now: datetime) -
     for _ in range(MOST_ROUNDS):
         rows = client.list_workflows(
             status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
-            name=WORKFLOW,  # not by the queue, which the engine forgets on a cancel
+            name=WORKFLOW,  # not by the queue, which the engine forgets when a job is cancelled
             end_time=(now - ENGINE_ROWS_KEPT).isoformat(),
             limit=AT_ONCE,
             load_input=False,
             load_output=False,
         )
-        # Jobs that nobody has ended yet are ended by what the engine knows of them.
+        # Jobs that nobody has ended yet need the engine's rows, which say how they ended.
         active = set(transitions.active_jobs(sessions))
         ids = [row.workflow_id for row in rows if row.workflow_id not in active]
         if not ids:

@@ -1,7 +1,7 @@
-"""Giving the jobs of dead workers back to the queue.
+"""Gives the jobs of dead workers back to the queue.
 
 The job engine does this for an executor id only when a process starts under that id again. Here any
-living worker does it for the others. On the same machine the slot's lock tells for certain who is
+living worker does it for the others. On the same machine the slot's lock shows for certain who is
 dead. A worker elsewhere is dead when its heartbeat has not changed for a while by our own clock, so
 the machines' clocks need not agree.
 """
@@ -32,12 +32,12 @@ ENDED = {
     "CANCELLED": "The job engine cancelled this.",
     "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "This was taken up too many times without an end.",
 }
-"""What to tell about a job that the engine is done with and that never came to an end itself."""
+"""Messages for jobs that the engine is done with although they were never ended."""
 LOST = "The job engine does not know this job."
 
 
 class Reaper:
-    """Looks after the jobs of others. `reap` is cheap; call it every few seconds."""
+    """Looks after the jobs of other workers. `reap` is cheap; call it every few seconds."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Reaper:
         self._dead_after = dead_after
         self._clock = clock
         self._beats: dict[str, tuple[datetime | None, float]] = {}
-        """The last beat seen of a worker elsewhere, and when we saw it first."""
+        """For each worker elsewhere, its last heartbeat and when we first saw that one."""
 
     def reap(self) -> list[str]:
-        """Returns the jobs of dead workers to the queue; their ids."""
+        """Returns the jobs of dead workers to the queue; returns their ids."""
         back: list[str] = []
         working = self._working()
         for worker in working:
@@ -69,11 +69,11 @@ class Reaper:
         return back
 
     def take_back(self, worker: str) -> list[str]:
-        """Returns what a worker was doing, which the caller knows to be dead."""
+        """Returns the jobs of a worker to the queue; the caller knows that it is dead."""
         engine = self._client._sys_db
         pending = engine.get_pending_workflows(worker, APPLICATION_VERSION)
         ids = [item.workflow_id for item in pending]
-        # Our rows first: if we die in between, the next look finds the engine's rows as before.
+        # Our rows first: if we die in between, the next round finds the engine's rows unchanged.
         transitions.orphaned(self._sessions, worker, ids)
         for job_id in ids:
             engine.reenqueue_for_recovery(job_id, [worker], QUEUE)
@@ -82,19 +82,19 @@ class Reaper:
         return ids
 
     def take_back_all(self) -> None:
-        """Returns to the queue what any worker was doing, living or dead: the database was another
-        one then."""
+        """Returns the jobs of all workers to the queue, living or dead, after a backup was
+        restored."""
         for worker in self._working():
             self.take_back(worker)
 
     def settle(self) -> list[str]:
-        """Ends jobs that the engine is done with and that nobody has ended; their ids."""
+        """Ends jobs that the engine is done with but that were never ended; returns their ids."""
         self._place()
         over = self.ended()
         return [job for job, why in over if transitions.give_up(self._sessions, job, why)]
 
     def _place(self) -> None:
-        """Gives jobs of earlier versions, which do not say what they need, to any worker."""
+        """Lets any worker take jobs of earlier versions, which do not say what they need."""
         engine = self._client._sys_db
         rows = engine.tables.workflow_status.c
         unplaced = (rows.queue_name == QUEUE, rows.queue_partition_key.is_(None))
@@ -106,8 +106,8 @@ class Reaper:
             )
 
     def ended(self) -> list[tuple[str, str]]:
-        """Jobs that nobody has ended though the engine is done with them or does not know them,
-        with the reason."""
+        """Finds jobs that were never ended although the engine is done with them or does not know
+        them; returns them with the reason."""
         open_ids = transitions.active_jobs(self._sessions)
         if not open_ids:
             return []
@@ -119,7 +119,7 @@ class Reaper:
         return [(job, why) for job, why in reasons if why is not None]
 
     def tidy(self) -> int:
-        """Takes away runs that nobody will finish reading; how many."""
+        """Deletes runs that nobody will finish reading; returns their number."""
         with self._sessions() as session:
             unfinished = session.scalar(select(Run.id).where(Run.state == READING).limit(1))
         if unfinished is None:
@@ -150,7 +150,7 @@ class Reaper:
         slot = Slot(self._settings, worker)
         if not slot.take():
             return []
-        try:  # holding the slot, so that the worker cannot start again meanwhile
+        try:  # while holding the slot, so that the worker cannot start again meanwhile
             return self.take_back(worker)
         finally:
             slot.release()

@@ -1,5 +1,5 @@
-"""Starts the process that renews links, beside a worker's jobs: when the worker begins, and after
-every job that reads files."""
+"""The process that renews links for a worker: started when the worker begins, and after every job
+that reads files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inductorscope.store.runs.relinked import outdated
 
 
 def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | None:
-    """Starts a process of its own where there is something to do; it ends with this one."""
+    """Starts a child process if there is something to do; it ends with this one."""
     with factory() as session:
         stories = outdated_stories(session)
         graphs = outdated(session)
@@ -28,26 +28,27 @@ def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | No
 
 
 class Relinking:
-    """The process of one worker."""
+    """The relinking process of one worker."""
 
     def __init__(self, settings: Settings, factory: Sessions) -> None:
         self._settings = settings
         self._sessions = factory
         self.process: subprocess.Popen[bytes] | None = None
-        """The one begun last."""
+        """The last process started."""
         self._wanted = True
 
     def want(self) -> None:
-        """There may be something to do. Called from any thread."""
+        """Notes that there may be something to do. Can be called from any thread."""
         self._wanted = True
 
     def keep(self) -> None:
-        """Starts the process where one is wanted and none is at work; call it now and then, from a
+        """Starts the process if it is wanted and none is running. Call this regularly, from a
         thread that lives as long as the worker."""
         if self.process is not None and self.process.poll() is None:
             return
         if self._wanted:
-            self._wanted = False  # ahead of the look: who wants it meanwhile is seen by the next
+            # Before checking: a request that comes meanwhile is seen next time.
+            self._wanted = False
             try:
                 self.process = begin(self._settings, self._sessions)
             except BaseException:

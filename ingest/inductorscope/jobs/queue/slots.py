@@ -1,4 +1,5 @@
-"""Executor ids. A living worker holds its id's lock file, which the system frees when it dies."""
+"""Executor ids. A living worker holds its id's lock file, which the system releases when the worker
+dies."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class Slot:
         self._file = -1
 
     def take(self, patience: float = 0.0) -> bool:
-        """Takes the slot; False when somebody else holds it for longer than `patience`."""
+        """Takes the slot; returns False if another process holds it for longer than `patience`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         until = time.monotonic() + patience
@@ -48,10 +49,10 @@ class Slot:
 
 
 def reserve(settings: Settings, count: int) -> list[Slot]:
-    """Names for the workers of one supervisor, which holds them as long as it lives.
+    """Reserves names for the workers of one supervisor, which holds them as long as it lives.
 
-    Several supervisors may share a data folder; each gets the first numbers that are free, and so
-    the same ones again after a restart.
+    Several supervisors may share a data folder; each gets the first free numbers, and so the same
+    ones again after a restart.
     """
     reserved: list[Slot] = []
     number = 0
@@ -68,7 +69,8 @@ def lock_path(settings: Settings, executor_id: str, purpose: str = "worker") -> 
 
 
 def executor_id(settings: Settings, number: int) -> str:
-    """`host-data-worker-1`: the same after a restart, another one for another data folder."""
+    """Returns an id such as `host-data-worker-1`: the same after a restart, different for each data
+    folder."""
     data = hashlib.sha256(str(settings.data.resolve()).encode()).hexdigest()[:8]
     return f"{this_host()}-{data}-worker-{number}"
 

@@ -1,4 +1,4 @@
-"""What workers and supervisor print: their own lines, and warnings of others."""
+"""Sets up what workers and supervisor print: their own lines, and warnings of libraries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from inductorscope.settings import Settings
 
 
 def speak(settings: Settings) -> None:
-    """Lines go to stderr; libraries have their say from warnings up."""
+    """Logs to stderr; of libraries, only warnings and errors."""
     log_to_stderr(as_json=settings.log_json)
     logging.getLogger("inductorscope").setLevel(logging.INFO)

@@ -1,5 +1,5 @@
-"""Keeps the web process and the workers alive: what dies is started again under the same name, and
-a web process that does not answer is ended first."""
+"""Keeps the web process and the workers alive: restarts a process that died under the same name,
+and ends a web process that does not answer."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from inductorscope.store.database.usable import check_content, check_data
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
 LONGEST_PAUSE_AFTER_SIGNAL = 2.0
-"""Whoever was killed from outside is most likely well when started again."""
+"""A process that something else killed most likely works when it is started again."""
 STEADY_SECONDS = 5.0
-"""Who lived for so long starts again at once when it dies."""
+"""A process that lived this long restarts at once when it dies."""
 TRUSTED_SECONDS = 30.0
-"""Who lived for so long can start at all, so what it dies of is worth another try for ever."""
+"""A process that lived this long is able to start, so it is restarted forever."""
 STARTS_THAT_FAIL = 3
-"""A process that ends with an error so many times before it was ever trusted never will be."""
+"""A process that ends with an error this often, before it was ever trusted, is given up."""
 HOPELESS = (2, 3)
 """Exit codes of the web process: settings that cannot be used, a port that is taken."""
 GRACE_SECONDS = 12.0
@@ -43,15 +43,15 @@ SECOND_SECONDS = 2.0
 """How long a server waits for another one on the same data folder, which may be stopping."""
 LOOK_SECONDS = 0.25
 ASK_SECONDS = 5.0
-"""Between questions to the web process."""
+"""Between checks whether the web process answers."""
 SILENT_SECONDS = 30.0
-"""A web process that has not answered for so long never will."""
+"""A web process that has not answered for this long is ended."""
 
 log = logging.getLogger("inductorscope.supervisor")
 
 
 class StartError(Exception):
-    """Something does not start, and trying again would not help; the message says what."""
+    """A process does not start, and trying again would not help; the message says why."""
 
 
 @dataclass
@@ -67,11 +67,11 @@ class Kept:
     failed_starts: int = 0
     trusted: bool = False
     answers: Callable[[], bool] | None = None
-    """Whether the process answers, for one that should."""
+    """Tells whether the process answers, if it should."""
     silent_after: float = SILENT_SECONDS
     asked: float = 0.0
     answered: float | None = None
-    """When it answered last, since it started."""
+    """When it last answered since it started."""
     silences: int = 0
 
     def start(self, variables: dict[str, str]) -> None:
@@ -79,16 +79,16 @@ class Kept:
             self.command,
             stdin=subprocess.DEVNULL,
             env=variables,
-            # Safe in this process, which runs a single thread; the process keeps what we set.
+            # Safe because this process has a single thread; the child keeps the setting.
             preexec_fn=partial(die_with, os.getpid()),
-            start_new_session=True,  # a Ctrl-C reaches us, and we tell them
+            start_new_session=True,  # a Ctrl-C reaches only us, and we stop the children
         )
         self.started = time.monotonic()
         self.answered = None
         log.info("%s started, process %d", self.name, self.process.pid)
 
     def look(self, variables: dict[str, str]) -> None:
-        """Notices a death, and starts anew when it is time. Raises StartError."""
+        """Notices a death, and restarts the process when it is time. Raises StartError."""
         at = time.monotonic()
         if self.process is None:
             if at >= self.due:
@@ -112,7 +112,7 @@ class Kept:
         self.pause = min(self.pause * 2, longest)
 
     def _end_if_silent(self) -> None:
-        """Ends a process that used to answer; its death is noticed like any other."""
+        """Ends a process that stopped answering; `look` then notices its death like any other."""
         at = time.monotonic()
         if self.answers is None or at - self.asked < ASK_SECONDS:
             return
@@ -144,7 +144,7 @@ def supervise(
 ) -> None:
     """Runs until SIGTERM or SIGINT, then stops everything in order. Raises StartError.
 
-    `first_capture` names a built-in model to capture when the database is empty.
+    `first_capture` names a built-in model to capture if the database is empty.
     """
     speak(settings)
     with _signals_and_umask() as stop:
@@ -166,7 +166,8 @@ def supervise(
 
 @contextmanager
 def _signals_and_umask() -> Iterator[threading.Event]:
-    """Yields what SIGTERM and SIGINT set. What is written meanwhile is for this user alone."""
+    """Yields the event that SIGTERM and SIGINT set. Files written meanwhile are for this user
+    alone."""
     stop = threading.Event()
     umask = os.umask(0o077)
     before = {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}
@@ -181,7 +182,7 @@ def _signals_and_umask() -> Iterator[threading.Event]:
 
 
 def _reserve(settings: Settings, workers: int, web: bool) -> list[Slot]:
-    """Returns the slots of the workers, then that of the server itself. Raises StartError."""
+    """Returns the slots of the workers, then the server's own. Raises StartError."""
     try:
         check_data(settings)
         check_content(settings)
@@ -196,7 +197,7 @@ def _reserve(settings: Settings, workers: int, web: bool) -> list[Slot]:
 
 
 def _alone(settings: Settings) -> Slot:
-    """Refuses a second server that brings workers: two are rarely meant. Raises StartError."""
+    """Refuses a second server with workers, which is rarely meant. Raises StartError."""
     slot = Slot(settings, "server", purpose="supervisor")
     if slot.take(patience=SECOND_SECONDS):
         return slot
@@ -220,7 +221,7 @@ def _processes(settings: Settings, workers: list[str], web: bool) -> list[Kept]:
 
 
 def _first_capture(settings: Settings, model: str) -> None:
-    # Here: this process only waits, and should stay small.
+    # Imported here: this process only waits, and should stay small.
     from sqlalchemy.exc import SQLAlchemyError
 
     from inductorscope.jobs.first import capture_if_empty

@@ -1,8 +1,8 @@
-"""What may happen to a job's row, each step one short transaction.
+"""The changes that a job's row may go through, each one short transaction.
 
-An attempt is known by its number. Whatever an attempt writes, it writes only while the job is still
-running and that attempt is still the current one; so a job that was cancelled, or that another
-worker has taken over, cannot be changed by a process that has not noticed yet.
+An attempt is identified by its number. It writes only while the job is still running and no other
+attempt has replaced it. So a process that has not noticed that its job was cancelled or taken over
+cannot change the job.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from inductorscope.store.runs.writer import JOB, discard_unfinished
 from inductorscope.store.tables.models import Job, JobEvent
 
 MOST_ATTEMPTS = 50
-"""Many, since an outage or the death of a worker ends an attempt. A job that crashes its own
+"""High, because each outage or death of a worker ends an attempt. A job that crashes its own
 process ends sooner (`workflow`)."""
 MOST_REFUSALS = 6
-"""From this attempt on, a statement that the database refuses, though it answers, ends the job."""
+"""From this attempt on, a statement that a reachable database refuses ends the job."""
 WAITING = "Waiting for a worker"
 LONGEST_EVENT = 20_000
 TRY_AGAIN = 75
@@ -33,7 +33,7 @@ NO_ROOM = 74
 """A child's exit status when it found the disk full: EX_IOERR. Its worker ends the job."""
 
 Event = tuple[datetime, str, str]
-"""When, level, text."""
+"""Time, level, text."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ def now() -> datetime:
 
 
 def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
-    """The next attempt at a job; None when it is over, or is given up here."""
+    """Begins the next attempt at a job; returns None if the job is over, or is given up here."""
     with sessions.begin() as session:
         job = session.get(Job, job_id, with_for_update=True)
         if job is None or job.state not in ACTIVE:
@@ -76,7 +76,8 @@ def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
 
 
 def change(session: Session, attempt: Attempt, **values: Any) -> bool:  # noqa: ANN401  # columns
-    """Changes the row on behalf of an attempt; False when that attempt has no say any more."""
+    """Changes the row on behalf of an attempt; returns False if the attempt is not current any
+    more."""
     statement = (
         update(Job)
         .where(Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING)
@@ -86,7 +87,7 @@ def change(session: Session, attempt: Attempt, **values: Any) -> bool:  # noqa: 
 
 
 def is_current(session: Session, attempt: Attempt) -> bool:
-    """Whether an attempt still has a say."""
+    """Returns whether an attempt is the current one of a running job."""
     query = select(Job.id).where(
         Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING
     )
@@ -122,7 +123,7 @@ def fail(sessions: Sessions, attempt: Attempt, message: str, details: str | None
 
 
 def give_up(sessions: Sessions, job_id: str, message: str) -> bool:
-    """Ends a job that the engine does not run any more, whatever the attempt."""
+    """Ends a job that the engine does not run any more, whichever attempt is current."""
     with sessions.begin() as session:
         ended = _end(session, job_id, FAILED, message)
         if ended:
@@ -131,7 +132,7 @@ def give_up(sessions: Sessions, job_id: str, message: str) -> bool:
 
 
 def cancel(sessions: Sessions, job_id: str, why: str = "Cancelled.") -> bool:
-    """Ends a job on request. From here on nothing its processes do counts."""
+    """Cancels a job. From here on, nothing that its processes do counts."""
     with sessions.begin() as session:
         ended = _end(session, job_id, CANCELLED, why, cancel_requested=True)
         if ended:
@@ -140,7 +141,7 @@ def cancel(sessions: Sessions, job_id: str, why: str = "Cancelled.") -> bool:
 
 
 def put_back(sessions: Sessions, attempt: Attempt) -> bool:
-    """Returns a job whose worker stops in order; that was no failed attempt."""
+    """Returns a job to its queue because the worker stops; this counts as no attempt."""
     with sessions.begin() as session:
         back = change(session, attempt, **_waiting(), attempts=attempt.number - 1)
         if back:
@@ -149,7 +150,7 @@ def put_back(sessions: Sessions, attempt: Attempt) -> bool:
 
 
 def give_way(sessions: Sessions, attempt: Attempt, queue: str, why: str) -> bool:
-    """Returns a job to another queue; that was no failed attempt."""
+    """Moves a job to another queue; this counts as no attempt."""
     with sessions.begin() as session:
         back = change(session, attempt, **_waiting(), attempts=attempt.number - 1, queue=queue)
         if back:
@@ -158,14 +159,14 @@ def give_way(sessions: Sessions, attempt: Attempt, queue: str, why: str) -> bool
 
 
 def others_wait(sessions: Sessions, queue: str) -> bool:
-    """Whether a job waits in a queue."""
+    """Returns whether a job waits in a queue."""
     waiting = select(Job.id).where(Job.state == QUEUED, Job.queue == queue).limit(1)
     with sessions() as session:
         return session.scalar(waiting) is not None
 
 
 def note(sessions: Sessions, attempt: Attempt, text: str) -> bool:
-    """Adds a warning to the job's log; False when the attempt has no say any more."""
+    """Adds a warning to the job's log; returns False if the attempt is not current any more."""
     with sessions.begin() as session:
         if not is_current(session, attempt):
             return False
@@ -174,7 +175,7 @@ def note(sessions: Sessions, attempt: Attempt, text: str) -> bool:
 
 
 def orphaned(sessions: Sessions, worker: str, job_ids: Iterable[str]) -> None:
-    """Returns the jobs of a worker that died."""
+    """Returns the jobs of a dead worker to the queue."""
     with sessions.begin() as session:
         for job_id in job_ids:
             statement = (
@@ -230,7 +231,7 @@ def _changed(session: Session, statement: Any) -> int:  # noqa: ANN401  # an UPD
 
 
 def _shortened(text: str) -> str:
-    """Text a database takes: not endless, without NUL."""
+    """Shortens a text and removes NUL, so that a database takes it."""
     text = text.replace("\0", "\\x00")
     if len(text) > LONGEST_EVENT:
         half = LONGEST_EVENT // 2

@@ -47,16 +47,16 @@ SETTLE_EVERY = 2
 SWEEP_EVERY = 24
 ROOM_SECONDS = 2.0
 TO_START = 0.1
-"""A worker starts when this part of what stays free on the disk is free."""
+"""A worker starts when this share of the room that should stay free on the disk is free."""
 SLOT_SECONDS = 10.0
-"""How long to wait for a predecessor to be gone, or for a reaper to let go."""
+"""How long to wait for a predecessor to end, or for a reaper to release the slot."""
 
 log = logging.getLogger("inductorscope.jobs")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What tests and the odd installation change."""
+    """Options that tests change, and rarely an installation."""
 
     concurrency: int = 1
     dead_after: float = DEAD_AFTER_SECONDS
@@ -79,8 +79,8 @@ def run_worker(settings: Settings, executor_id: str, options: Options | None = N
 
 
 def _wait_for_room(settings: Settings) -> None:
-    """Waits while the disk is so full that a worker could not even note that it started: ending
-    would only make the supervisor start it again."""
+    """Waits while the disk is too full for a worker to write its own row; if it ended, the
+    supervisor would only start it again."""
     if not Disk.of(settings.data).lacks(part=TO_START):
         return
     log.error("waiting: %s", Disk.of(settings.data).sentence())
@@ -90,7 +90,7 @@ def _wait_for_room(settings: Settings) -> None:
 
 
 class _Worker:
-    """Everything one process holds while it works."""
+    """Everything that a worker process holds while it works."""
 
     def __init__(self, settings: Settings, executor_id: str, options: Options) -> None:
         self.settings = settings
@@ -117,7 +117,7 @@ class _Worker:
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, lambda *_: self._ask_to_stop())
         self.heartbeat.start()
-        self.reaper.take_back(self.work.executor_id)  # what our predecessor was doing
+        self.reaper.take_back(self.work.executor_id)  # the jobs of our predecessor
         self._launch()
         log.info("%s is at work: %s", self.work.executor_id, self.machine.kind)
         rounds = 0
@@ -136,10 +136,10 @@ class _Worker:
 
     def _ask_to_stop(self) -> None:
         self.stop_asked.set()
-        self.work.ended.set()  # the loop looks at once
+        self.work.ended.set()  # makes the loop check at once
 
     def _relink(self) -> None:
-        """Lines of what was read, and links that an older version made, beside the jobs."""
+        """Aligns lines of what was read, and renews links of older versions, while jobs run."""
         try:
             self.relinking.keep()
         except (SQLAlchemyError, OSError) as error:
@@ -164,11 +164,12 @@ class _Worker:
                 folders.sweep(self.settings, self.sessions)
                 prune(self.sessions, self.client, transitions.now())
         except (SQLAlchemyError, DBOSException, OSError, OutOfReachError) as error:
-            # The database or the object store may be away for a moment; the next round tries again.
+            # The database or the object store may be out of reach for a moment; the next round
+            # tries again.
             log.warning("looking after jobs failed: %s", without_password(str(error)))
 
     def _stop(self) -> None:
-        """Ends in order: what was running goes back to the queue and counts as no attempt."""
+        """Stops in order: running jobs go back to the queue, and their attempts do not count."""
         self.work.stopping = True
         for job_id, attempt in list(self.work.running.items()):
             end_processes(job_id)
@@ -187,7 +188,8 @@ class _Worker:
 
 
 def _leave(status: int) -> None:
-    """Ends at once. The engine's threads would go on and note outcomes of what we gave back."""
+    """Ends the process at once: the engine's threads would otherwise note outcomes of the jobs
+    given back."""
     logging.shutdown()
     os._exit(status)
 

@@ -1,7 +1,7 @@
-"""One job as the engine runs it: a step around a child process, which a cancel interrupts.
+"""A job as the engine runs it: one step around a child process, which a cancel interrupts.
 
-All parsing and compiling happens in the child, so nothing that goes wrong there takes the worker
-with it, and stopping is killing.
+All parsing and compiling happens in the child, so that no failure there ends the worker, and a job
+is stopped by killing its child.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from inductorscope.store.database.room import give_back, with_reserve
 
 TRY_AGAIN_SECONDS = 5.0
 LONGEST_PAUSE = 6
-"""The pause grows by TRY_AGAIN_SECONDS with each attempt, up to so many times."""
+"""The pause grows by TRY_AGAIN_SECONDS with each attempt, up to this many times."""
 TURN_SECONDS = 20.0
-"""A small upload that takes longer gives way to others that wait, and goes on among the long jobs.
-So one that unpacks to a gigabyte holds up others for no longer than this."""
+"""A small upload that takes longer gives way to others that wait, and starts again among the long
+jobs. So an archive that unpacks to a gigabyte holds others up for no longer than this."""
 LOOK_SECONDS = 2.0
-"""Between looks for others that wait."""
+"""Between checks whether other uploads wait."""
 GAVE_WAY, KILLED = "gave way", "killed"
-"""How an attempt can end, besides with the child's exit status."""
+"""How an attempt can end, other than with the child's exit status."""
 SHOWN_OUTPUT = 8_192
 ENGINE_ATTEMPTS = 100
-"""The engine's own limit, behind ours in `transitions`, which comes with a sentence."""
+"""The engine's own limit; ours in `transitions` is lower and ends the job with a sentence."""
 
 Command = Callable[[Attempt], list[str]]
 Result = TypeVar("Result")
@@ -57,7 +57,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Work:
-    """What a worker process works with, and at."""
+    """The state of a worker process: what it works with and what it works on."""
 
     settings: Settings
     sessions: Sessions
@@ -68,11 +68,11 @@ class Work:
     running: dict[str, Attempt] = field(default_factory=dict)
     stopping: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
-    """Set whenever an attempt is over: there may be something to do after it."""
+    """Set whenever an attempt ends: there may be something to do after it."""
 
 
 _work: list[Work] = []
-"""This process's work. The engine calls our functions by name, so they cannot be handed it."""
+"""This process's work. The engine calls our functions by name, so it cannot be passed to them."""
 
 
 def set_work(work: Work) -> None:
@@ -80,7 +80,7 @@ def set_work(work: Work) -> None:
 
 
 def child_command(attempt: Attempt) -> list[str]:
-    """The process that does a job's work."""
+    """Returns the command that starts a job's process."""
     module = program("inductorscope.jobs.work", attempt.kind, attempt.job_id)
     return [*module, "--attempt", str(attempt.number), "--parent", str(os.getpid())]
 
@@ -92,7 +92,8 @@ async def run_job(job_id: str) -> str:
 
 @DBOS.step(name="attend", preemptible=True)
 async def attend(job_id: str) -> str:
-    """Attempts until one comes to an end. Repeated whole when a worker dies."""
+    """Tries until an attempt ends the job. The engine repeats this step as a whole if a worker
+    dies."""
     JOB.set(job_id)
     while True:
         try:
@@ -109,12 +110,13 @@ async def _attempts(work: Work, job_id: str) -> str:
         await asyncio.to_thread(open_uploads(work.settings).exists, "any")
         attempt = await _with_room(transitions.claim, work.sessions, job_id, work.executor_id)
         if attempt is None:
-            # Perhaps a worker died between the job's end and its tidying up.
+            # A worker may have died between the end of the job and the clean-up.
             await asyncio.to_thread(_tidy, work, job_id)
             return "over"
         end = await _attempt(work, attempt, last=killed)
         if work.stopping:
-            await asyncio.Future()  # the process ends; the engine must not note an outcome
+            # The process is about to end; the engine must not note an outcome.
+            await asyncio.Future()
         if end == GAVE_WAY:
             await asyncio.to_thread(work.requeue, job_id)
         elif end == NO_ROOM:
@@ -126,8 +128,7 @@ async def _attempts(work: Work, job_id: str) -> str:
 
 
 async def _with_room(change: Callable[..., Result], *arguments: object) -> Result:
-    """Calls a function that writes a little, in a thread; while the disk is full, again and
-    again."""
+    """Calls a function that writes a little, in a thread; repeats it while the disk is full."""
     while True:
         try:
             return await asyncio.to_thread(change, *arguments)
@@ -138,7 +139,8 @@ async def _with_room(change: Callable[..., Result], *arguments: object) -> Resul
 
 
 async def _end_without_room(work: Work, attempt: Attempt) -> None:
-    """Ends a job that found the disk full; its files are gone by now, and its upload goes too."""
+    """Ends a job that found the disk full; its files are gone by now, and its upload is removed
+    too."""
     await asyncio.to_thread(folders.remove_upload, work.settings, work.sessions, attempt.job_id)
     engine = work.sessions.kw["bind"]
     disk = Disk.of(work.settings.data)
@@ -149,7 +151,7 @@ async def _end_without_room(work: Work, attempt: Attempt) -> None:
         f"This filled the disk of {which}, so its files were removed. Make room there by deleting "
         "runs or dropping uploads, then send them again."
     )
-    # Deletes the run as far as it was stored.
+    # Deletes the stored part of the run.
     fail = partial(transitions.fail, work.sessions, attempt, message)
     await _with_room(with_reserve, engine, fail)
     await asyncio.to_thread(give_back, engine, any_number=True)
@@ -157,8 +159,8 @@ async def _end_without_room(work: Work, attempt: Attempt) -> None:
 
 
 async def _attempt(work: Work, attempt: Attempt, *, last: bool) -> int | str | None:
-    """Runs the child to its end, or to the job's. Returns its exit status, GAVE_WAY or KILLED;
-    `last`: a child that is killed ends the job."""
+    """Runs the child until it ends or the job does. Returns its exit status, GAVE_WAY or KILLED;
+    `last`: if the child is killed, the job ends."""
     await asyncio.to_thread(_tidy, work, attempt.job_id)
     work.running[attempt.job_id] = attempt
     try:
@@ -170,7 +172,7 @@ async def _attempt(work: Work, attempt: Attempt, *, last: bool) -> int | str | N
         await asyncio.to_thread(transitions.fail, work.sessions, attempt, message)
         return None
     finally:
-        # Also on a cancel, which interrupts once only: the cleaning up is waited for.
+        # Also after a cancel, which interrupts only once: this waits for the clean-up.
         await asyncio.to_thread(_tidy, work, attempt.job_id)
         if not work.stopping:
             work.running.pop(attempt.job_id, None)

@@ -1,4 +1,5 @@
-"""Uploads: what may be announced, their files until a job reads them, and how long these stay."""
+"""Uploads: what may be announced, where their files are until a job reads them, and how long they
+stay."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ def open_uploads(settings: Settings) -> Uploads:
     store = open_store(settings)
     if store is None:
         return Uploads(settings.uploads)
-    # Here: obstore is installed only where there is an object store.
+    # Imported here: obstore is installed only if there is an object store.
     from inductorscope.jobs.uploads.objects import UploadObjects
 
     return UploadObjects(store, settings.data)

@@ -1,6 +1,6 @@
-"""Asking again for what failed or was cancelled: the same wish as a new job.
+"""Tries failed or cancelled jobs again, as new jobs.
 
-The new job's id comes from the old one's, so that asking twice gives one job.
+The new job's id is computed from the old one's, so that asking twice gives one job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class NotAgainError(JobsError):
 
 
 class Again(msgspec.Struct, frozen=True):
-    """Whether a job can be tried again, and as which job it was."""
+    """Whether a job can be tried again, or the new job if it was."""
 
     possible: bool = False
     job: str | None = None
@@ -35,12 +35,12 @@ NOT_AGAIN = Again()
 
 
 def next_id(job: JobStatus) -> str:
-    """The id that the job has when it is tried again."""
+    """Returns the id that the job gets when it is tried again."""
     return f"{job.kind}-{hashlib.sha256(job.id.encode()).hexdigest()[:16]}"
 
 
 def ways(session: Session, uploads: Uploads, jobs: Sequence[JobStatus]) -> dict[str, Again]:
-    """Of those jobs that ended badly; two queries, however many they are."""
+    """Returns how each failed or cancelled job can be tried again, in two queries."""
     ended = [job for job in jobs if job.state in ENDED_BADLY]
     if not ended:
         return {}
@@ -58,7 +58,7 @@ def ways(session: Session, uploads: Uploads, jobs: Sequence[JobStatus]) -> dict[
 
 
 def take_over_upload(session: Session, uploads: Uploads, job: JobStatus, new: str) -> None:
-    """Gives the files of an upload to the new job. Raises NotAgainError where they are gone."""
+    """Gives the files of an upload to the new job. Raises NotAgainError if they are gone."""
     upload = session.get(Upload, str(job.spec["upload"]), with_for_update=True)
     if upload is None or not uploads.exists(upload.id):
         raise NotAgainError(

@@ -1,4 +1,4 @@
-"""What may be announced as an upload."""
+"""Checks what is announced as an upload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Announced = tuple[str, int]
 
 
 def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
-    """The files with their paths made plain. Refuses what could not be laid out or is too much."""
+    """Returns the files with normalised paths. Refuses files that could not be laid out, and too
+    many."""
     plain: dict[tuple[str, ...], int] = {}
     total = 0
     for path, size in files:

@@ -1,4 +1,4 @@
-"""Files of uploads, on a disk."""
+"""Files of uploads on a disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GONE = "The upload is gone: it was finished long ago, dropped, or abandoned."
 
 
 def check_id(upload_id: str) -> None:
-    """Raises NotFoundError for what is no id, so that an id names a place of ours."""
+    """Raises NotFoundError for an invalid id, so that an id can only name a folder of an upload."""
     if not upload_id.isalnum():
         raise NotFoundError(f"There is no upload {shown(upload_id)}.")
 
@@ -46,7 +46,7 @@ class Receiving(AbstractContextManager["Receiving"]):
         self._size = size
 
     def write(self, data: bytes) -> None:
-        """Appends; refuses what goes beyond the announced size."""
+        """Appends bytes; refuses those beyond the announced size."""
         if self.offset + len(data) > self._size:
             raise UploadRefusedError(
                 f"More bytes were sent than the {self._size:,} that were announced for this file."
@@ -59,25 +59,25 @@ class Receiving(AbstractContextManager["Receiving"]):
 
     @abstractmethod
     def flush(self) -> None:
-        """Stores what was written. Without it, what came last may be lost."""
+        """Stores what was written. Without this, the last bytes may be lost."""
 
 
 class Uploads:
-    """The files of all uploads, each named by its number, so that no path a client sends is ever
-    one of ours: `uploads/<id>/files/<index>`. Their size is how much has arrived."""
+    """The files of all uploads: `uploads/<id>/files/<index>`. A file is named by its number, so
+    that a path from a client never becomes one of ours. Its size is how much has arrived."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def check_room(self, size: int) -> None:
-        """Raises StorageError if so many more bytes have no room."""
+        """Raises StorageError if there is no room for this many more bytes."""
         disk = Disk.of(self.folder)
         if disk.lacks(size):
             what = f"An upload of {size_text(size)} has no room. {disk.sentence()}"
             raise StorageError(what, TO_DO)
 
     def ids(self) -> set[str]:
-        """Returns the uploads that have a place."""
+        """Returns the ids of uploads that have a folder."""
         return {each.name for each in self.folder.iterdir()} if self.folder.is_dir() else set()
 
     def create(self, upload_id: str) -> None:
@@ -88,8 +88,8 @@ class Uploads:
         return self._files(upload_id).is_dir()
 
     def touched(self, upload_id: str) -> float:
-        """Returns when bytes last arrived, or else the place was made, in seconds since 1970; 0
-        without a place."""
+        """Returns when bytes last arrived, or the folder was made, in seconds since 1970; 0 without
+        a folder."""
         folder = self._files(upload_id)
         try:
             with os.scandir(folder) as entries:
@@ -112,7 +112,7 @@ class Uploads:
         return Appending(self._files(upload_id) / str(index), offset, size)
 
     def fetch(self, upload_id: str, folder: Path) -> Path:
-        """Returns a folder of the files under their numbers: `folder`, if they must be fetched.
+        """Returns a folder with the files under their numbers: `folder`, if they must be fetched.
         Files of which nothing arrived are not in it."""
         return self._files(upload_id)
 
@@ -150,7 +150,7 @@ class Appending(Receiving):
             view = view[written:]
 
     def flush(self) -> None:
-        """Every write is stored already."""
+        """Does nothing: every write is stored already."""
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)
@@ -165,7 +165,7 @@ class Appending(Receiving):
 
 @contextmanager
 def storage() -> Iterator[None]:
-    """Turns a full or closed disk into a sentence."""
+    """Turns an error of the disk into a sentence."""
     try:
         yield
     except OSError as error:

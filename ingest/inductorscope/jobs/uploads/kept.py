@@ -1,9 +1,9 @@
-"""Uploads whose files are on the disk, though no job reads them or waits to: how many there may be,
-which make way for new ones, and dropping them.
+"""Limits how many uploads may be on the disk that no job reads or waits to read, decides which of
+them make way for new ones, and drops them.
 
-An announced upload is a promise: it costs its sender nothing and may hold up others for days. So
-there is a limit for each sender and one for all. When it is reached, files of failed jobs make way,
-then uploads of which nothing arrived for a while.
+An announced upload costs its sender nothing and may hold others up for days. So there is a limit
+for each sender and one for all. When it is reached, files of failed jobs make way first, then
+uploads of which nothing arrived for a while.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ MOST_UPLOADS = 256
 MOST_OF_ONE = 32
 """Unfinished uploads of one sender."""
 BYTES_OF_ALL, BYTES_OF_ONE = 16, 4
-"""Announced bytes of uploads that are not read yet, of all senders and of one: so many times what a
-single upload may have."""
+"""Limits of announced bytes that are not read yet, of all senders and of one, as multiples of the
+limit for a single upload."""
 LEAST_BYTES = 256 * MIB
-"""Where a single upload may have less, this counts."""
+"""If the limit for a single upload is lower, this is multiplied instead."""
 IDLE_SECONDS = 600.0
-"""An upload that nothing arrived of for so long makes way when a limit is reached."""
+"""An upload of which nothing arrived for this long makes way when a limit is reached."""
 SHOWN = 100
 
 
@@ -68,10 +68,10 @@ class _Kept:
 def make_way(
     session: Session, settings: Settings, uploads: Uploads, sender: str, size: int
 ) -> list[str]:
-    """Checks that a sender may announce one more upload. Returns those that make way for it; the
-    caller removes their files once the transaction is committed.
+    """Checks that a sender may announce one more upload. Returns the ids of uploads that make way;
+    the caller removes their files after the commit.
 
-    Raises TooManyUploadsError, or StorageError when the disk has no room for it.
+    Raises TooManyUploadsError, or StorageError if the disk has no room.
     """
     uploads.check_room(size)
     kept = _kept(session, uploads)
@@ -101,7 +101,7 @@ def make_way(
 
 
 def kept_uploads(session: Session, uploads: Uploads) -> list[KeptUpload]:
-    """The newest uploads whose files take room, though no job reads them or waits to."""
+    """Returns the newest uploads that take room although no job reads them or waits to."""
     kept = [item for item in _kept(session, uploads) if not item.is_read]
     kept.sort(key=lambda item: item.upload.created_at, reverse=True)
     return [

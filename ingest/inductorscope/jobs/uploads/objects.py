@@ -1,7 +1,7 @@
-"""Files of uploads in an object store: `uploads/<id>/<index>/<offset>`, an object a piece.
+"""Files of uploads in an object store: `uploads/<id>/<index>/<offset>`, one object a piece.
 
-A piece is named by where it starts and written only if there is none of that name. So of two
-requests that go on at the same place, in any two web processes, one succeeds.
+A piece is named by its offset and written only if no piece has that name. So if two requests
+continue at the same place, in any two web processes, only one succeeds.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from inductorscope.store.contents.objects import reaching
 
 ROOT = "uploads"
 MARK = "open"
-"""An object of each upload. It goes first, so that a request which still sends a piece misses it
-and takes the piece back."""
+"""An object of each upload. It is deleted first, so that a request that is still sending a piece
+finds it missing and deletes the piece again."""
 PIECE = 8 * MIB
 FETCHED_AT_ONCE = 8
 _SENDING = threading.BoundedSemaphore(4)
-"""Pieces that a process sends at the same time, which limits its memory."""
+"""Limits the pieces that a process sends at the same time, and so its memory."""
 
 
 class UploadObjects(Uploads):
     """The files of all uploads in an object store."""
 
     def __init__(self, store: Any, folder: Path) -> None:  # noqa: ANN401  # any of obstore's
-        """`folder`: where bytes are gathered until they make a piece."""
+        """`folder`: where bytes are collected until they make a piece."""
         super().__init__(folder)
         self._store = store
 
     def check_room(self, size: int) -> None:
-        """An object store has room."""
+        """Does nothing: an object store always has room."""
 
     def ids(self) -> set[str]:
         # Not by common prefixes: some stores keep empty folders.
@@ -127,12 +127,12 @@ class UploadObjects(Uploads):
             return [each for some in obstore.list(self._store, f"{prefix}/") for each in some]
 
     def _delete(self, paths: list[str]) -> None:
-        with reaching(), suppress(FileNotFoundError):  # another process removes it too
+        with reaching(), suppress(FileNotFoundError):  # another process may remove it too
             obstore.delete(self._store, paths)
 
 
 class Gathering(Receiving):
-    """Gathers bytes of a file in a temporary one and sends them piece by piece."""
+    """Collects bytes of a file in a temporary one and sends them piece by piece."""
 
     def __init__(
         self, uploads: UploadObjects, place: tuple[str, int], offset: int, end: int, size: int

@@ -1,1 +1,1 @@
-"""What the child process of a job does."""
+"""The work of jobs, which their child processes do."""

@@ -1,6 +1,7 @@
 """The process that does a job's work: `python -m inductorscope.jobs.work KIND JOB --attempt N`.
 
-It ends the job itself, with a run or a sentence. Its worker ends the job only when this could not.
+It ends the job itself, with a run or a sentence. Its worker ends the job only if this process could
+not.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ from inductorscope.store.tables.models import Job
 
 NICENESS = 5
 SHOWN = 300
-"""Characters of an unexpected error's text in the job's message; the log has all of it."""
+"""Characters of an unexpected error that the job's message shows; the log has all of it."""
 
 
 def attend(settings: Settings, attempt: Attempt) -> int:
-    """Does the work and ends the job; the process's exit status."""
+    """Does the work and ends the job; returns the process's exit status."""
     engine = make_engine(settings)
     factory = sessions(engine)
     with factory() as session:
@@ -104,7 +105,7 @@ def _fail_unforeseen(task: Task, error: Exception) -> None:
 
 
 def _discard(task: Task) -> None:
-    """Files that were refused are of no use to anybody: they go as soon as the job says why."""
+    """Removes files that were refused: they are of no use once the job says why."""
     upload = task.spec.get("upload")
     if upload is not None:
         open_uploads(task.settings).remove(str(upload))
@@ -128,17 +129,17 @@ def main(arguments: list[str] | None = None) -> int:
     if given.parent:
         die_with(given.parent)
     if not KINDS[given.kind].runs_code:
-        be_nice(NICENESS)  # pages come first; what a program's run measures is not slowed down
+        be_nice(NICENESS)  # pages come first; this does not slow down a program that is measured
     logging.basicConfig(level=logging.WARNING)
     return_large_blocks()
-    atexit.register(gc.freeze)  # a last collection of all modules would hold up the next job
-    # Temporary files go where they are cleared after the job. Not TMPDIR: torch keeps its
+    atexit.register(gc.freeze)  # a last collection over all modules would delay the next job
+    # Temporary files go where they are cleared after the job. TMPDIR stays as it is: torch keeps
     # precompiled headers there, which captures share.
     tempfile.tempdir = os.environ.get(SCRATCH)
     try:
         return attend(load(), Attempt(given.job_id, given.kind, given.attempt))
     except (OperationalError, InterfaceError, OutOfReachError) as error:
-        # Ahead of the work, or while the job was being ended.
+        # The error occurred before the work, or while ending the job.
         print(without_password(str(error)), file=sys.stderr)
         return NO_ROOM if is_full(error) else TRY_AGAIN
 

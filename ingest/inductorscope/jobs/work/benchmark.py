@@ -46,7 +46,7 @@ GONE = ("The kernel is not here any more", "perhaps its run was deleted")
 
 
 def benchmark(task: Task) -> None:
-    """Runs the test case and keeps what came out, together with the job's end."""
+    """Runs the test case and stores the result, in the transaction that ends the job."""
     spec = task.spec
     run, slug, kernel, handle = _named(spec)
     try:
@@ -93,8 +93,8 @@ def _named(spec: dict[str, Any]) -> tuple[str, str, str, int]:
 
 
 def _leave_out(task: Task, found: CallCase, line: int, ran: JsonObject) -> LeftOut:
-    """Compiles the kernel as it is, and without the operation of a line. `ran`: the options of
-    the configuration that ran."""
+    """Compiles the kernel as it is, and without the operation of a line. `ran`: the options of the
+    configuration that ran."""
     try:
         without, text, instead = case_without(found.case, line)
     except NoCase as error:
@@ -123,7 +123,7 @@ def _leave_out(task: Task, found: CallCase, line: int, ran: JsonObject) -> LeftO
 def _end(
     task: Task, message: str, result: dict[str, Any] | None = None, report: Path | None = None
 ) -> None:
-    """Keeps a result or a report of Nsight Compute, together with the job's end."""
+    """Stores a result or a report of Nsight Compute, in the transaction that ends the job."""
     run, slug, kernel, handle = _named(task.spec)
     lines = task.report.finishing()
     with task.sessions.begin() as session:
@@ -143,7 +143,7 @@ def _end(
 
 
 def sentence(result: dict[str, Any]) -> str:
-    """What came out, for a person."""
+    """Says in a sentence what the result is."""
     ms = result.get("ms", {})
     parts = [f"{ms.get('kernel', 0):.4g} ms a call"]
     if result.get("gb_per_s"):

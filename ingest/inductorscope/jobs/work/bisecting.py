@@ -18,22 +18,22 @@ from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import Progress
 
 LOOKS = (3, 6, 9)
-"""Processes of each program after which an answer is looked for. A program is like one end and far
-from the other, so fewer are enough than for a difference of unknown size."""
+"""Processes of each program after which to check for an answer. The program is close to one end and
+far from the other, so this takes fewer than a difference of unknown size."""
 Like = Literal["A", "B", ""]
 Keep = Callable[[Search], None]
 
 
 class Judge(Protocol):
-    """Tells which of two ends a program is like."""
+    """Decides which of two programs, the ends, another one is like."""
 
     by: str
 
     def is_over(self) -> bool:
-        """Whether no time is left."""
+        """Returns whether the time is up."""
 
     def __call__(self, arm: Arm, name: str) -> Try:
-        """Raises CaptureFailed, SpecError."""
+        """Judges a program. Raises CaptureFailed, SpecError."""
 
 
 class ByTime:
@@ -86,7 +86,7 @@ class ByTime:
 
 
 class ByCount:
-    """Compiles the program and counts."""
+    """Compiles the program and compares a count."""
 
     def __init__(self, a: Arm, b: Arm, counts: Callable[[Arm], dict[str, int]], by: str) -> None:
         """Raises WorkRefused if the ends do not differ, CaptureFailed, SpecError."""
@@ -106,8 +106,8 @@ class ByCount:
 
 
 def search_versions(arm: Arm, versions: Sequence[Version], judge: Judge, keep: Keep) -> Search:
-    """The first version that is like the last one, as far as the time allows. Versions that do not
-    run, or of which nobody can tell, are passed over."""
+    """Finds the first version that is like the last one, as far as the time allows. Skips versions
+    that do not run or give no clear answer."""
     search = Search(versions[0].kind, judge.by, len(versions))
     low, high, skipped = 0, len(versions) - 1, set[int]()
     while (left := {*range(low + 1, high)} - skipped) and not judge.is_over():
@@ -132,8 +132,8 @@ def search_versions(arm: Arm, versions: Sequence[Version], judge: Judge, keep: K
 
 
 def search_settings(a: Arm, settings: Sequence[Setting], judge: Judge, keep: Keep) -> Search:
-    """Few settings of B that together make A like B: first the one at which it becomes so when they
-    are changed one after another, then those before it that this one needs."""
+    """Finds few settings of B that together make A like B: first the setting that tips it when they
+    are changed one after another, then the earlier ones that this one needs."""
     search = Search("setting", judge.by, len(settings))
     needed: list[Setting] = []
     rest = [*settings]
@@ -156,7 +156,7 @@ def search_settings(a: Arm, settings: Sequence[Setting], judge: Judge, keep: Kee
 
 
 def _like_b(a: Arm, settings: Sequence[Setting], judge: Judge, search: Search, keep: Keep) -> bool:
-    """Raises CaptureFailed also if nobody can tell."""
+    """Returns whether the program is like B. Raises CaptureFailed also if that is unclear."""
     name = ", ".join(one.name for one in settings)
     arm = a
     for one in settings:

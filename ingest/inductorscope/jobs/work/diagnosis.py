@@ -21,11 +21,12 @@ UPLOADED = (
     "capture the program on this installation",
 )
 RESUME, RESUMED = "resume", "resumed"
-"""Option: the job to go on from; and what the child is given in its place: what that one knew."""
+"""Options: the job to resume; and, for the child process, what that job had found."""
 
 
 def diagnose(task: Task) -> None:
-    """Runs it, keeps what it knows on the way, and what it found together with the job's end."""
+    """Runs a diagnosis, stores partial results, and stores the last one in the transaction that
+    ends the job."""
     run_id, kind = str(task.spec["run"]), task.attempt.kind
     options = dict(task.spec.get("options") or {})
     with task.sessions() as session:
@@ -52,7 +53,7 @@ def diagnose(task: Task) -> None:
 
 
 def captured_spec(session: Session, run_id: str) -> CaptureSpec:
-    """What to run again. Raises Refused where this installation may not, SpecError."""
+    """Returns what to run again. Raises Refused if this installation may not, SpecError."""
     run = session.get(Run, run_id)
     if run is None:
         raise Refused("The run is not here any more", "capture the program again")

@@ -1,7 +1,7 @@
-"""Writing a run on behalf of a job, and ending the job in the transaction that completes the run.
+"""Writes a run on behalf of a job, and ends the job in the transaction that completes the run.
 
-So there is no moment at which a run is whole and its job does not know: a job that is repeated
-after a crash finds itself done, and an attempt that has no say any more cannot add to a run.
+So a complete run always has an ended job: a job that is repeated after a crash finds itself done,
+and an attempt that was replaced cannot add to a run.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from inductorscope.store.tables.models import Job, Run
 
 
 class OvertakenError(Exception):
-    """The job was cancelled, or another attempt is at work: what we did does not count."""
+    """The job was cancelled, or another attempt is at work: what this one did does not count."""
 
 
 def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
-    """The job as the owner of the run it reads.
+    """Makes the job the owner of the run it reads.
 
-    `last_lines` is called ahead of the end, for lines of the log that are still to be written.
+    `last_lines` is called before the end, for lines of the log that are still to be written.
     """
 
     def begun(session: Session, run_id: str) -> None:
@@ -55,8 +55,8 @@ def end(
     *,
     duplicate: bool = False,
 ) -> None:
-    """Ends the job with these last lines of its log, in the transaction that writes what it found:
-    who follows the log stops reading then. Raises OvertakenError."""
+    """Ends the job in the transaction that writes its results, and adds these last lines to its
+    log, because readers of the log stop then. Raises OvertakenError."""
     if not transitions.complete(
         session, attempt, run_id=run_id, duplicate=duplicate, message=message
     ):
@@ -65,13 +65,13 @@ def end(
 
 
 def place(session: Session, attempt: Attempt, run_id: str) -> None:
-    """Puts a run where the person wants it who asked for the job."""
+    """Puts the run where the person who asked for the job wants it."""
     job = session.get_one(Job, attempt.job_id)
     place_run(session, run_id, job.person_id, job.project_id)
 
 
 def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
-    """Lines of the log about what was not read, as a run's report has it."""
+    """Returns lines of the log about what was not read, from a run's report."""
     return [
         (
             transitions.now(),

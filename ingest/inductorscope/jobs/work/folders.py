@@ -1,4 +1,4 @@
-"""Where jobs work on disk, and what of it may go."""
+"""The folders in which jobs work, and clearing what nobody needs."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from inductorscope.store.database.engine import Sessions
 from inductorscope.store.tables.models import Job, Upload
 
 ABANDONED_AFTER = timedelta(days=7)
-"""An upload that nobody finished."""
+"""Unfinished uploads older than this are removed."""
 FAILED_KEPT = timedelta(days=1)
-"""Files of an upload that could not be read, for a person to look at."""
+"""How long the files of an upload that could not be read are kept, for a person to look at."""
 FORGOTTEN_AFTER = timedelta(days=1)
-"""Temporary folders of a command that was killed."""
+"""Temporary folders that a killed command left are removed after this time."""
 RUN_CODE = tuple(f"{name}-" for name, kind in KINDS.items() if kind.runs_code)
 READ_FILES = tuple(f"{name}-" for name, kind in KINDS.items() if not kind.runs_code)
-"""How the ids of jobs begin, by what they do."""
+"""Beginnings of the ids of jobs, by what they do."""
 NEW = timedelta(hours=1)
-"""Files this new may belong to a row that is not there yet."""
+"""The row of files newer than this may not be written yet."""
 
 
 def work_folder(settings: Settings, job_id: str) -> Path:
-    """Where a job lays out its files. Gone before each attempt and after the last."""
+    """Returns the folder in which a job lays out its files. It is removed before each attempt and
+    after the last."""
     parent = settings.captures if job_id.startswith(RUN_CODE) else settings.data / "reading"
     return parent / job_id
 
 
 def make_scratch_folder(job_id: str) -> Path:
-    """Creates a folder for temporary files of a job, for this user alone and with a name that
-    nobody can foresee. The path is short: sockets in it have little room."""
+    """Creates a folder for a job's temporary files, for this user alone and with an unpredictable
+    name. The path is short, because paths of sockets are limited."""
     return Path(tempfile.mkdtemp(prefix=_scratch_prefix(job_id)))
 
 
@@ -68,7 +69,7 @@ def clear(settings: Settings, job_id: str) -> None:
 
 
 def sweep(settings: Settings, sessions: Sessions) -> list[str]:
-    """Removes what nobody needs; the names of that."""
+    """Removes what nobody needs; returns the names."""
     gone = leftovers(settings, sessions)
     for remove in gone.values():
         remove()
@@ -76,11 +77,12 @@ def sweep(settings: Settings, sessions: Sessions) -> list[str]:
 
 
 def leftovers(settings: Settings, sessions: Sessions) -> dict[str, Callable[[], object]]:
-    """What nobody needs, and how to remove it: files of read, cancelled and abandoned uploads, and
-    folders of ended jobs."""
+    """Returns what nobody needs, with a function to remove each: files of read, cancelled and
+    abandoned uploads, and folders of ended jobs."""
     uploads = open_uploads(settings)
     sent = uploads.ids()
-    # Listed before the rows are read: a folder of a job that starts meanwhile is not among them.
+    # Listed before the rows are read, so that folders of jobs that start meanwhile are not
+    # included.
     used = [
         folder
         for parent in (settings.captures, settings.data / "reading")

@@ -1,4 +1,4 @@
-"""The job that measures two captured runs beside each other."""
+"""The job that measures two captured runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from inductorscope.store.runs.measurements import write_measurement
 
 
 def measure(task: Task) -> None:
-    """Measures, keeps the result so far, and keeps what came out together with the job's end."""
+    """Measures, stores partial results, and stores the last one in the transaction that ends the
+    job."""
     run, other = str(task.spec["run"]), str(task.spec["other"])
     job = task.attempt.job_id
     limit = float(task.settings.capture_seconds)

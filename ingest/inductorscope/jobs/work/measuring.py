@@ -1,4 +1,4 @@
-"""Measures two captured runs beside each other, and finds what caused the difference."""
+"""Measures two captured runs in turns, and finds what caused the difference."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from inductorscope.progress import Progress
 MOST_SETTINGS = 8
 MOST_SWAPPED = 3
 WORTH_SWAPPING = 0.05
-"""A smaller share of the difference is not."""
+"""Kernels with a smaller share of the difference are not swapped."""
 WHOLE = 0.8
-"""A setting that alone makes so much of the difference is its cause."""
+"""A setting that alone makes this much of the difference is its cause."""
 OTHERS = "other kernels and operators"
 IDLE = "the GPU waits for the program"
 NO_TIME = "No time was left to swap the kernels."
@@ -70,9 +70,11 @@ def measure_pair(
     progress: Progress,
     keep: Callable[[Measurement], None],
 ) -> Measurement:
-    """Runs both in turns until an answer, then what changed. `keep` gets the result so far.
+    """Runs both in turns until the answer is clear, then finds what changed. `keep` gets partial
+    results.
 
-    Raises CaptureFailed, SpecError."""
+    Raises CaptureFailed, SpecError.
+    """
     began = time.monotonic()
     every = settings_between(pair.a, pair.b) if asked.settings else []
     flips = _flips(pair, every) if len(every) > 1 else []
@@ -165,7 +167,7 @@ def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measur
 def _around(
     pair: Pair, done: Sequence[Once], known: Sequence[Times]
 ) -> Iterator[tuple[str, tuple[Cause, Times]]]:
-    """What a step spends outside of the kernels that are known."""
+    """Yields the time that a step spends outside of the known kernels, by part."""
     sides = [
         [_outside(each, sum(one[side][number] for one in known))
          for number, each in enumerate(each for each in done if each.arm == arm.label)]
@@ -178,7 +180,7 @@ def _around(
 
 
 def _outside(once: Once, known_ms: float) -> dict[str, float]:
-    """Milliseconds by part of a step."""
+    """Returns milliseconds by part of a step."""
     found = {name: us / 1000 for name, us in once.step.around.items()}
     work_ms = once.step.work / 1000
     if work_ms and not found:
@@ -201,7 +203,7 @@ def _with_swaps(
     pair: Pair, found: Measurement, alone: dict[str, Alone], runner: Runner, most: int,
     progress: Progress,
 ) -> Measurement:  # fmt: skip
-    """Runs the kernels that matter most in each other's wrapper, `most` of them."""
+    """Runs up to `most` of the kernels that matter most in each other's wrapper."""
     chosen: dict[str, tuple[Arm, Arm]] = {}
     causes = {cause.name: cause for cause in found.causes}
     for name, cause in causes.items():
@@ -234,7 +236,7 @@ def _with_swaps(
 
 
 def _flips(pair: Pair, settings: Sequence[Setting]) -> list[tuple[Arm, Setting]]:
-    """A with each setting of B alone."""
+    """Returns A with each setting of B alone."""
     flips = []
     for one in settings[:MOST_SETTINGS]:
         try:

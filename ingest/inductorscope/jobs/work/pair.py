@@ -1,4 +1,4 @@
-"""Two captured runs as programs to run again, and their kernels that do the same work."""
+"""A pair of captured runs: programs to run again, and their kernels that do the same work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from inductorscope.store.tables.models import Artifact, Run
 
 MOST_GROUPS = 40
 MOST_CASES = 8
-"""Kernels of one side of a group that are run by themselves."""
+"""Most kernels on one side of a group that are run by themselves."""
 SEVERAL = "Swapping needs one kernel in each program."
 # extern_kernels.mm, torch.ops.aten.mm.default
 _EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
@@ -39,17 +39,17 @@ _EXTERN = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
 
 @dataclass
 class Group:
-    """Kernels of both runs that do the same work. Those that share a name are one group, since the
-    profiler tells kernels by name."""
+    """Kernels of both runs that do the same work. Kernels with the same name are in one group,
+    since the profiler distinguishes kernels by name."""
 
     rows: list[GroupRow]
     a: set[str]
     b: set[str]
-    """The profiler's names."""
+    """Names that the profiler uses."""
     cases: Cases | None = None
     why_not_alone: str = ""
     swaps: tuple[Swap, Swap] | None = None
-    """What makes A run B's kernel, and B run A's."""
+    """Makes A run B's kernel, and B run A's."""
     why_not_swapped: str = ""
 
 
@@ -65,7 +65,8 @@ class Pair:
 
 
 def load_pair(session: Session, run: str, other: str) -> Pair:
-    """Raises Refused, WorkRefused or SpecError with a sentence where one may not be run."""
+    """Loads a pair. Raises Refused, WorkRefused or SpecError with a sentence if a run may not be
+    run again."""
     specs = captured_spec(session, run), captured_spec(session, other)
     rows = session.get_one(Run, run), session.get_one(Run, other)
     notes: list[str] = []
@@ -92,7 +93,8 @@ def load_pair(session: Session, run: str, other: str) -> Pair:
 
 
 def groups_of(rows: Sequence[GroupRow]) -> dict[str, Group]:
-    """By a name of theirs. Rows that share one on a side are together."""
+    """Returns groups by the name of one of their kernels. Rows that share a name on a side are one
+    group."""
     groups: list[Group] = []
     for row in rows:
         a, b = ({_profiled(one) for one in side} for side in (row.a, row.b))
@@ -104,19 +106,19 @@ def groups_of(rows: Sequence[GroupRow]) -> dict[str, Group]:
     named: dict[str, Group] = {}
     for group in sorted(groups, key=lambda one: not one.a):
         name = min(group.a or group.b)
-        # A new kernel of B may have the name of another one of A.
+        # A new kernel of B may have the name of a different kernel of A.
         named[f"{name} of B" if name in named else name] = group
     return named
 
 
 def _profiled(kernel: KernelCalls) -> str:
-    """How the profiler names a kernel."""
+    """Returns the profiler's name for a kernel."""
     match = _EXTERN.match(kernel.kernel) if kernel.kind == "extern" else None
     return f"{match[1] or 'aten'}::{match[2]}" if match else kernel.kernel
 
 
 def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]) -> None:
-    """The test cases of a group's kernels, and what swaps them."""
+    """Adds the test cases of a group's kernels, and what swaps them."""
     sides = [[one for row in group.rows for one in row.a],
              [one for row in group.rows for one in row.b]]  # fmt: skip
     group.why_not_swapped = SEVERAL
@@ -147,7 +149,7 @@ def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]
 
 
 def _sources(session: Session, run: Run, spec: CaptureSpec, notes: list[str]) -> dict[str, bytes]:
-    """The run's source files that differ from those on the disk."""
+    """Returns the run's source files that differ from those on the disk."""
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run.id, Artifact.role == SOURCE, Artifact.derived.is_(False)
     )

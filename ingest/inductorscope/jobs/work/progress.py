@@ -1,4 +1,4 @@
-"""How a job's child tells how far it is: to its row, a few times a second at most."""
+"""Writes the progress of a job's child to the job's row, a few times a second at most."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from inductorscope.store.database.engine import Sessions
 EVERY_SECONDS = 0.3
 LONGEST_STEP = 300
 MOST_LINES = 5_000
-"""Lines of an attempt that are kept in the job's log."""
+"""Most lines of an attempt that are kept in the job's log."""
 
 log = logging.getLogger("inductorscope.jobs")
 
@@ -30,8 +30,9 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Report:
-    """Takes progress and log lines at any rate, from any thread, and never waits for the database:
-    a thread writes the newest position, which may have to wait for a long transaction of ours."""
+    """Takes progress and log lines at any rate, from any thread, without waiting for the database:
+    a thread of its own writes the newest position, which may have to wait for a long transaction of
+    this process."""
 
     def __init__(
         self, sessions: Sessions, attempt: Attempt, overtaken: Callable[[], None] | None = None
@@ -51,7 +52,7 @@ class Report:
     def __call__(
         self, step: str, done: int = 0, total: int | None = None, unit: str | None = None
     ) -> None:
-        """Where the job is; each new step is a line of the log too."""
+        """Reports the position of the job; each new step is also a line of the log."""
         new = Position(step[:LONGEST_STEP], done, total, unit)
         with self._guard:
             if self._position is None or self._position.step != new.step:
@@ -67,7 +68,8 @@ class Report:
                 self._events.append((now(), level, text))
 
     def finishing(self) -> list[Event]:
-        """Stops writing, since we are about to end the job ourselves; the lines not yet written."""
+        """Stops writing, because the caller is about to end the job; returns the lines not yet
+        written."""
         self._finishing.set()
         with self._guard:
             events, self._events = self._events, []
@@ -86,7 +88,8 @@ class Report:
                 return
 
     def _write(self) -> bool:
-        """False when this attempt has no say any more."""
+        """Writes the position and new lines; returns False if this attempt is not current any
+        more."""
         events: list[Event] = []
         with self._guard:
             position, nothing = self._position, not self._events
@@ -102,8 +105,8 @@ class Report:
                     total=position.total,
                     unit=position.unit,
                 )
-                # Only now that the job's row is ours: lines taken earlier could be written after
-                # those with which the job ends.
+                # Only now that the job's row is locked: lines taken earlier could be written after
+                # the last lines of the job.
                 with self._guard:
                     events, self._events = self._events, []
                 add_events(session, self._attempt.job_id, events)
@@ -117,5 +120,6 @@ class Report:
 
 
 def end_this_group() -> None:
-    """The job was cancelled, or somebody else does it: nothing we do would count."""
+    """Kills this process and its group: the job was cancelled or taken over, so nothing they do
+    counts."""
     os.killpg(os.getpgid(0), signal.SIGKILL)

@@ -37,7 +37,7 @@ def ingest(task: Task) -> None:
     task.report("Fetching the files")
     sent = _lay_out(task, uploads.fetch(upload_id, task.folder / "received"), paths)
     root = sent
-    # What was dropped or named: a lone folder stays as it is, archives inside of it too.
+    # The files or folders that were dropped: a lone folder stays as it is, with the archives in it.
     tops = [sent / name for name in dict.fromkeys(path.partition("/")[0] for path in paths)]
     if len(tops) > 1 and any_archive(tops):
         root = task.folder / "unpacked"
@@ -63,7 +63,7 @@ def ingest(task: Task) -> None:
 
 
 def _lay_out(task: Task, files: Path, paths: list[str]) -> Path:
-    """The upload's files under the names they had, without copying them."""
+    """Lays out the upload's files under their original names, without copying them."""
     sent = task.folder / "sent"
     for index, path in enumerate(paths):
         target = sent / path
@@ -71,7 +71,7 @@ def _lay_out(task: Task, files: Path, paths: list[str]) -> Path:
         if (files / str(index)).exists():
             os.link(files / str(index), target)
         else:
-            target.touch()  # an empty file sends no bytes
+            target.touch()  # no bytes are sent for an empty file
         if index % 100 == 0:
             task.report("Laying out the files", index, len(paths), "files")
     return sent
@@ -79,18 +79,18 @@ def _lay_out(task: Task, files: Path, paths: list[str]) -> Path:
 
 def capture(task: Task) -> None:
     """Runs a model and reads what was recorded."""
-    # Here: reading an upload needs none of it.
+    # Imported here: reading an upload needs none of it.
     from inductorscope.capturing.run import run_capture
     from inductorscope.capturing.spec import from_builtins
 
     spec = from_builtins(task.spec["capture"])
     run_capture(spec, task.folder, task.settings, task.report, log=task.report.line)
-    limit_memory(task.settings)  # only now: torch's process would inherit it
+    limit_memory(task.settings)  # only now: torch's process would inherit the limit
     _read(task, task.folder, "capture")
 
 
 def _read(task: Task, root: Path, origin: str) -> None:
-    """Stores the files as a run; when it is complete, so is the job."""
+    """Stores the files as a run, and ends the job in the transaction that completes the run."""
     try:
         result = read_run(
             root,

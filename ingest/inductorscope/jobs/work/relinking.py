@@ -1,7 +1,7 @@
-"""A process that renews what an older version made, links and compile stories, aligns the lines
-that reading left to be aligned, and writes the facts of runs that SQL reads.
+"""The process that renews links and compile stories of an older version, aligns the lines that
+reading left for later, and writes the facts of runs that SQL reads.
 
-It ends when nothing is left to do; of several on one database only one works at a time.
+It ends when nothing is left to do. On one database only one works at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from inductorscope.store.database.private import make_private_folder
 LOCK = "relink.lock"
 """File in the data folder, for SQLite."""
 RELINK_LOCK = 0x1D5C0B12
-"""PostgreSQL's: any number that is not another lock's."""
+"""Advisory lock of PostgreSQL: any number that no other lock uses."""
 NICENESS = 10
 
 log = logging.getLogger("inductorscope.jobs")
@@ -38,7 +38,8 @@ log = logging.getLogger("inductorscope.jobs")
 
 @contextmanager
 def _alone(settings: Settings, engine: Engine, *, patient: bool = False) -> Iterator[bool]:
-    """Whether nobody else on this database is at it; the patient wait until it is so."""
+    """Yields whether no other process on this database is relinking; `patient` waits until that is
+    so."""
     if engine.dialect.name == "postgresql":
         take = "pg_advisory_lock" if patient else "pg_try_advisory_lock"
         # Outside a transaction, which would keep rows from being cleaned up for hours.
@@ -47,7 +48,7 @@ def _alone(settings: Settings, engine: Engine, *, patient: bool = False) -> Iter
             try:
                 yield taken is not False
             finally:
-                connection.invalidate()  # closes it, which lets the lock go
+                connection.invalidate()  # closes it, which releases the lock
         return
     make_private_folder(settings.data)
     with (settings.data / LOCK).open("wb") as lock:
@@ -60,7 +61,8 @@ def _alone(settings: Settings, engine: Engine, *, patient: bool = False) -> Iter
 
 
 def relink_all(settings: Settings, *, workers: int = 0, patient: bool = False) -> Relinked | None:
-    """None when another process is at it already and this one does not wait for it."""
+    """Renews all links and stories; returns None if another process does so already and this one
+    does not wait."""
     with engine_of(settings) as engine, _alone(settings, engine, patient=patient) as alone:
         if not alone:
             return None
@@ -90,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     return_large_blocks()
     settings = load()
     speak(settings)
-    # Patient: the process before may have looked before there was a reason to start this one.
+    # Patient: the process before it may have checked before this one was needed.
     done = relink_all(settings, workers=cores(), patient=True)
     if done is not None:
         log.info("made the links of %d graphs anew; %d keep theirs", done.done, done.failed)

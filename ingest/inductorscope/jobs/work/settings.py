@@ -13,12 +13,12 @@ from inductorscope.capturing.measure.processes import Arm, at_revision, git, rep
 from inductorscope.capturing.spec import CaptureSpec
 
 OPTIONS = ("args", "mode", "dynamic", "dtype", "backend", "device", "function")
-"""Options of a capture that are changed alone; keys of its `config` are too."""
+"""Options of a capture that are changed alone, as are the keys of its `config`."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A difference of two programs."""
+    """A difference between two programs."""
 
     name: str
     a: str | None
@@ -29,13 +29,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Version:
-    """A program under another torch, or as it was in another revision."""
+    """A program with another torch, or from another revision."""
 
     kind: Literal["Python", "revision"]
     value: str
 
     def of(self, arm: Arm) -> Arm:
-        """Raises SpecError."""
+        """Returns the program in this version. Raises SpecError."""
         label = f"{arm.label} with {self.kind} {self.value}"
         if self.kind == "Python":
             return replace(arm, label=label, python=self.value)
@@ -44,7 +44,7 @@ class Version:
 
 
 def revisions_between(spec: CaptureSpec, first: str, last: str) -> list[Version]:
-    """From the first to the last. Raises SpecError."""
+    """Returns the revisions from the first to the last. Raises SpecError."""
     listed = git(spec, "rev-list", "--reverse", "--end-of-options", f"{first}..{last}").decode()
     return [Version("revision", each) for each in (first, *listed.split())]
 

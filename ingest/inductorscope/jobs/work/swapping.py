@@ -1,4 +1,4 @@
-"""Which kernels of two programs fit into each other's wrapper."""
+"""Finds kernels of two programs that fit into each other's wrapper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NoSwap(ValueError):
 def swaps_of(
     a: KernelCase, b: KernelCase, a_config: dict[str, str], b_config: dict[str, str]
 ) -> tuple[Swap, Swap]:
-    """What makes A run B's kernel, and B run A's. Raises NoSwap."""
+    """Returns what makes A run B's kernel, and B run A's. Raises NoSwap."""
     _check(a, b)
     in_a, in_b = _renamed(b, a.kernel), _renamed(a, b.kernel)
     of_a, of_b = a_config.get(SIMDLEN), b_config.get(SIMDLEN)
@@ -61,6 +61,6 @@ def _renamed(case: KernelCase, name: str) -> str:
 
 
 def _with_vectors(definition: str, simdlen: str | None) -> str:
-    """Compiles generated code for the vectors that it counts on."""
+    """Compiles generated code with the vector instructions that it expects."""
     bits = int(simdlen) if simdlen and simdlen.isdecimal() else None
     return f"with torch._inductor.config.patch({{{SIMDLEN!r}: {bits}}}):\n    {definition}"

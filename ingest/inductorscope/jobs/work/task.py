@@ -1,4 +1,4 @@
-"""What every kind of work is given."""
+"""The task that every kind of work is given."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from inductorscope.store.database.engine import Sessions
 
 @dataclass(frozen=True)
 class Task:
-    """One attempt and what it works with."""
+    """One attempt, and what it works with."""
 
     settings: Settings
     engine: Engine
     sessions: Sessions
     attempt: Attempt
     spec: dict[str, Any]
-    """What was asked for."""
+    """The request."""
     report: Report
 
     @property
