@@ -1,4 +1,5 @@
-"""The audit: who read an upload's files, deleted, ran code, or changed who may do what."""
+"""The audit: who read an upload's files, deleted something, ran code, or changed a person's
+rights."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def record(
 
 
 def entries(session: Session, since: datetime | None = None) -> Iterator[dict[str, str | None]]:
-    """The entries, oldest first."""
+    """Returns the entries, oldest first."""
     query = select(AuditEntry).order_by(AuditEntry.id).execution_options(yield_per=1000)
     if since is not None:
         query = query.where(AuditEntry.at >= since)

@@ -1,8 +1,9 @@
-"""Facts of runs in Parquet files, which DuckDB reads in a hundredth of the time of the database.
+"""Facts of runs in Parquet files, which DuckDB reads in a hundredth of the time that the database
+takes.
 
-They repeat what the database has, so they may be deleted. Each file has the facts of some hundred
-runs: of twenty thousand files, opening them would take most of a query. Of runs that are gone they
-keep the rows until files are merged; who reads them names the runs that count.
+The files repeat what the database has, so they may be deleted. Each holds the facts of hundreds of
+runs, because opening twenty thousand files would take most of a query. Rows of deleted runs stay
+until files are merged; readers therefore name the runs that count.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 AT_ONCE = 500
-"""Runs of one file."""
+"""Runs in one file."""
 FEW = 20
-"""Runs that wait for the next query: it writes their facts faster than a process starts."""
+"""Up to this many new runs are left to the next query, which writes their facts faster than a
+process starts."""
 MOST_BATCHES = 50
-"""With more files of one table they are merged."""
+"""If a table has more files than this, they are merged."""
 ROWS_AT_ONCE = 10_000
 
 TEXT, WHOLE, NUMBER, TIME = "VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMP"
@@ -44,7 +46,7 @@ RUNS: Columns = {
     "graph_breaks": WHOLE, "recompiles": WHOLE, "compile_seconds": NUMBER, "eager_ms": NUMBER,
     "compiled_ms": NUMBER, "bytes_in": WHOLE, "bytes_stored": WHOLE, "failure": TEXT,
 }  # fmt: skip
-"""Columns of the runs, which are read from the database: names and tags change."""
+"""Columns of the table of runs. It is read from the database, because names and tags change."""
 FACTS: dict[str, Columns] = {
     "kernels": {
         "run": TEXT, "graph": TEXT, "direction": TEXT, "kernel": TEXT, "kind": TEXT,
@@ -58,11 +60,11 @@ FACTS: dict[str, Columns] = {
         "run": TEXT, "path": TEXT, "line": WHOLE, "title": TEXT, "explanation": TEXT,
     },
 }  # fmt: skip
-"""Tables and their columns."""
+"""The other tables and their columns."""
 
 
 class Batch(msgspec.Struct):
-    """Files with the facts of some runs, one a table."""
+    """Files with the facts of some runs, one file a table."""
 
     id: str
     runs: list[str]
@@ -94,14 +96,14 @@ def missing(session: Session, folder: Path) -> list[str]:
 
 
 def due(session: Session, folder: Path) -> bool:
-    """Whether a process of its own is worth its start: many runs to write, or files to merge."""
+    """Returns whether it is worth starting a process: many runs to write, or files to merge."""
     return len(missing(session, folder)) > FEW or len(batches(folder)) > MOST_BATCHES
 
 
 def update(session: Session, folder: Path, most: int, *, merge: bool = False) -> int:
-    """Writes the facts of up to `most` runs that the session sees; returns how many of them are
-    still to be written. While another process writes, this one does not. `merge`: merges many
-    files, and leaves out the runs that the session does not see."""
+    """Writes the facts of up to `most` runs that the session sees; returns how many remain. Writes
+    nothing while another process writes. `merge`: also merges many files, without the runs that the
+    session does not see."""
     make_private_folder(folder)
     with (folder / "lock").open("wb") as lock:
         try:
@@ -119,7 +121,7 @@ def update(session: Session, folder: Path, most: int, *, merge: bool = False) ->
 
 
 def read_rows(into: DuckDBPyConnection, table: str, columns: Columns, rows: Iterable[Any]) -> None:
-    """Makes a table of rows."""
+    """Creates a table from rows."""
     with NamedTemporaryFile(suffix=".json") as file:
         encode = msgspec.json.Encoder().encode_lines
         some: list[dict[str, Any]] = []
@@ -177,13 +179,13 @@ def _merge(folder: Path, complete: set[str]) -> None:
             rows = f"{rows_of(folder, table)} SEMI JOIN kept USING (run)"
             _copy(database, rows, _file(folder, table, batch.id))
     _replace_manifest(folder, [batch])
-    for each in old:  # who has opened one goes on reading it
+    for each in old:  # a process that has opened a file keeps reading it
         for table in FACTS:
             _file(folder, table, each.id).unlink(missing_ok=True)
 
 
 def _copy(database: DuckDBPyConnection, rows: str, to: Path) -> None:
-    # In order of names, so that a query for one kernel reads a few groups of rows.
+    # Sorted, so that a query for one kernel reads few groups of rows.
     how = "(FORMAT parquet, COMPRESSION zstd)"
     database.execute(f"COPY ({rows} ORDER BY ALL) TO {_quoted(to)} {how}")
 

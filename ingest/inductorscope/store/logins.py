@@ -17,11 +17,11 @@ from sqlalchemy.orm import Session
 from inductorscope.store.tables.logins import Login
 
 LASTS = timedelta(days=30)
-"""Time after which a browser has to log in again."""
+"""Time after which a browser must log in again."""
 RANDOM_BYTES = 32
 LONGEST_AGENT = 300
 VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
-"""A value of `RANDOM_BYTES` bytes."""
+"""Matches a value of `RANDOM_BYTES` bytes."""
 
 
 def begin_login(
@@ -42,7 +42,7 @@ def begin_login(
 
 
 def login_with(session: Session, value: str, token: str, now: datetime) -> Login | None:
-    """The login with this value, unless it has ended or expired."""
+    """Returns the login with this value, unless it has ended or expired."""
     if not VALUE.fullmatch(value):
         return None
     login = session.get(Login, _digest(value, token))
@@ -62,7 +62,7 @@ def delete_expired_logins(session: Session, now: datetime) -> int:
 
 
 def login_id(value: str, token: str) -> str:
-    """The id of a login in addresses: it opens nothing."""
+    """Returns the id of a login for addresses, which cannot be used to log in."""
     return _digest(value, token)[:16]
 
 

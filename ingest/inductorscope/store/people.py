@@ -20,21 +20,21 @@ SHORTEST = 10
 """Characters of the shortest password."""
 LONGEST_NAME = 100
 COST = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26}
-"""Of scrypt: 32 MiB and a tenth of a second for each guess."""
+"""Parameters of scrypt: 32 MiB and a tenth of a second for each guess."""
 
 
 class AccountError(ValueError):
-    """What was asked of people, tokens or projects is not possible; the message says why."""
+    """A request about people, tokens or projects cannot be carried out; the message says why."""
 
 
 def who_is(person: Person) -> Who:
-    """A person who has signed in."""
+    """Returns who a person is after logging in."""
     scopes = ROLES[person.role]
     return Who(person.name, scopes, person.id, sees_all=ADMINISTER in scopes)
 
 
 def person_named(session: Session, name: str) -> Person:
-    """Raises AccountError."""
+    """Returns a person by name. Raises AccountError."""
     person = session.scalar(select(Person).where(Person.name == name))
     if person is None:
         raise AccountError(f"There is no person named {name}.")
@@ -57,7 +57,7 @@ def add_person(
 
 
 def set_role(person: Person, role: str) -> None:
-    """Raises AccountError if there is no such role."""
+    """Sets a person's role. Raises AccountError if there is no such role."""
     if role not in ROLES:
         raise AccountError(f"There is no role {role}; roles are {', '.join(ROLES)}.")
     person.role = role
@@ -79,7 +79,7 @@ def known_person(session: Session, issuer: str, subject: str) -> Person | None:
 def person_of(
     session: Session, issuer: str, subject: str, name: str, role: str, now: datetime
 ) -> Person:
-    """The person that an issuer identifies; a new one gets the role."""
+    """Returns the person that an issuer identifies; adds a new one with the role."""
     person = known_person(session, issuer, subject)
     if person is None:
         plain = "".join(each for each in name if each.isprintable()).strip()[:LONGEST_NAME]
@@ -93,7 +93,8 @@ def person_of(
 
 
 def remove_person(session: Session, person: Person) -> None:
-    """Ends logins and tokens too. Runs that only this person saw are left to administrators."""
+    """Removes a person, with logins and tokens. Runs that only this person saw are left to
+    administrators."""
     end_logins(session, person.id)
     session.execute(delete(Person).where(Person.id == person.id))
 
@@ -106,14 +107,14 @@ def end_logins(session: Session, person: int) -> None:
 
 
 def set_password(person: Person, password: str | None) -> None:
-    """Raises AccountError if the password can be guessed."""
+    """Sets a password, or none. Raises AccountError if it is too short."""
     if password is not None and len(password) < SHORTEST:
         raise AccountError(f"A password needs at least {SHORTEST} characters.")
     person.password = None if password is None else _hash(password, secrets.token_bytes(16))
 
 
 def password_is_right(session: Session, name: str, password: str) -> Person | None:
-    """The person with this name and password. Takes as long when there is no such person."""
+    """Returns the person with this name and password. Takes as long if there is no such person."""
     person = known_person(session, LOCAL, name)
     stored = (person.password if person is not None else None) or f"{'00' * 16}$"
     salt = bytes.fromhex(stored.partition("$")[0])

@@ -16,7 +16,7 @@ from inductorscope.store.who import ADMINISTER, Who, belongs_to
 
 
 def add_project(session: Session, name: str, now: datetime) -> Project:
-    """Raises AccountError."""
+    """Adds a project. Raises AccountError."""
     check_name(name)
     if session.scalar(select(Project.id).where(Project.name == name)) is not None:
         raise AccountError(f"There is already a project named {name}.")
@@ -27,7 +27,7 @@ def add_project(session: Session, name: str, now: datetime) -> Project:
 
 
 def project_named(session: Session, name: str) -> Project:
-    """Raises AccountError."""
+    """Returns a project by name. Raises AccountError."""
     project = session.scalar(select(Project).where(Project.name == name))
     if project is None:
         raise AccountError(f"There is no project named {name}.")
@@ -35,7 +35,7 @@ def project_named(session: Session, name: str) -> Project:
 
 
 def projects_of(session: Session, who: Who) -> Sequence[Project]:
-    """The projects that somebody may put runs into."""
+    """Returns the projects that somebody may put runs into."""
     query = select(Project).order_by(Project.name)
     if who.project is not None:
         query = query.where(Project.id == who.project)
@@ -46,7 +46,8 @@ def projects_of(session: Session, who: Who) -> Sequence[Project]:
 
 
 def project_for(session: Session, who: Who, name: str | None) -> int | None:
-    """The project in which somebody puts a run; None for a private place. Raises AccountError."""
+    """Returns the project in which somebody puts a run; None for a private place. Raises
+    AccountError."""
     if not name:
         return who.project
     found = [each.id for each in projects_of(session, who) if each.name == name]
@@ -60,7 +61,7 @@ def add_member(session: Session, project: int, person: int) -> None:
 
 
 def remove_member(session: Session, project: int, person: int) -> None:
-    """Ends the person's tokens for this project too."""
+    """Removes a person from a project, and ends their tokens for it."""
     for table in (Member, Token):
         of = (table.project_id == project, table.person_id == person)
         session.execute(delete(table).where(*of))
@@ -70,7 +71,7 @@ def remove_member(session: Session, project: int, person: int) -> None:
 
 
 def place_run(session: Session, run: str, person: int | None, project: int | None) -> None:
-    """Puts a run with a person, or into a project. Without either, nothing needs to be said."""
+    """Puts a run with a person, or into a project. Does nothing if neither is given."""
     if person is None and project is None:
         return
     same = (
@@ -83,22 +84,22 @@ def place_run(session: Session, run: str, person: int | None, project: int | Non
 
 
 def move_run(session: Session, run: str, who: Who, project: int | None) -> None:
-    """Moves a run from where somebody put it to a project, or to them alone; an administrator
-    moves it from wherever it lies."""
+    """Moves a run from where somebody put it to a project, or to them alone. An administrator moves
+    it from every place."""
     mine = true() if who.may(ADMINISTER) else belongs_to(who, Place)
     session.execute(delete(Place).where(Place.run_id == run, mine))
     place_run(session, run, who.person, project)
 
 
 def move_runs(session: Session, runs: Sequence[str], project: int) -> int:
-    """Moves runs to a project from wherever they lie; returns how many there are."""
+    """Moves runs to a project from every place; returns their number."""
     session.execute(delete(Place).where(Place.run_id.in_(runs)))
     session.add_all(Place(run_id=run, project_id=project) for run in runs)
     return len(runs)
 
 
 def without_place(session: Session) -> list[str]:
-    """The ids of the runs that only administrators see."""
+    """Returns the ids of runs that only administrators see."""
     owned = select(Place.run_id).where(
         func.coalesce(Place.person_id, Place.project_id).is_not(None)
     )
@@ -106,7 +107,8 @@ def without_place(session: Session) -> list[str]:
 
 
 def leave_to_others(session: Session, run: str, who: Who) -> bool:
-    """Removes a run from where somebody put it; False, and does nothing, if nobody else has it."""
+    """Removes a run from where somebody put it. If nobody else has it, does nothing and returns
+    False."""
     places = set(session.scalars(select(Place.id).where(Place.run_id == run)))
     mine = select(Place.id).where(Place.run_id == run, belongs_to(who, Place))
     own = set(session.scalars(mine))
@@ -125,7 +127,7 @@ def is_own(session: Session, run: str, who: Who) -> bool:
 
 
 def share_run(session: Session, run: str, now: datetime) -> str:
-    """The key of the link to a run; makes one if there is none."""
+    """Returns the key of the link to a run; makes one if there is none."""
     key = session.scalar(select(Share.key).where(Share.run_id == run))
     if key is None:
         key = secrets.token_urlsafe(32)

@@ -16,9 +16,9 @@ from inductorscope.store.tables.people import Member, Person, Token
 from inductorscope.store.who import ADMINISTER, READ, ROLES, SCOPES, Who
 
 FORM = re.compile(r"isc_[A-Za-z0-9_-]{43}")
-"""The prefix lets scanners of secrets find tokens that were published by mistake."""
+"""Tokens have a prefix, so that scanners of secrets find those published by mistake."""
 USE_NOTED = timedelta(minutes=1)
-"""Uses within this time of each other are noted once."""
+"""Uses within this time of each other are recorded once."""
 
 
 def add_token(
@@ -55,7 +55,8 @@ def add_token(
 
 
 def who_has_token(session: Session, token: str, now: datetime) -> tuple[Who | None, bool]:
-    """Who uses a token, and whether to note its use; None if the token is unknown or expired."""
+    """Returns who uses a token, and whether to record the use; None if the token is unknown or
+    expired."""
     if not FORM.fullmatch(token):
         return None, False
     query = (

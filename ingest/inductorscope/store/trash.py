@@ -42,8 +42,9 @@ class Trash(msgspec.Struct, frozen=True):
 
 
 def _is_shown(of: type[Graph] | type[Artifact]) -> ColumnElement[bool]:
-    """Looked up for each row, since most queries are about one run of thousands. Of the table and
-    not of the model, to which the condition on runs would be added."""
+    """Condition of rows whose run is not in the trash. It is evaluated for each row, since most
+    queries are about one run of thousands. It refers to the table, because a condition on the model
+    would get the condition on runs too."""
     runs = Run.metadata.tables["runs"].alias("trashed")
     return ~exists().where(runs.c.id == of.run_id, runs.c.trashed_at.is_not(None))
 
@@ -66,7 +67,7 @@ def move_to_trash(session: Session, runs: Sequence[str], now: datetime) -> None:
 
 
 def restore_run(session: Session, run: str) -> bool:
-    """Takes a run out of the trash; False if it is not in it."""
+    """Takes a run out of the trash; returns False if it is not there."""
     back = update(Run).where(Run.id == run, Run.trashed_at.is_not(None)).values(trashed_at=None)
     return session.scalar(back.returning(Run.id)) is not None
 
@@ -95,7 +96,7 @@ def in_trash(session: Session, of: Who | None = None) -> Trash:
 
 
 def own_bytes(session: Session, runs: ColumnElement[bool]) -> int:
-    """Returns the bytes of the contents that only these runs use, which deleting them frees."""
+    """Returns the bytes of the contents that only these runs use; deleting the runs frees them."""
     part_of, whole = aliased(Artifact), aliased(Artifact)
     others = select(Run.id).where(~runs)
     mine = select(Artifact.digest).join(Run, Run.id == Artifact.run_id).where(runs)

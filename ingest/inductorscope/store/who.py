@@ -24,7 +24,7 @@ from inductorscope.store.tables.models import Base, Job, Run, Upload
 from inductorscope.store.tables.people import Member, Place, Share
 
 READ, UPLOAD, RUN, ADMINISTER = SCOPES = ("read", "upload", "run", "administer")
-"""What requests need: to see runs; to add, name and delete one's own; to run code; to manage
+"""What a request may need: to see runs; to add, name and delete one's own; to run code; to manage
 people, projects and the runs of others."""
 ROLES = {
     "reader": frozenset({READ}),
@@ -35,7 +35,7 @@ ROLES = {
 
 
 class Who(msgspec.Struct, frozen=True):
-    """Who sends a request."""
+    """The sender of a request, and what they may do and see."""
 
     name: str
     scopes: frozenset[str]
@@ -43,7 +43,7 @@ class Who(msgspec.Struct, frozen=True):
     project: int | None = None
     """The only project that a token reaches."""
     links: tuple[str, ...] = ()
-    """Keys of links to runs."""
+    """Keys of links to runs that the request carries."""
     sees_all: bool = False
     signed_in: bool = True
     by_token: bool = False
@@ -53,14 +53,14 @@ class Who(msgspec.Struct, frozen=True):
 
 
 OWNER = Who("the owner", frozenset(SCOPES), sees_all=True)
-"""Who has the server's token, or uses a server without accounts and token."""
+"""The holder of the server's token, or anybody on a server without accounts and token."""
 
 WHO = "who"
-"""Key of who sends a request in its state."""
+"""The key of `Who` in a request's state."""
 NOBODY = Who("nobody", frozenset(), signed_in=False)
 VIEWER: ContextVar[Who | None] = ContextVar("viewer", default=None)
-"""The web process sets it for each request; threads that a request starts inherit it. Workers and
-the command line have none, and see everything."""
+"""Set by the web process for each request; threads that a request starts inherit it. Workers and
+the command line have no viewer and see everything."""
 FOR_VIEWERS = "for viewers"
 """Key in the `info` of sessions of the web process: without a viewer, they see nothing."""
 
@@ -69,9 +69,10 @@ def visible_to(
     who: Who,
     run: ColumnElement[str] | InstrumentedAttribute[str] | InstrumentedAttribute[str | None],
 ) -> ColumnElement[bool]:
-    """Condition for the runs that somebody sees who does not see all; `run`: their ids.
+    """Condition of the runs that somebody may see; `run`: the column with their ids.
 
-    It is looked up for each row: most queries are about one run of thousands.
+    Not for viewers who see all. It is evaluated for each row: most queries are about one run of
+    thousands.
     """
     place, share = aliased(Place), aliased(Share)
     placed = exists().where(place.run_id == run, _with(who, place))
@@ -81,14 +82,14 @@ def visible_to(
 
 
 def belongs_to(who: Who, of: type[Upload] | type[Job] | type[Place]) -> ColumnElement[bool]:
-    """Condition for what somebody made."""
+    """Condition of what somebody made."""
     if who.person is not None:
         return of.person_id == who.person
     return false() if who.project is None else of.project_id == who.project
 
 
 def _with(who: Who, of: type[Job] | type[Place]) -> ColumnElement[bool]:
-    """Condition for what somebody made, and for what lies in their projects."""
+    """Condition of what somebody made, and of what is in their projects."""
     if who.project is not None:
         return of.project_id == who.project
     if who.person is None:
@@ -106,7 +107,7 @@ def restrict(state: ORMExecuteState) -> None:
 
 @lru_cache(maxsize=256)
 def _restrictions(who: Who) -> tuple[LoaderCriteriaOption, ...]:
-    """Kept, because making them takes longer than a query."""
+    """Cached, because making these takes longer than a query."""
     conditions: dict[type[Any], ColumnElement[bool]] = {
         each: visible_to(who, each.run_id)
         for each in (mapper.class_ for mapper in Base.registry.mappers)

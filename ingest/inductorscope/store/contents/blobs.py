@@ -169,9 +169,9 @@ def _is_sqlite(session: Session) -> bool:
 
 
 def _write_in_pieces(session: Session, content: Content) -> None:
-    """Copies a large content from its file into the database without holding it in memory. This
-    needs `data` as the last column, as in every database made by this version: if another column
-    follows, SQLite writes the zeros out."""
+    """Copies a large content from its file into the database without holding it in memory. `data`
+    must be the last column, as in every database made by this version: if another column followed,
+    SQLite would write the zeros out."""
     room = "UPDATE blobs SET data = zeroblob(:size) WHERE digest = :digest RETURNING rowid"
     values = {"size": content.stored_size, "digest": content.digest}
     row = session.execute(text(room), values).scalar_one()
@@ -220,7 +220,7 @@ def free_blobs(session: Session, digests: Iterable[str]) -> int:
 def delete_objects(session: Session, objects: Objects, digests: Iterable[str]) -> None:
     """Deletes objects that no row names, in a transaction of the session."""
     with session.begin():
-        hold_blobs(session)  # or else a transaction could find the object and refer to it
+        hold_blobs(session)  # otherwise a transaction could find the object and refer to it
         wanted = sorted(digests)
         objects.delete(set(wanted) - set(_existing(session, wanted)))
     session.close()

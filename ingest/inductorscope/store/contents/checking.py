@@ -23,13 +23,13 @@ CHECKED_AT_ONCE = 100
 
 
 def uses() -> CompoundSelect[str, str]:
-    """Query of each run with each content that it uses, itself or as part of a log."""
+    """Selects each run with each content that it uses, directly or as part of a log."""
     parts = select(Artifact.run_id, BlobPart.part).join(BlobPart, BlobPart.blob == Artifact.digest)
     return select(Artifact.run_id, Artifact.digest).union(parts)
 
 
 class Shares(msgspec.Struct, frozen=True):
-    """Contents by the number of runs that use them, as stored. The bytes sum to `stored`."""
+    """Sizes of contents by how many runs use them. The bytes sum to `stored`."""
 
     contents: int
     stored: int
@@ -39,11 +39,11 @@ class Shares(msgspec.Struct, frozen=True):
     """Bytes of contents that several runs use."""
     unused: Bytes
     saved: int
-    """Bytes that storing shared contents once for each run would take in addition."""
+    """Additional bytes that it would take to store shared contents once for each run."""
 
 
 def shares(session: Session) -> Shares:
-    """Adds up the contents."""
+    """Sums the sizes of all contents."""
     used = uses().subquery()
     digest = used.c.digest
     runs = select(digest, func.count().label("runs")).group_by(digest).subquery()
@@ -64,12 +64,13 @@ def shares(session: Session) -> Shares:
 
 
 def unused_contents(session: Session) -> list[str]:
-    """Returns the digests of contents that nothing uses, but for being part of such."""
+    """Returns the digests of contents that nothing uses, and of the parts that only they
+    contain."""
     return unused(session, session.scalars(select(Blob.digest)))
 
 
 def damaged_contents(sessions: Sessions) -> Iterator[str]:
-    """Reads every content and yields the digests of those that are not what was stored."""
+    """Reads every content and yields the digests of those that differ from what was stored."""
     with sessions() as session:
         digests = list(session.scalars(select(Blob.digest).order_by(Blob.digest)))
     for start in range(0, len(digests), CHECKED_AT_ONCE):
@@ -92,7 +93,7 @@ def _is_sound(session: Session, digest: str) -> bool:
             end = chunk[-len(REMOVED) :]
     except (zstandard.ZstdError, msgspec.MsgspecError, AssertionError, IndexError):
         return False
-    # A content that secrets were removed from keeps the digest of what was sent.
+    # A content that secrets were removed from keeps the digest of the original bytes.
     return size == content.size and (found.hexdigest() == digest or scrubbed)
 
 

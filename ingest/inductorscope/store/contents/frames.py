@@ -30,8 +30,8 @@ class Frame(msgspec.Struct, array_like=True):
     start: int
     """Bytes as stored before it."""
     parts: list[tuple[int, int]]
-    """In a log, pairs of a number of the frame's own bytes and the index of the part after them.
-    The last index is -1, no part."""
+    """In a log, pairs: the number of the frame's own bytes, and the index of the part after them.
+    The last index is -1, which means no part."""
     inside: bool = False
     """Whether it starts in the middle of a line."""
 
@@ -102,7 +102,8 @@ class FrameWriter:
             self._add(piece[start:] if start else piece)
 
     def write_part(self, digest: str, size: int, lines: int) -> None:
-        """Adds a separately stored content; `size` and `lines` are those it has in the log."""
+        """Adds a separately stored content; `size` and `lines` are its size and lines in the
+        log."""
         number = self._numbers.setdefault(digest, len(self._index.parts))
         if number == len(self._index.parts):
             self._index.parts.append(digest)

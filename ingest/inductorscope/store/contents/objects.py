@@ -1,7 +1,8 @@
 """Contents in an object store: S3, Google Cloud, Azure, or a folder. The database keeps their rows.
 
-An object is written before the row that names it is committed, and deleted after that row's
-deletion is, so a crash leaves an object too many at worst, which `inductorscope doctor` finds.
+An object is written before the row that names it is committed, and deleted after the row's deletion
+is committed. So at worst a crash leaves an object without a row, which `inductorscope doctor`
+finds.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class OutOfReachError(Exception):
 
 @contextmanager
 def reaching() -> Iterator[None]:
-    """Turns an error of the object store into a sentence. A missing object is FileNotFoundError."""
+    """Turns an error of the object store into a sentence; a missing object raises
+    FileNotFoundError."""
     from obstore.exceptions import BaseError
 
     try:
@@ -49,7 +51,7 @@ class Objects:
         self._store = store
 
     def put(self, contents: Sequence[tuple[str, int, bytes | Path | IO[bytes]]]) -> None:
-        """Writes objects that are not there: digest, size and bytes each."""
+        """Writes objects that are not there yet, given as digest, size and bytes."""
         with ThreadPoolExecutor(AT_ONCE) as threads:
             list(threads.map(self._put, contents))
 
@@ -63,7 +65,7 @@ class Objects:
             try:
                 obstore.put(self._store, key, stored, mode="create")
             except obstore.exceptions.AlreadyExistsError:
-                # Left by a crash. Another version may have compressed it in another way.
+                # Left by a crash; another version may have compressed it differently.
                 if obstore.head(self._store, key)["size"] != size:
                     obstore.put(self._store, key, stored)
         elif self.size(digest) != size:
@@ -156,7 +158,7 @@ def with_objects(engine: Engine, settings: Settings) -> Engine:
 
 
 def after_commit(session: Session, work: Callable[[], None]) -> None:
-    """Calls `work` once the session's transaction is committed, and never if it is not."""
+    """Calls `work` once the session's transaction is committed; never, if it is rolled back."""
 
     def committed(_session: Session) -> None:
         event.remove(session, "after_soft_rollback", rolled_back)

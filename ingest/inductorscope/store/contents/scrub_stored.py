@@ -41,7 +41,7 @@ PACKED = (
     ("links", "payload", ("graph_id",), None),
 )
 """Table, column with JSON packed by zstd, key, and the column that names the run. A table without
-one repeats what the texts of its graph say."""
+that column repeats what the texts of its graph say."""
 TEXTS = (
     ("runs", "environment", ("id",), "id"),
     ("runs", "report", ("id",), "id"),

@@ -135,7 +135,8 @@ def as_payload(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _after_lines(chunk: bytes, start: int, lines: int) -> tuple[int, int]:
-    """The place after so many line ends, and how many of them are still to come."""
+    """Finds the end of a number of lines; returns that place, and how many lines are still
+    missing."""
     while lines:
         end = chunk.find(b"\n", start)
         if end < 0:

@@ -26,14 +26,14 @@ from inductorscope.store.database.private import make_private_file
 SQLITE = "inductorscope.db"
 SCHEMAS = ("public", "dbos")
 LEFT_OUT = {"alembic_version", "dbos_migrations"}
-"""Tables that say which tables there are; a copy is put back only where these are the same."""
+"""Tables that describe the schema; a copy is put back only if they are the same."""
 PIECE = 1 << 20
 
 RUNS = "SELECT count(*) FROM runs"
 
 
 class Copy(msgspec.Struct):
-    """What a copy says of itself."""
+    """The description of a copy, stored with it."""
 
     made_at: datetime
     revision: str
@@ -65,7 +65,7 @@ def copy_database(engine: Engine, folder: Path) -> Copy:
 
 
 def put_database_back(engine: Engine, folder: Path, about: Copy) -> None:
-    """Replaces all rows by those of a copy in one transaction. Raises UnusableError if the
+    """Replaces all rows with those of a copy in one transaction. Raises UnusableError if the
     databases are of different kinds or revisions."""
     if (engine.dialect.name == "sqlite") is bool(about.tables):
         kind = "PostgreSQL" if about.tables else "SQLite"

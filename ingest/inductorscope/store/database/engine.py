@@ -35,7 +35,8 @@ from inductorscope.store.who import FOR_VIEWERS, restrict
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
 POOL = {"pool_size": 10, "max_overflow": 20, "pool_timeout": 10}
-"""Connections of a process, more than it has requests in work, and seconds to wait for one."""
+"""Connections of a process (more than the requests it handles at a time), and seconds to wait for
+one."""
 WAL_KEPT_BYTES = 64 * MIB
 PAUSE_AFTER_BULK_SECONDS = 0.05
 SHORT_BULK_SECONDS = 0.1
@@ -59,7 +60,7 @@ def database_url(settings: Settings) -> URL:
 
 
 def folder_of(engine: Engine) -> Path | None:
-    """Returns the folder of SQLite's file; PostgreSQL's disk cannot be looked at from here."""
+    """Returns the folder of SQLite's file; None for PostgreSQL, whose disk is out of sight."""
     url = engine.url
     if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
         return Path(url.database).absolute().parent
@@ -127,7 +128,7 @@ def _on_sqlite_connect(
     try:
         _set_up(connection, foreign_keys)
     except sqlite3.OperationalError as error:
-        # Even reading needs a small file beside the database, which the first process makes.
+        # Even reading needs a small file next to the database, which the first process makes.
         if not is_full(error) or folder is None or not release_reserve(folder):
             raise
         _set_up(connection, foreign_keys)
@@ -136,9 +137,11 @@ def _on_sqlite_connect(
 def _set_up(connection: sqlite3.Connection, foreign_keys: bool) -> None:
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
     if not connection.execute("PRAGMA page_count").fetchone()[0]:
-        # Of a new file only, and ahead of WAL: lets `give_back` return free pages to the disk.
+        # Works only on a new file and before WAL is on: lets `give_back` return free pages to the
+        # disk.
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    # Zeros written over what is deleted would fill the WAL with as many bytes.
+    # Full secure deletion would write zeros over what is deleted, and fill the WAL with as many
+    # bytes.
     connection.execute("PRAGMA secure_delete=FAST")
     _switch_wal_on(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -162,7 +165,7 @@ def _switch_wal_on(connection: sqlite3.Connection) -> None:
 
 def _on_sqlite_begin(connection: Connection) -> None:
     read_only = connection.get_execution_options().get(READ_ONLY, False)
-    # A reader that writes is a bug; this makes it fail always, not only under load.
+    # A reader that writes is a bug; this makes it always fail, not only under load.
     connection.exec_driver_sql(f"PRAGMA query_only={'ON' if read_only else 'OFF'}")
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 

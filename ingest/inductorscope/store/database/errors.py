@@ -7,9 +7,9 @@ import re
 from sqlalchemy.exc import DBAPIError
 
 _LACKS = re.compile(r"no such (?:table|column): |table \S+ has no column named ")
-"""Matches what SQLite says of a table or column that is not there."""
+"""Matches SQLite's messages about missing tables and columns."""
 _LACKS_STATES = ("42P01", "42703")
-"""What PostgreSQL says of it."""
+"""PostgreSQL's codes for the same."""
 
 
 class UnusableError(RuntimeError):
@@ -21,11 +21,12 @@ class MigrationError(UnusableError):
 
 
 def is_away(error: DBAPIError) -> bool:
-    """Whether the connection was lost or cannot be made, unlike a statement that is refused."""
+    """Returns whether the connection was lost or cannot be made, rather than a statement
+    refused."""
     return error.connection_invalidated or error.statement is None
 
 
 def lacks_tables(error: Exception) -> bool:
-    """Whether a statement names a table or column that the database has not."""
+    """Returns whether a statement names a table or column that the database lacks."""
     cause = getattr(error, "orig", None)
     return bool(_LACKS.match(str(cause))) or getattr(cause, "sqlstate", None) in _LACKS_STATES

@@ -1,6 +1,6 @@
 """Keeps the data folder and the database file from other users of the machine.
 
-SQLite gives the files beside a database (`-wal`, `-shm`) the mode of the database.
+SQLite gives the files next to a database (`-wal`, `-shm`) the mode of the database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def close_to_others(data: Path) -> None:
 
     The folder itself keeps its mode if it holds anything else: it may be a project's folder.
     """
-    with contextlib.suppress(OSError):  # somebody else's, or a file went meanwhile
+    with contextlib.suppress(OSError):  # belongs to another user, or disappeared meanwhile
         entries = sorted(data.iterdir())
         files = [path for path in entries if _OWN.fullmatch(path.name)]
         folders = [path for path in entries if _OWN_FOLDERS.fullmatch(path.name)]

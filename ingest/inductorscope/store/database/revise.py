@@ -16,7 +16,8 @@ from inductorscope.store.database.revisions import alembic_config, migration_eng
 
 
 def main(message: str) -> None:
-    """Compares the models with a new database at the newest revision. Review the result."""
+    """Compares the models with a new database at the newest revision, and writes the revision.
+    Review the result."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data=Path(folder), database_url="")
         upgrade(settings)

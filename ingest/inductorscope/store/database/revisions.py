@@ -57,7 +57,7 @@ def is_ours(
     """Whether Alembic compares an object: the job engine's tables share the database."""
     if kind == "table" and reflected:
         return name in TABLES.tables
-    # PostgreSQL alone has these, for full-text search; trigrams depend on an extension.
+    # Only PostgreSQL has these, for full-text search; trigrams depend on an extension.
     ours = kind in {"index", "column"} and reflected and name is not None
     return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
 

@@ -1,8 +1,9 @@
 """Room for the database on its disk: a reserve for deleting when the disk is full, and free pages
 that go back to the disk.
 
-Deleting writes too: SQLite notes the changed pages in its WAL. So a file in the data folder holds a
-few MiB that are given up when a deletion finds the disk full, and taken again once there is room.
+Deleting writes too: SQLite writes the changed pages to its WAL. So a file in the data folder, the
+reserve, holds up to 32 MiB. It is deleted when a deletion finds the disk full, and written again
+once there is room.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from inductorscope.store.database.engine import BUSY_MS, folder_of
 
 RESERVED = 32 * MIB
 RESERVED_SHARE = 16
-"""On a small disk the reserve is one part in so many."""
+"""On a small disk the reserve is the disk's size divided by this."""
 WORTHWHILE = MIB
-"""A reserve that is this much smaller than it could be is taken anew."""
+"""The reserve grows only by at least this much."""
 PAGES_AT_ONCE = 500
-"""Pages given back in one transaction, which notes up to 2 MiB in the WAL."""
+"""Pages given back in one transaction, which writes up to 2 MiB to the WAL."""
 PAUSE_SECONDS = 0.05
 """Between these transactions, so that other writers get their turn."""
 READERS_MS = 1000
@@ -36,22 +37,22 @@ READERS_MS = 1000
 INCREMENTAL = 2
 """SQLite's number for `auto_vacuum=INCREMENTAL`."""
 SPARE_SHARE = 4
-"""Free pages go back when they are one part in so many of the file, or when the disk is nearly
-full; else the next run uses them."""
+"""Free pages are given back when they exceed the file's size divided by this, or when the disk is
+nearly full; otherwise the next run uses them."""
 SPARE_PAGES = 16_384
-"""Fewer free pages than these 64 MiB stay, unless the disk is nearly full."""
+"""Fewer free pages than this (64 MiB) stay, unless the disk is nearly full."""
 
 Result = TypeVar("Result")
 
 
 def fill_reserve(engine: Engine) -> None:
-    """Takes the reserve where there is room for it; call it now and then."""
+    """Creates or enlarges the reserve if there is room for it. Call this regularly."""
     folder = folder_of(engine)
     if folder is None:
         return
     disk = Disk.of(folder)
     path = folder / RESERVE
-    with contextlib.suppress(OSError):  # no room after all, or a disk that cannot reserve
+    with contextlib.suppress(OSError):  # there is no room after all, or the disk cannot reserve
         held = path.stat().st_size if path.exists() else 0
         size = min(RESERVED, disk.total // RESERVED_SHARE, held + disk.free // 2)
         if size >= held + WORTHWHILE:
@@ -60,8 +61,8 @@ def fill_reserve(engine: Engine) -> None:
 
 
 def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
-    """Returns what `work` returns. When it finds the disk full, it is called once more with the
-    room of the reserve; `work` must be a transaction that makes room or a very small one."""
+    """Returns what `work` returns. When it finds the disk full, it is called once more after the
+    reserve is deleted. `work` must be a transaction that frees room, or a very small one."""
     folder = folder_of(engine)
     if folder is None:
         return work()
@@ -82,8 +83,9 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
 
 
 def give_back(engine: Engine, *, any_number: bool = False) -> None:
-    """Returns free pages of SQLite's file to the disk, where there are many or the disk is nearly
-    full, or any number. A file that an earlier version made keeps its pages for new runs."""
+    """Returns free pages of SQLite's file to the disk if there are many, if the disk is nearly
+    full, or if `any_number` is true. A file that an earlier version made keeps its pages for new
+    runs."""
     folder = folder_of(engine)
     if folder is None:
         return
@@ -104,7 +106,7 @@ def give_back(engine: Engine, *, any_number: bool = False) -> None:
                     break
                 raise
             left = _number(driver, "freelist_count")
-            if left >= free:  # others write as fast as this gives back
+            if left >= free:  # others write as fast as pages are given back
                 break
             free = left
             time.sleep(PAUSE_SECONDS)

@@ -31,9 +31,9 @@ def check_data(settings: Settings) -> None:
 
 
 def check_content(settings: Settings) -> None:
-    """Raises UnusableError if the database file is none of SQLite's.
+    """Raises UnusableError if the database file is not an SQLite file.
 
-    Only for a process without connections: closing the file drops the locks of SQLite.
+    Only for a process without connections: closing the file drops SQLite's locks.
     """
     path = _file_of(settings)
     if path is None or not path.exists():

@@ -27,7 +27,7 @@ Parts = dict[str, tuple[int, bytes]]
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Counts of a story that its run repeats."""
+    """Counts of a story that are also stored with its run."""
 
     graph_breaks: int | None = None
     recompiles: int | None = None
@@ -47,8 +47,8 @@ def pack_story(story: Story, chunks: Sequence[Chunk]) -> Parts:
 
 
 def counts_of(story: Story, *, complete: bool) -> Counts:
-    """`complete`: whether a log has all records. A TORCH_LOGS text without graph breaks may just
-    not have been asked for them."""
+    """Counts breaks and recompiles. `complete`: whether the log has all records. A TORCH_LOGS text
+    without graph breaks may only not have been asked for them."""
     none = 0 if complete else None
     return Counts(len(story.breaks) or none, recompile_count(story) or none)
 
@@ -85,7 +85,7 @@ def outdated_stories(session: Session, run: str | None = None) -> list[str]:
 
 
 def load_story(session: Session, run_id: str) -> Story | None:
-    """Returns None if there is no story: no log, or one that another version collected."""
+    """Loads a story; returns None if there is no log, or if another version collected the story."""
     plain = _plain(session, run_id, STORY)
     if plain is None:
         return None

@@ -108,7 +108,7 @@ class KernelDraft(msgspec.Struct, eq=False):
 
 
 class PackedLinks(msgspec.Struct, frozen=True):
-    """All line references of a graph as they are stored (`store.runs.links`)."""
+    """All references of a graph as they are stored (`store.runs.links`)."""
 
     engine: str
     payload: bytes

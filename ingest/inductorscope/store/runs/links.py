@@ -16,7 +16,7 @@ PASSING_LEVEL = 3
 """Compression of links that will soon be replaced."""
 
 TODAYS_ENGINE = ENGINE
-"""Version of the link engine: stored links of another version are renewed."""
+"""Version of the link engine: stored links of another version are made again."""
 
 
 class StageColumns(msgspec.Struct, gc=False):

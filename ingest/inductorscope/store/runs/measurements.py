@@ -16,7 +16,7 @@ KIND = "measure"
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A measurement, and when and how far it was made."""
+    """A measurement, when it was made, and whether it is complete."""
 
     job: str
     created_at: datetime
@@ -28,13 +28,14 @@ def write_measurement(
     session: Session, run: str, other: str, job: str, now: datetime, found: Measurement, *,
     complete: bool,
 ) -> None:  # fmt: skip
-    """Replaces the result so far."""
+    """Replaces a job's partial result with a newer one."""
     result = {"summary": {"other": other}, "measurement": msgspec.to_builtins(found)}
     write_diagnosis(session, run, KIND, job, now, complete=complete, result=result)
 
 
 def newest_measurement(session: Session, run: str, other: str) -> Measured | None:
-    """Of these runs, in either order; a complete one before one that was stopped."""
+    """Returns the newest measurement of two runs, in either order; a complete one before one that
+    was stopped."""
     beside = Diagnosis.summary["other"].as_string()
     query = (
         select(Diagnosis)

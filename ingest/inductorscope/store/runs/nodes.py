@@ -90,7 +90,8 @@ def pack_facts(facts: GraphFacts) -> PackedNodes:
 
 
 def stored_facts(session: Session, graph_id: int) -> GraphFacts | None:
-    """None if lines are not aligned yet, or were by an older version."""
+    """Returns the facts about a graph's kernels; None if lines are not aligned yet, or were by an
+    older version."""
     plain = _plain(session, graph_id, GRAPH_FACTS)
     if plain is None:
         return None

@@ -45,7 +45,7 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def lines_of(session: Session, run: str) -> Lines | None:
-    """Returns None if nothing is left to align."""
+    """Returns the progress; None if nothing is left to align."""
     waiting, graphs = session.execute(
         select(func.count().filter(Links.engine == CALLS), func.count())
         .select_from(Links)
@@ -56,7 +56,7 @@ def lines_of(session: Session, run: str) -> Lines | None:
 
 
 def to_be_aligned(session: Session, run: str) -> set[int]:
-    """Returns the ids of the graphs whose lines are still to be aligned, or even to be linked."""
+    """Returns the ids of graphs whose lines are not aligned yet, or that are not linked yet."""
     query = (
         select(Graph.id)
         .join(Run, Run.id == Graph.run_id)

@@ -1,4 +1,5 @@
-"""Which runs and jobs a rule is about, which runs are too old, and whether one more is too many."""
+"""Selects the runs and jobs that a rule is about, finds runs that are too old, and checks whether
+one more is too many."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ from inductorscope.store.tables.people import Person, Place, Project
 from inductorscope.store.tables.rules import EACH, Rule
 
 MOST_DAYS = 100 * 365
-"""Longer rules keep runs as long: a date has four digits for its year."""
+"""Limit of the days of a rule: a date has four digits for its year."""
 TRIES_KEPT = timedelta(days=30)
-"""Runs that were made in the playground."""
+"""How long runs of the playground are kept."""
 
 
 class Sender(msgspec.Struct, frozen=True):
@@ -54,8 +55,8 @@ def in_bytes(gib: float | None) -> int | None:
 
 
 def add_rule(session: Session, rule: Rule) -> None:
-    """Raises AccountError if the rule has no limit, or names a person or project that does not
-    exist."""
+    """Adds a rule. Raises AccountError if it has no limit, or names a person or project that does
+    not exist."""
     of_jobs = (rule.most_jobs, rule.most_minutes)
     limits = (rule.days, rule.most_runs, rule.most_bytes, *of_jobs)
     if not any(each is not None for each in limits):
@@ -83,7 +84,7 @@ def in_project(name: str) -> ColumnElement[bool]:
 
 
 def of_person(name: str) -> ColumnElement[bool]:
-    """Condition of the runs that a person put where they lie; EACH: of anybody who has a name."""
+    """Condition of the runs that a person put where they are; EACH: of anybody who has a name."""
     placed = select(Place.run_id).join(Person, Person.id == Place.person_id)
     return Run.id.in_(placed if name == EACH else placed.where(Person.name == name))
 
@@ -107,22 +108,21 @@ def is_about(rule: Rule) -> ColumnElement[bool]:
 
 
 def is_about_sender(rule: Rule, sender: Sender) -> bool:
-    """Whether a rule is about what a sender asks for."""
+    """Returns whether a rule is about what a sender asks for."""
     named = not rule.person or sender.person == rule.person
     each = rule.person == EACH and sender.person is not None
     return (named or each) and (not rule.project or rule.project == sender.project)
 
 
 def applies(rule: Rule, name: str, tags: Sequence[str], sender: Sender) -> bool:
-    """Whether a rule is about a run that is still to come."""
+    """Returns whether a rule is about a run that does not exist yet."""
     start = (rule.name or "*").removesuffix("*")
     named = name == rule.name or (rule.name != start and name.startswith(start))
     return named and is_about_sender(rule, sender) and (not rule.tag or rule.tag in tags)
 
 
 def too_old(session: Session, now: datetime, most: int) -> list[str]:
-    """Returns runs that a rule no longer keeps, and old tries, but for those with the tag that
-    keeps them."""
+    """Returns runs that a rule no longer keeps, and old tries, except those with the tag KEPT."""
     rules = session.scalars(select(Rule).where(Rule.days.is_not(None))).all()
     old = [
         and_(is_about(rule), Run.created_at < now - timedelta(days=min(rule.days or 0, MOST_DAYS)))
@@ -138,7 +138,8 @@ def too_old(session: Session, now: datetime, most: int) -> list[str]:
 def exceeded(
     session: Session, name: str, tags: Sequence[str], sender: Sender
 ) -> tuple[Rule, int, int] | None:
-    """Returns a rule that one more run would break, with the runs and bytes that there are."""
+    """Returns a rule that one more run would break, with the number and bytes of the runs so
+    far."""
     for rule in session.scalars(select(Rule).order_by(Rule.id)):
         if (rule.most_runs or rule.most_bytes) and applies(rule, name, tags, sender):
             there = select(Run.id).where(is_about(rule), Run.trashed_at.is_(None))

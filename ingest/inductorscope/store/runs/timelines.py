@@ -1,5 +1,5 @@
-"""Stores the timeline of a trace in chunks of some thousands of bars, so that a window reads little
-more than it shows, whatever its length.
+"""Stores the timeline of a trace in chunks of some thousands of bars, so that a window of any
+length is read with little else.
 
 Bars are sorted by row and time, so a chunk covers a stretch of one row, or several short rows. Each
 column is compressed by itself: most answers need few of them.
@@ -36,7 +36,7 @@ NAMES = -1
 LONGEST_NAME = 4000
 COMPRESSION = 3
 STREAMED = {"yield_per": 64}
-"""A scan holds so many chunks at once, not the whole trace."""
+"""Chunks that a scan holds at once, instead of the whole trace."""
 WORTH = 0.6
 """A level is kept if it has at most this share of the bars of the finer one."""
 
@@ -46,7 +46,7 @@ _KINDS = {
 }  # fmt: skip
 BAR = Bars.__struct_fields__
 _DERIVED = {"busy", "count", "event"}
-"""Columns of bars that single events do not need: they follow from the others."""
+"""Columns of bars that are not stored for single events, because they follow from the others."""
 _EVENT = tuple(name for name in BAR if name not in _DERIVED)
 _DETAILS = Details.__struct_fields__
 _STORED = (*_EVENT, *_DETAILS)
@@ -60,7 +60,7 @@ class Packer:
         self._levels: dict[int, list[TimelineChunkDraft]] = {}
 
     def add(self, level: int, bars: Bars, details: Details | None) -> None:
-        """Adds the bars of one track: no chunk has those of two."""
+        """Adds the bars of one track: a chunk never holds bars of two."""
         chunks = self._levels.setdefault(level, [])
         begin = sum(chunk.count for chunk in chunks[-1:]) + (chunks[-1].first if chunks else 0)
         for first in range(0, len(bars), CHUNK):
@@ -118,7 +118,7 @@ def _compressed(plain: bytes) -> bytes:
 
 
 def _pack(columns: dict[str, npt.NDArray[Any]]) -> bytes:
-    """The length of each compressed column, then the columns."""
+    """Packs the length of each compressed column, then the columns."""
     packed = [
         _compressed(_shuffled(column.astype(_KINDS[name]))) for name, column in columns.items()
     ]
@@ -155,7 +155,7 @@ def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> 
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A window of a timeline, [start, end) in µs since its begin, and its rows."""
+    """A window of a timeline: [start, end) in µs since the timeline's begin, and its rows."""
 
     start: float
     end: float
@@ -168,7 +168,7 @@ def _of(profile_id: int, level: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def _in(span: Span) -> tuple[ColumnElement[bool], ...]:
-    """Chunks that can have bars in the window."""
+    """Condition of chunks that can have bars in the window."""
     return (
         TimelineChunk.begin_us < span.end,
         TimelineChunk.end_us >= span.start,
@@ -180,7 +180,7 @@ def _in(span: Span) -> tuple[ColumnElement[bool], ...]:
 def _chunks(
     session: Session, profile_id: int, level: int, *which: ColumnElement[bool]
 ) -> Iterator[tuple[int, bytes]]:
-    """Number of the first bar or name of each chunk, and its payload, in order."""
+    """Yields the number of each chunk's first bar or name, and its payload, in order."""
     query = (
         select(TimelineChunk.first, TimelineChunk.payload)
         .where(*_of(profile_id, level), *which)
@@ -190,7 +190,7 @@ def _chunks(
 
 
 def _events(first: int, payload: bytes) -> Bars:
-    """The single events of a chunk."""
+    """Returns the single events of a chunk."""
     row, ts, us, name, category = _unpack(payload, _STORED, _EVENT)
     return single(row, ts, us, name, category, np.arange(first, first + len(ts), dtype=np.int32))
 
@@ -203,7 +203,7 @@ def _inside(bars: Bars, span: Span) -> Truths:
 
 
 def read_bars(session: Session, profile_id: int, level: int, span: Span) -> Iterator[Bars]:
-    """The bars of a level in the window, chunk by chunk."""
+    """Yields the bars of a level in the window, chunk by chunk."""
     for first, payload in _chunks(session, profile_id, level, *_in(span)):
         bars = Bars(*_unpack(payload, BAR, BAR)) if level else _events(first, payload)
         inside = _inside(bars, span)
@@ -214,8 +214,8 @@ def read_columns(
     session: Session, profile_id: int, span: Span, wanted: Sequence[str],
     *which: ColumnElement[bool],
 ) -> Iterator[tuple[int, list[Column]]]:  # fmt: skip
-    """Columns of single events, chunk by chunk, with the number of each chunk's first event. A
-    chunk can have events outside the window."""
+    """Yields columns of single events, chunk by chunk, with the number of each chunk's first event.
+    A chunk can have events outside the window."""
     for first, payload in _chunks(session, profile_id, 0, *_in(span), *which):
         yield first, _unpack(payload, _STORED, wanted)
 
@@ -243,8 +243,8 @@ def read_event(session: Session, profile_id: int, number: int) -> EventRow | Non
 
 
 def read_longest(session: Session, profile_id: int, span: Span, most: int) -> Bars:
-    """The longest events in the window, the longest first. Reads few chunks: those that can have
-    one."""
+    """Returns the longest events in the window, longest first. Reads only the few chunks that can
+    hold one."""
     query = (
         select(TimelineChunk.number, TimelineChunk.longest_us)
         .where(*_of(profile_id, 0), *_in(span))
@@ -262,14 +262,14 @@ def read_longest(session: Session, profile_id: int, span: Span, most: int) -> Ba
 
 
 def count_bars(session: Session, profile_id: int, level: int, span: Span) -> int:
-    """Number of bars in the chunks that a window reads."""
+    """Returns the number of bars in the chunks that a window reads."""
     query = select(func.sum(TimelineChunk.count)).where(*_of(profile_id, level), *_in(span))
     return session.scalar(query) or 0
 
 
 def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[float]]:
-    """Of the window, by category: number of events in it, and their time in it (see
-    `analyze.timeline.sums`). Chunks that lie in it whole are not unpacked."""
+    """Returns for each category the number of events in the window and their time in it (see
+    `analyze.timeline.sums`). Chunks entirely in the window are not unpacked."""
     total: dict[int, list[float]] = {}
 
     def add(sums: list[list[float]]) -> None:
@@ -299,7 +299,7 @@ def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[f
 
 
 def read_matching(session: Session, profile_id: int, names: Integers) -> Iterator[Bars]:
-    """All events with one of the names, chunk by chunk in order of rows."""
+    """Yields all events with one of the names, chunk by chunk in order of rows."""
     for first, payload in _chunks(session, profile_id, 0):
         (name,) = _unpack(payload, _STORED, ("name",))
         which = np.flatnonzero(np.isin(name, names))
@@ -308,7 +308,7 @@ def read_matching(session: Session, profile_id: int, names: Integers) -> Iterato
 
 
 def read_events(session: Session, profile_id: int, numbers: Numbers) -> Bars:
-    """The events of these numbers, in their order."""
+    """Returns the events with these numbers, in order."""
     query = select(TimelineChunk.first).where(*_of(profile_id, 0)).order_by(TimelineChunk.number)
     firsts = np.array(session.scalars(query).all())
     chunks = np.unique(np.searchsorted(firsts, numbers, side="right") - 1).tolist()
@@ -321,7 +321,7 @@ def read_events(session: Session, profile_id: int, numbers: Numbers) -> Bars:
 
 
 def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -> dict[int, str]:
-    """Names by their number."""
+    """Returns names by number."""
     wanted: Integers = np.unique(numbers[numbers >= 0].astype(np.int64))
     chunks = TimelineChunk.number.in_(np.unique(wanted // CHUNK).tolist())
     names: dict[int, str] = {}
@@ -332,7 +332,7 @@ def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -
 
 
 def names_with(session: Session, profile_id: int, words: str) -> Integers:
-    """Numbers of the names that contain the words, ignoring case."""
+    """Returns the numbers of the names that contain the words, ignoring case."""
     lower = words.lower()
     return np.array(
         [

@@ -1,5 +1,5 @@
 """Stores the events of a trace as compressed columns in chunks of some thousands, so that a page
-reads little more than the events it shows."""
+reads few events that it does not show."""
 
 from __future__ import annotations
 

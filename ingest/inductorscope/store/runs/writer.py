@@ -1,8 +1,8 @@
 """Writes a run while it is being read; pages show the parts that are written.
 
 The row of such a run names its reader. Each of the reader's transactions checks that name, so a
-reader that was replaced cannot add to the run. What a reader leaves unfinished is deleted by the
-next reader of the same content or by a worker's clean-up.
+reader that was replaced cannot add to the run. A run that a reader leaves unfinished is deleted by
+the next reader of the same content or by a worker's clean-up.
 """
 
 from __future__ import annotations
@@ -198,14 +198,14 @@ class RunWriter:
 
     def add_profiles(self, work_out_costs: WorkOutCosts) -> None:
         """Adds the profiles, with the times of kernels, nodes and lines, so that the time pages
-        work. The files themselves may follow."""
+        work. The files themselves may be added later."""
         draft = self.draft
         with self._writing() as session:
             update_times(session, self._graph_ids)
             self._profile_ids = insert_profiles(session, draft.id, draft.profiles)
             insert_costs(session, draft.id, work_out_costs(timed_graphs(session, draft.id)))
         for profile in draft.profiles:
-            profile.chunks = []  # stored, and not needed any more
+            profile.chunks = []  # stored and no longer needed
 
     def index(self) -> None:
         """Makes the stored texts searchable; called after pages can show them."""
@@ -239,7 +239,7 @@ class RunWriter:
         self._artifact_ids |= insert_artifacts(session, self.draft.id, artifacts, self._graph_ids)
         self._unindexed |= {item.digest: item.size for item in searchable(artifacts)}
         for artifact in artifacts:
-            artifact.content = None  # stored, and not needed any more
+            artifact.content = None  # stored and no longer needed
 
     def _index(self, session: Session) -> None:
         """Indexes some texts, so that other writers get their turn."""

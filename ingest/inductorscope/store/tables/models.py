@@ -77,14 +77,15 @@ class Base(DeclarativeBase):
 READING, COMPLETE = "reading", "complete"
 """States of a run."""
 TRY, KEPT = "try", "kept"
-"""Origin of runs that were made in the playground, and the tag of those that do not age away."""
+"""Origin of runs made in the playground, and the tag of tries that are never too old."""
 
 
 class Run(Base):
     """An upload, ingest or capture. Rows appear while it is being read; see `state`."""
 
     __tablename__ = "runs"
-    # Of the trash alone: SQLite would take a whole index for lists, instead of the order of time.
+    # Only runs in the trash: SQLite would use an index of all runs for lists, instead of the one in
+    # order of time.
     __table_args__ = (
         Index(
             "ix_runs_trashed_at", "trashed_at", sqlite_where=text("trashed_at IS NOT NULL"),
@@ -102,7 +103,7 @@ class Run(Base):
     state: Mapped[str] = mapped_column(default="complete")
     """'reading' until all parts are stored, then 'complete'."""
     reader: Mapped[str | None]
-    """Reader of the run: only it may add to the run, and what it leaves unfinished is deleted."""
+    """Reader of the run: only it may add to the run. A run that it leaves unfinished is deleted."""
     read_at: Mapped[datetime | None]
     """When the reader last wrote."""
     step: Mapped[str | None]
@@ -138,7 +139,7 @@ class Run(Base):
 
 
 class RunSearch(Base):
-    """The text that searches for runs look at, in lower case, one row a run.
+    """The text of a run that searches match, in lower case, one row a run.
 
     Separate from `runs`, so that listing runs does not read it. An index knows its sequences of
     three characters: SQLite's is the FTS5 table `run_index`, which triggers keep up to date.
@@ -312,8 +313,8 @@ class Kernel(Base):
     time_source: Mapped[str | None]
     """How the time was attributed to this kernel, in words."""
     digest: Mapped[int | None]
-    """Hash of its source, or of an extern kernel's name, by which other runs are known to have the
-    same kernel. None in runs of earlier versions."""
+    """Hash of its source, or of an extern kernel's name; the same kernel has the same hash in other
+    runs. None in runs of earlier versions."""
 
 
 class KernelCall(Base):
@@ -334,7 +335,7 @@ class KernelCall(Base):
 
 
 class Links(Base):
-    """All line references of a graph, packed (see `store.runs.links`)."""
+    """All references of a graph, packed (see `store.runs.links`)."""
 
     __tablename__ = "links"
 
@@ -350,7 +351,7 @@ class Links(Base):
 
 
 COLLECTIVES = "collectives"
-"""The fact of a profile that holds the collectives of a rank's trace."""
+"""The fact of a profile with the collectives of a rank's trace."""
 
 
 class Profile(Base):

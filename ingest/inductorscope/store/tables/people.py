@@ -10,12 +10,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.tables.models import Base
 
-# An id that is used again would give what one person or project had to the next.
+# Reusing an id would give a new person or project what belonged to the old one.
 NEVER_AGAIN = {"sqlite_autoincrement": True}
 
 
 class Person(Base):
-    """A person who may sign in."""
+    """A person who may log in."""
 
     __tablename__ = "people"
     __table_args__ = (UniqueConstraint("issuer", "subject"), NEVER_AGAIN)
@@ -25,9 +25,9 @@ class Person(Base):
     role: Mapped[str]
     """A name of `store.who.ROLES`."""
     issuer: Mapped[str]
-    """Who vouches for the person: 'local', 'proxy', or the address of an OpenID provider."""
+    """What identifies the person: 'local', 'proxy', or the address of an OpenID provider."""
     subject: Mapped[str]
-    """The person's name there, which never changes; e-mail addresses do."""
+    """The person's permanent id there; e-mail addresses can change."""
     password: Mapped[str | None]
     """Hash of a local account's password."""
     created_at: Mapped[datetime]
@@ -69,7 +69,8 @@ class Token(Base):
     person_id: Mapped[int | None] = mapped_column(
         ForeignKey("people.id", ondelete="CASCADE"), index=True
     )
-    """Whose rights it has at most; None for a token made on the command line for a program."""
+    """The person whose rights limit the token's; None for a token made on the command line for a
+    program."""
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     """The only project whose runs it sees, and where its uploads go."""
     scopes: Mapped[list[Any]]
@@ -107,7 +108,7 @@ class Share(Base):
 
 
 class AuditEntry(Base):
-    """Something that somebody did. It refers to no other row, so that it outlasts them."""
+    """An action of somebody. It refers to no other row, so that it outlasts them."""
 
     __tablename__ = "audit"
 

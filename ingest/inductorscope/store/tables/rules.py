@@ -7,12 +7,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 from inductorscope.store.tables.models import Base
 
 EACH = "*"
-"""In place of a name: each person has the limits."""
+"""Instead of a name: the limits apply to each person separately."""
 
 
 class Rule(Base):
-    """Limits of the runs with a tag, of a name, in a project, of a person; of all runs if it names
-    none. Limits of jobs are of a project's, of a person's, or of all."""
+    """Limits for the runs with a tag, of a name, in a project, of a person; for all runs if it
+    names none. Limits for jobs are for those of a project, of a person, or all."""
 
     __tablename__ = "rules"
 
@@ -30,6 +30,6 @@ class Rule(Base):
     most_bytes: Mapped[int | None]
     """Bytes of contents, those of several runs counted once."""
     most_jobs: Mapped[int | None]
-    """Jobs that run code, at once."""
+    """Jobs that run code at the same time."""
     most_minutes: Mapped[int | None]
-    """Minutes that jobs may take of workers in a day."""
+    """Minutes that jobs may keep workers busy in a day."""

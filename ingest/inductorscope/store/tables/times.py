@@ -11,8 +11,8 @@ from inductorscope.store.tables.models import Base, JsonObject
 
 
 class TraceKernel(Base):
-    """All runs of one kernel that one operator of one graph launched in a trace. In a trace without
-    device work: all runs of one operator, without the time of what it calls."""
+    """All executions of one kernel that one operator of one graph launched in a trace. In a trace
+    without device work: all executions of one operator, without the time of what it calls."""
 
     __tablename__ = "trace_kernels"
     __table_args__ = (Index("ix_trace_kernels_profile_id_total_us", "profile_id", "total_us"),)
@@ -88,9 +88,9 @@ class TimelineChunk(Base):
     begin_us: Mapped[float]
     end_us: Mapped[float]
     longest_us: Mapped[float]
-    """Of its longest bar."""
+    """Duration of its longest bar."""
     sums: Mapped[list[Any]]
-    """Of single events: [category, events, µs] (see `analyze.timeline.sums`)."""
+    """For single events: [category, events, µs] (see `analyze.timeline.sums`)."""
     payload: Mapped[bytes]
 
 
@@ -115,7 +115,7 @@ class CallTime(Base):
 
 class LineCost(Base):
     """The cost of a line of the user's code per step. The row without a path holds the costs of
-    unknown lines, so that the shared times of a run add up to its kernels' time."""
+    unknown lines, so that the shared times of a run sum to its kernels' time."""
 
     __tablename__ = "line_costs"
 

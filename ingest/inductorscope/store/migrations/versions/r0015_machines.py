@@ -1,4 +1,4 @@
-"""What a worker's machine has."""
+"""Workers record their machine's device and version of torch."""
 
 from __future__ import annotations
 
