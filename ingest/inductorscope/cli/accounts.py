@@ -1,4 +1,4 @@
-"""What the commands for people, tokens and projects share."""
+"""Shared parts of the commands for people, tokens and projects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def now() -> datetime:
 
 @contextmanager
 def opened(data: Path | None, action: str = "", target: str = "") -> Iterator[Session]:
-    """A session to write with; an action is noted in the audit."""
+    """Opens a session to write with; records the action in the audit, if there is one."""
     from inductorscope.cli.reading import writing
     from inductorscope.store.audit import record
 

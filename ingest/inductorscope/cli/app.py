@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
 COLLECTED_AFTER = 50_000
-"""New objects between two collections: commands import many modules, which are no garbage."""
+"""New objects between two collections: commands import many modules, which a collection cannot
+free."""
 
 
 class Commands(TyperGroup):
-    """Runs a command; says an error that is not a bug as a sentence."""
+    """Runs a command; prints an error that is not a bug as a sentence."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer keeps its click to itself
         try:
@@ -104,7 +105,7 @@ def _options(
 
 
 def print_json(value: object, indent: int = -1) -> None:
-    """On one line, unless indented."""
+    """Prints JSON on one line, unless indented."""
     import msgspec
 
     typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=indent).decode())
@@ -123,16 +124,17 @@ def load_commands(wanted: str | None = None) -> None:
 
 
 def main() -> None:
-    """Entry point."""
+    """Runs the command line."""
     gc.set_threshold(COLLECTED_AFTER)
     # The app's options take no values, so the first word that is not an option is the command.
     load_commands(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
-    atexit.register(gc.freeze)  # a last collection of all modules takes 0.2 s
+    atexit.register(gc.freeze)  # a last collection over all modules takes 0.2 s
     app()
 
 
 def _end(error: Exception) -> tuple[str, int] | None:
-    """What to say about an error that is not a bug, and the exit code; None if it is one."""
+    """Returns the sentence to print for an error that is not a bug, and the exit code; None for a
+    bug."""
     from sqlalchemy.exc import DBAPIError
 
     from inductorscope.answers.missing import NotHere

@@ -1,4 +1,4 @@
-"""Runs that a lock's programs are compared with."""
+"""Finds the run that a lock's program is compared with."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ON_SERVER = re.compile(r"(https?://.+?)/(?:runs/([0-9a-f]{16})\b.*|history\?(.+
 
 
 def baseline_of(settings: Settings, locked: Program, where: str, token: str) -> tuple[Program, str]:
-    """A run with the options and budgets of the locked program, and its id.
+    """Returns a run as a program, with the options and budgets of the locked one, and the run's id.
 
-    `where`: the id, the run's address, or that of a history, of which the newest run of the
-    program's name counts. Exits if there is none.
+    `where`: a run's id or address, or the address of a history, which stands for its newest run of
+    the program's name. Exits if there is none.
     """
     if "://" not in where:
         found, run = stored_program(settings, where)
@@ -39,8 +39,8 @@ def baseline_of(settings: Settings, locked: Program, where: str, token: str) -> 
 
 
 def _title(program: Program) -> str:
-    """The name of the program's runs."""
+    """Returns the name of the program's runs."""
     try:
         return from_builtins({"model": program.model, **program.options}).title
-    except SpecError:  # it was locked from a run, by its name
+    except SpecError:  # it was locked from a run, and has the run's name
         return program.model

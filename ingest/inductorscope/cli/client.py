@@ -92,7 +92,7 @@ class Client:
         return self._wait(str(job), progress)
 
     def newest(self, query: str, name: str) -> str:
-        """The newest run of a history; of this name, unless the query has one."""
+        """Returns the newest run of a history; of this name, unless the query has one."""
         wanted = httpx.QueryParams({"name": name, "figure": "graphs"}).merge(query)
         runs = self._send("GET", f"/api/history?{wanted}").json()["runs"]
         if not runs:
@@ -100,7 +100,7 @@ class Client:
         return str(runs[-1]["id"])
 
     def lock(self, run: str) -> str:
-        """What a run is, as a lock."""
+        """Returns a run as a lock."""
         return self._send("GET", f"/api/runs/{run}/inductor.lock").text
 
     def delete(self, run: str) -> None:

@@ -25,7 +25,7 @@ from inductorscope.store.database.migrate import migrate
 
 
 def lock_in(file: Path) -> Lock:
-    """The lock. Exits if there is none."""
+    """Returns the lock in a file. Exits if there is none."""
     try:
         return read_lock(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -43,9 +43,9 @@ def compile_program(
     tags: Sequence[str] = (),
     client: Client | None = None,
 ) -> tuple[Program, str]:
-    """Compiles a model without measuring it, with a Python that may have another torch. Returns it
-    and the run, which is sent to the client's server too. Raises CaptureFailed."""
-    # A script runs until its steps are found.
+    """Compiles a model without measuring it, with a Python that may have another torch. Returns the
+    program and its run, which is also sent to the client's server. Raises CaptureFailed."""
+    # A script must run until its steps are found.
     fast = (
         {"seconds": 0.5, "eager": False, "profile": False}
         if kind_of(model) == "script"
@@ -72,13 +72,13 @@ def compile_program(
 def stored_program(
     settings: Settings, run: str, model: str = "", options: dict[str, Any] | None = None
 ) -> tuple[Program, str]:
-    """A stored run as a program; by default its model is the run's name."""
+    """Returns a stored run as a program; by default its model is the run's name."""
     migrate(settings)
     with engine_of(settings) as engine:
         with sessions(engine, read_only=True)() as session:
             run = one_run(session, run)
             program = project(session, run, model, options)
-        # Torch does not say what the kernels of backward graphs compute; their aligned lines do.
+        # Torch does not say what kernels of backward graphs compute, but their aligned lines do.
         if any(NOWHERE in text for text in program.details.get("kernels", ())) and align_lines(
             settings, run, silent
         ):
@@ -88,7 +88,7 @@ def stored_program(
 
 
 def changed_options(spec: CaptureSpec) -> dict[str, Any]:
-    """The options that differ from the defaults."""
+    """Returns the options that differ from the defaults."""
     plain = CaptureSpec(model=spec.model).to_builtins()
     return {
         name: value

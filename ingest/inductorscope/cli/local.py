@@ -76,7 +76,7 @@ def read_paths(
 
 def align_lines(settings: Settings, run: str, progress: Progress, *, workers: int = 0) -> bool:
     """Aligns the lines of a run's kernels that are not aligned yet, and renews what an older
-    version made; returns whether anything was left to do.
+    version made; returns whether there was anything to do.
 
     Interrupting is safe: a worker, or `inductorscope relink`, does the rest.
     """

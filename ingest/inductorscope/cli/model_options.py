@@ -1,4 +1,4 @@
-"""Options with which `capture` and `lock` compile a model."""
+"""Options of `capture` and `lock` that say how to compile a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Config = Annotated[
 
 
 def pairs(texts: list[str] | None) -> dict[str, str]:
-    """The keys and values of `--config`."""
+    """Returns the keys and values of `--config`."""
     found = {}
     for text in texts or []:
         key, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""The run that a command names by the first characters of its id."""
+"""Finds the run that a command names by the first characters of its id."""
 
 from __future__ import annotations
 

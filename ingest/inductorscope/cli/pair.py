@@ -1,4 +1,4 @@
-"""Two captured runs that a command runs again."""
+"""Opens two captured runs that a command runs again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """What running them needs."""
+    """Two captured runs, and what it takes to run them again."""
 
     pair: Pair
     runs: tuple[str, str]
@@ -30,8 +30,8 @@ class Opened:
 
 @contextmanager
 def two_runs(a: str, b: str, data: Path | None, *, quiet: bool) -> Iterator[Opened]:
-    """Opens them by the first characters of their ids. Raises Refused or WorkRefused with a
-    sentence where one may not be run."""
+    """Opens two runs by the first characters of their ids. Raises Refused or WorkRefused with a
+    sentence if one may not be run."""
     from inductorscope.capturing.measure.processes import Runner
     from inductorscope.cli.local import working_folder
     from inductorscope.cli.one_run import one_run

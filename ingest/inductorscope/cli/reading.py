@@ -1,4 +1,4 @@
-"""Sessions for commands, in a database that is migrated first."""
+"""Opens sessions for commands, after migrating the database."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Opened = AbstractContextManager[tuple[Session, Settings]]
 
 
 def reading(data: Path | None) -> Opened:
-    """A read-only session, and the settings."""
+    """Yields a read-only session, and the settings."""
     return _opened(data, read_only=True)
 
 
 def writing(data: Path | None) -> Opened:
-    """A session whose changes are committed at its end, and the settings."""
+    """Yields a session whose changes are committed at the end, and the settings."""
     return _opened(data, read_only=False)
 
 

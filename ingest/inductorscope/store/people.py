@@ -28,7 +28,7 @@ class AccountError(ValueError):
 
 
 def who_is(person: Person) -> Who:
-    """Returns who a person is after logging in."""
+    """Returns who a person is after signing in."""
     scopes = ROLES[person.role]
     return Who(person.name, scopes, person.id, sees_all=ADMINISTER in scopes)
 

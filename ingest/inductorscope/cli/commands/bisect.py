@@ -1,4 +1,4 @@
-"""`inductorscope bisect`: which change makes a captured program differ."""
+"""`inductorscope bisect`: finds the change that makes a captured program differ."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def bisect(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the settings, the git revision or the torch with which a captured program changes.
+    """Find the settings, the git revision or the torch that changes a captured program.
 
-    Each try runs the program in turns with both ends, in fresh processes; with --by, it is only
-    compiled. Files on the disk stay as they are: revisions are laid out elsewhere.
+    Each try runs the program in turns with the first and the last version, in fresh processes; with
+    --by and a count, it is only compiled. Files on the disk stay as they are: revisions are checked
+    out elsewhere.
     """
     from msgspec.structs import replace
 

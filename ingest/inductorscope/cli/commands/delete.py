@@ -20,8 +20,8 @@ def delete(
 ) -> None:
     """Move a run to the trash, which keeps it for seven days, or delete it for good.
 
-    A run that is still being read is deleted for good and its job cancelled, as is any run while
-    the disk is full.
+    A run that is still being read is deleted for good, and its job is cancelled. While the disk is
+    full, any run is deleted for good.
     """
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading

@@ -1,4 +1,4 @@
-"""`inductorscope measure`: whether one captured run is slower than another, and what causes it."""
+"""`inductorscope measure`: finds out whether one captured run is slower than another, and why."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def measure(
     """Run two captured programs in fresh processes, in turns, until it is clear which is slower.
 
     Both must have been captured on this installation. Use an idle machine. With --python or
-    --revision, A runs beside these versions of itself; the last one is B.
+    --revision, A runs in turns with these versions of itself; the last one is B.
     """
     from inductorscope.analyze.measure.result import Measurement
     from inductorscope.answers.compare.compare import compare_page
@@ -59,7 +59,7 @@ def measure(
     with two_runs(a, b or a, data, quiet=as_json) as opened:
 
         def keep(found: Measurement, complete: bool = False) -> None:
-            if versions:  # of one run, which no page compares
+            if versions:  # versions of one run, which no page compares
                 return
             with opened.sessions.begin() as session:
                 now = datetime.now(UTC)

@@ -1,4 +1,5 @@
-"""The run of a script that still runs: it can be opened as soon as its steps are measured."""
+"""The run of a script that is still running, which can be opened as soon as its steps are
+measured."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from inductorscope.settings import Settings
 
 
 class EarlyRun:
-    """Stands in for the capture's run until that is read; both have the same address."""
+    """Stands in for the capture's run until that one is read; both have the same address."""
 
     def __init__(
         self, settings: Settings, title: str, server: str, token: str, log: Callable[[str], None]
@@ -30,7 +31,7 @@ class EarlyRun:
 
     @property
     def tags(self) -> list[str]:
-        """Tags of the capture's run, if this one stands in for it."""
+        """Tags for the capture's run, if this one stands in for it."""
         return [TAG + self._key] if self._run else []
 
     def read(self, folder: Path) -> None:
@@ -44,6 +45,6 @@ class EarlyRun:
         self._log(f"The steps are measured, and the script runs on: {self._url}")
 
     def forget(self) -> None:
-        """Deletes this run, now that the capture's is read."""
+        """Deletes this run, because the capture's run is read now."""
         if self._run:
             self._forget(self._run)

@@ -127,7 +127,7 @@ def folder_of_process(pid: int) -> Path:
 
 
 def copy_whole(log: Path, target: Path) -> int:
-    """Copies a log up to its last record, which may be half written; returns the bytes copied.
+    """Copies a log without its last record, which may be half written; returns the bytes copied.
 
     The caller copies a log whole once it has not changed for a while.
     """

@@ -103,7 +103,8 @@ class Watch:
         return self._changed(logs) or any(log.path in self._half and _is_quiet(log) for log in logs)
 
     def _read_once(self, logs: list[Output], *, whole: bool = False) -> float:
-        """Returns the seconds it took. `whole`: includes the last record of each log."""
+        """Reads the folder once; returns the seconds it took. `whole`: includes the last record of
+        each log."""
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="inductorscope-watch-") as work:
             root = Path(work) / self.folder.resolve().name
@@ -139,7 +140,7 @@ class Watch:
 
 
 def _copied(file: Output, target: Path) -> int:
-    """Returns the bytes copied; 0 if the file is gone."""
+    """Copies a file; returns the bytes copied, or 0 if it is gone."""
     try:
         shutil.copyfile(file.path, target)
     except FileNotFoundError:

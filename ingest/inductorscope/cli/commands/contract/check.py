@@ -1,4 +1,4 @@
-"""`inductorscope check`: compiles again and says what differs from a lock."""
+"""`inductorscope check`: compiles again and prints what differs from a lock."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def check(
     as_json: AsJson = False,
     data: Data = None,
 ) -> None:
-    """Compile the lock's programs again and print what got worse, what got better.
+    """Compile the lock's programs again and print what got worse and what got better.
 
-    Exits with 1 if anything is worse, different or over a budget. The runs of such programs are
-    kept. --json prints the counts as github-action-benchmark takes them.
+    Exits with 1 if anything is worse, different or over a budget. The runs of these programs are
+    kept. --json prints the counts in the format of github-action-benchmark.
     """
     settings = load_settings(data=data)
     from inductorscope import urls

@@ -1,4 +1,4 @@
-"""`inductorscope guards`: which compile of a run would serve which shapes."""
+"""`inductorscope guards`: which compile of a run serves which shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def guards(
 ) -> None:
     """Evaluate recorded guards for shapes, without running anything.
 
-    Prints which compile serves each call, which guard fails, and how often the list compiles.
+    Prints which compile serves each call, which guard fails, and how often these calls compile.
     """
     from inductorscope.answers.compile.parts import read_run_story
     from inductorscope.answers.compile.shapes import forecast_text, shape_forecasts

@@ -41,9 +41,9 @@ def lock(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Compile models and write what their compiles are: breaks, kernels, bytes, guards, …
+    """Compile models and write a lock of the results: breaks, kernels, bytes, guards, …
 
-    Programs that the lock has already and that are not named here are kept, and budgets too.
+    Keeps budgets, and programs in the lock that are not named here.
     """
     settings = load_settings(data=data)
     if bool(models) == bool(run):

@@ -15,7 +15,7 @@ def backup(
     file: Annotated[Path, typer.Argument(help="The file to write, `backup.tar.zst` for example.")],
     data: Data = None,
 ) -> None:
-    """Write the database and uploads that wait into one file, while the server runs."""
+    """Write the database and waiting uploads to one file. The server may keep running."""
     settings = load_settings(data=data)
     from inductorscope.jobs.backup import back_up
     from inductorscope.units import plural, size_in_bytes

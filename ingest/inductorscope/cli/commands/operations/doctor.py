@@ -14,7 +14,7 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Fix what can be fixed.")] = False,
     data: Data = None,
 ) -> None:
-    """Check that the database, its contents and its jobs are whole. The server may run meanwhile.
+    """Check the database, its contents and its jobs for damage. The server may keep running.
 
     Exits with 1 if something is wrong and not fixed.
     """

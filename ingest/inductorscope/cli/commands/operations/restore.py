@@ -1,4 +1,4 @@
-"""`inductorscope restore`: puts a backup in place."""
+"""`inductorscope restore`: restores a backup."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def restore(
     ] = False,
     data: Data = None,
 ) -> None:
-    """Put a backup in place of everything. The server may run meanwhile."""
+    """Replace everything with a backup. The server may keep running."""
     settings = load_settings(data=data)
     from inductorscope.jobs import backup
     from inductorscope.units import plural

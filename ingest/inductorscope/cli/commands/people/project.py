@@ -24,7 +24,7 @@ def add(name: ProjectName, data: Data = None) -> None:
 
 @project.command()
 def join(name: ProjectName, person: PersonName, data: Data = None) -> None:
-    """Add a member."""
+    """Add a member to a project."""
     from inductorscope.store.people import person_named
     from inductorscope.store.projects import add_member, project_named
 
@@ -34,7 +34,7 @@ def join(name: ProjectName, person: PersonName, data: Data = None) -> None:
 
 @project.command()
 def leave(name: ProjectName, person: PersonName, data: Data = None) -> None:
-    """Remove a member, and their tokens for the project."""
+    """Remove a member from a project, and their tokens for it."""
     from inductorscope.store.people import person_named
     from inductorscope.store.projects import project_named, remove_member
 

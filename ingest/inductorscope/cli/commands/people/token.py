@@ -28,7 +28,7 @@ def add(
     ] = 365,
     data: Data = None,
 ) -> None:
-    """Make a token and print it. It is stored nowhere.
+    """Make a token and print it once: only its hash is stored.
 
     A token for CI that can only upload: --scope upload --project NAME.
     """
@@ -51,7 +51,7 @@ def add(
 
 @token.command("list")
 def list_all(data: Data = None) -> None:
-    """List tokens: number, name, whose, scopes, expiry and last use."""
+    """List tokens: number, name, owner, scopes, expiry and last use."""
     from sqlalchemy import select
 
     from inductorscope.store.tables.people import Person, Project, Token

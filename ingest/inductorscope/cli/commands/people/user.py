@@ -36,7 +36,7 @@ def add(name: PersonName, role: Role = "reader", data: Data = None) -> None:
 
 @user.command()
 def role(name: PersonName, role: Annotated[str, typer.Argument()], data: Data = None) -> None:
-    """Give a person another role, from the next request on."""
+    """Change a person's role; it counts from their next request."""
     from inductorscope.store.people import person_named, set_role
 
     with opened(data, "change role", f"{name}, {role}") as session:
@@ -45,7 +45,7 @@ def role(name: PersonName, role: Annotated[str, typer.Argument()], data: Data = 
 
 @user.command()
 def password(name: PersonName, data: Data = None) -> None:
-    """Give a local account another password, and end its logins."""
+    """Change the password of a local account, and end its logins."""
     from inductorscope.store.people import end_logins, person_named, set_password
 
     new = _asked_password()
@@ -57,7 +57,7 @@ def password(name: PersonName, data: Data = None) -> None:
 
 @user.command()
 def remove(name: PersonName, data: Data = None) -> None:
-    """Remove a person with their logins and tokens. Runs that nobody else sees stay, for
+    """Remove a person with their logins and tokens. Runs that nobody else sees are left to
     administrators."""
     from inductorscope.store.people import person_named, remove_person
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inductorscope.settings import Settings
 
 MEMORY = 4 * 1024**3
-"""Of an export for the web process."""
+"""Memory limit of an export for the web process."""
 RUNS = re.compile(r"\b[0-9a-f]{16}\b")
 
 
@@ -101,8 +101,8 @@ def export(
 def _redacted(
     session: Session, address: str, keep: list[str], hide: list[str], folder: Path
 ) -> tuple[Settings, str, str]:
-    """Reads the address's runs anew without what is redacted. Returns the settings of their data
-    folder, the address there, and a note about it."""
+    """Reads the address's runs again without what is redacted. Returns the settings of their data
+    folder, the address there, and a note about the redaction."""
     from urllib.parse import quote, unquote
 
     from inductorscope.answers.explorer.kernel import permalink_answer

@@ -1,4 +1,4 @@
-"""`inductorscope mcp`: answers for coding agents over standard input and output."""
+"""`inductorscope mcp`: serves coding agents over standard input and output."""
 
 from __future__ import annotations
 

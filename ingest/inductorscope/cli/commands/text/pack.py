@@ -24,7 +24,7 @@ def pack(
 ) -> None:
     """Collect debug folders, logs and traces in one archive, to attach to an issue.
 
-    Known secrets are removed. Files that no page would show are left out, and named.
+    Known secrets are removed. Files that no page would show are left out, and listed.
     """
     from inductorscope.reading.packing import pack_files
     from inductorscope.units import plural, size_in_bytes
