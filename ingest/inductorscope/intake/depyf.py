@@ -1,9 +1,7 @@
-"""Recognises the files that depyf dumps: the stages of a graph, in files beside each other.
+"""Recognises the files that depyf dumps: the stages of a graph, next to each other in one folder.
 
 __compiled_fn_2.Captured_Graph.0.py   or `__compiled_fn_2.__compiled_fn_2_97f9….0.py`
-__compiled_fn_2.Forward_graph.0.py
-__compiled_fn_2.AFTER_POST_GRAD.0.py
-__compiled_fn_2.kernel_0.py
+__compiled_fn_2.Forward_graph.0.py __compiled_fn_2.AFTER_POST_GRAD.0.py __compiled_fn_2.kernel_0.py
 """
 
 from __future__ import annotations
@@ -32,7 +30,8 @@ _STAGES = {
 
 
 def mark_depyf(files: list[File]) -> dict[str, str]:
-    """Gives such files their roles. Returns path → name of the graph, for the stages of graphs."""
+    """Gives the files of depyf their roles. Returns path → name of the graph, for the stages of
+    graphs."""
     graphs: dict[str, str] = {}
     for file in files:
         named = _NAME.match(file.absolute.name)
@@ -52,7 +51,7 @@ def mark_depyf(files: list[File]) -> dict[str, str]:
 
 
 def _stage(function: str, what: str, number: int) -> tuple[str, int]:
-    """The role of a graph, and which graph of the function it is: the backward is the second."""
+    """Returns a graph's role, and which graph of the function it is: 1 for the backward."""
     if what.startswith(("forward_graph", "backward_graph")):
         return AOT, int(what.startswith("backward"))
     if what.startswith(function):

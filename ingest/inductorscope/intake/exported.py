@@ -1,7 +1,7 @@
-"""The HTML file of an exported run: its first line says where the run's packed files lie in it.
+"""The HTML file of an exported run: its first line says where in it the run's packed files are.
 
-Bytes stand in it as characters of one byte, which takes a quarter less than base64 does. The four
-that an HTML parser would change or end a script at are escaped.
+Each byte is written as one character, which takes a quarter less than base64. The four bytes that
+an HTML parser would change, or that could end the script, are escaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from inductorscope.intake.limits import Refused
 from inductorscope.intake.zips import broken
 
 CHARSET = "windows-1252"
-"""It has a character for each byte."""
+"""An encoding with a character for each byte."""
 PIECE = 256 * KIB
 BEGIN = b"<!doctype html><!-- inductorscope export "
 _FIRST_LINE = re.compile(re.escape(BEGIN) + rb"([0-9]{15}) ([0-9]{15}) -->\n")
@@ -24,7 +24,7 @@ _ESCAPES = ((b"=", b"=}"), (b"\0", b"=@"), (b"\r", b"=M"), (b"<", b"=|"))
 
 
 def first_line(offset: int, length: int) -> bytes:
-    """The first line of a file whose packed files are `length` characters at `offset`."""
+    """Returns the first line of a file whose packed files are `length` characters at `offset`."""
     return BEGIN + b"%015d %015d -->\n" % (offset, length)
 
 
@@ -35,7 +35,8 @@ def as_characters(data: bytes) -> bytes:
 
 
 def packed_files(file: BinaryIO, where: str) -> BinaryIO:
-    """The packed files of an export, in a temporary file: a compressed tar, as anybody may send."""
+    """Returns the packed files of an export in a temporary file: a compressed tar, which is as
+    untrusted as any upload."""
     known = _FIRST_LINE.fullmatch(file.readline(KIB))
     if known is None:
         raise broken(where, "its first line is damaged")
@@ -46,7 +47,7 @@ def packed_files(file: BinaryIO, where: str) -> BinaryIO:
     found = tempfile.TemporaryFile()  # noqa: SIM115  # whoever reads it closes it
     while left and (piece := file.read(min(left, PIECE))):
         left -= len(piece)
-        if piece.endswith(b"=") and left:  # an escape that the piece cuts
+        if piece.endswith(b"=") and left:  # the piece ends inside an escape
             piece += file.read(1)
             left -= 1
         for byte, escape in reversed(_ESCAPES):

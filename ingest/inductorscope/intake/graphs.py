@@ -26,7 +26,7 @@ _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
 _WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
 _KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
 _ENTRY_STARTS, _ENTRY_ENDS = b"void inductor_entry_impl(", b"} // inductor_entry_impl"
-# What AOTInductor loads of Triton's kernels, and where their source is in files of their own.
+# What AOTInductor loads of Triton's kernels, if their source is in files of its own.
 _LOADED = re.compile(rb"\bkernels_?\.(\w{1,600}) = loadKernel\(")
 _JITTED = re.compile(rb"^@triton\.jit[ \t\r]*\ndef (\w{1,600})\(", re.M)
 _LAST_NUMBER = re.compile(r"(?<!\d)(\d+)\D*$")
@@ -47,7 +47,7 @@ class GraphFolder(msgspec.Struct):
 
 
 def set_copies_apart(files: list[File]) -> None:
-    """Sets the `.cpp` of a C++ wrapper apart where the upload has its `.py`, which contains it."""
+    """Sets aside the `.cpp` of a C++ wrapper if the upload has its `.py`, which contains it."""
     codes = [file for file in files if file.role == CODE]
     if not any(file.absolute.suffix == ".cpp" for file in codes):
         return
@@ -58,7 +58,7 @@ def set_copies_apart(files: list[File]) -> None:
 
 
 def _entry(file: File) -> bytes | None:
-    """A digest of the function that a C++ wrapper is, and of the kernels' names in it."""
+    """Returns a digest of a C++ wrapper's function, with the names of the kernels in it."""
     text = _head(file)
     start = text.find(_ENTRY_STARTS)
     end = text.find(_ENTRY_ENDS, start)
@@ -73,7 +73,7 @@ def _head(file: File) -> bytes:
 
 
 def keep_lone_kernels(files: list[File]) -> None:
-    """Makes kernels in files of their own graphs where no code contains them."""
+    """Makes files of kernels graphs of their own if no code contains them."""
     if all(file.role != CODE for file in files):
         for file in files:
             if file.role == KERNEL_FILE:
@@ -100,7 +100,7 @@ def find_graphs(files: list[File], base: Path, named: dict[str, str]) -> list[Gr
 
 
 def _attach_kernels(groups: list[tuple[GraphFolder, list[File]]], files: list[File]) -> None:
-    """Adds the files of Triton kernels to the C++ wrappers that load what was compiled of them."""
+    """Adds the files of Triton kernels to the C++ wrappers that load the compiled kernels."""
     defined: dict[bytes, File] = {}
     for file in files:
         if file.role == KERNEL_FILE and file.absolute.suffix == ".py":
@@ -119,7 +119,7 @@ def _attach_kernels(groups: list[tuple[GraphFolder, list[File]]], files: list[Fi
             members.append(file)
         if kernels:
             for file in (code, *kernels.values()):
-                file.role = WRAPPER_PART  # all of them together are the code
+                file.role = WRAPPER_PART  # together they are the code
 
 
 def _by_folder(files: list[File], named: dict[str, str]) -> dict[Path, list[File]]:
@@ -147,10 +147,10 @@ def _graphs_of_folder(
         graph.kernels = [file.absolute for file in kernels]
         for file in rest + kernels:
             if file.role == CODE:
-                file.role = WRAPPER_PART  # all of them together are the code
+                file.role = WRAPPER_PART  # together they are the code
         return [(graph, members)]
-    # A folder of separate files of kernels, such as the compile cache: each is a graph. The other
-    # texts belong to the file with Inductor's usual name, if there is one.
+    # A folder of separate files of kernels, such as the compile cache: each becomes a graph. The
+    # other texts belong to the file with Inductor's usual name, if there is one.
     groups = []
     for code in codes:
         texts = [code]
@@ -182,7 +182,7 @@ def _graph(
 
 
 def _canonical(file: File) -> bool:
-    """Whether the file has the name that Inductor gives such files."""
+    """Returns whether the file has Inductor's usual name for such files."""
     return file.absolute.name.startswith(("output_code.", "fx_graph_", "ir_", "inductor_"))
 
 

@@ -68,7 +68,7 @@ class Meter:
         self.unpacked = 0
         self.spent = Spent() if spent is None else spent
         self.whole = where if spent is None else "The upload"
-        """What messages name when all parts together pass a limit."""
+        """What messages name if all parts together exceed a limit."""
         self.progress = progress
 
     def upload(self) -> None:

@@ -41,7 +41,7 @@ LARGE_PIECE = 4 * MIB
 """Bytes hashed at a time in the thread: large pieces wait less often for the interpreter lock."""
 
 UNREAD = {OTHER, SOURCE, TRITON_METADATA, NCU_REPORT, *OF_KERNELS, *REFUSED} - {TTIR}
-"""Roles that make no run."""
+"""Roles of files from which no run can be made."""
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
 JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
@@ -76,12 +76,12 @@ class Intake(msgspec.Struct):
 
     @property
     def known(self) -> bool:
-        """Whether a run can be made of any of the files."""
+        """Returns whether a run can be made of any of the files."""
         return any(file.role not in UNREAD for file in self.files)
 
     @property
     def refused(self) -> list[File]:
-        """Files of known kinds of which no run can be made."""
+        """Returns files of known kinds from which no run can be made."""
         known = {NCU_REPORT, *OF_KERNELS, *REFUSED}
         return [file for file in self.files if file.role in known]
 

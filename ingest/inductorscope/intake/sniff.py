@@ -71,7 +71,7 @@ _TRACE_LOG = re.compile(
     rb"[^\n]{1,400}?:\d+\] \{",
     re.M,
 )
-# A message of TORCH_LOGS that becomes a record, or speaks of fusing
+# A message of TORCH_LOGS that becomes a record, or is about fusing
 _LATE = re.compile(
     rb"\] \[__(?:output_code|graph_code|aot_\w{1,20}|p\w{1,5}_grad_graphs|graph_breaks|recompiles"
     rb"|guards|bytecode|ir_p\w{1,4}_fusion|fusion|perf_hints)\] "
@@ -193,8 +193,8 @@ def role_of(name: str, head: bytes) -> str:
 
 
 def role_of_rest(piece: bytes) -> str:
-    """Returns the role that a later piece gives to a text whose head has no sign: programs, and CI
-    systems, print much before torch logs anything."""
+    """Returns the role of a text whose head shows none, from a later piece: programs and CI systems
+    print much before torch logs anything."""
     logged = _LATE.search(piece)
     if logged is None:
         return OTHER
@@ -245,7 +245,8 @@ def _role_of_text(name: str, head: bytes) -> str:
 
 
 def _named(name: str, text: bytes) -> bool:
-    """Whether the name alone decides. Logs, and output saved under such a name, hold anything."""
+    """Returns whether the name alone decides. Logs do not count, nor program output saved under the
+    name of a text, since these hold anything."""
     if name not in _FILES or name.endswith(".log") or b"\0" in text[:4096]:
         return False
     return not looks_like_torch_logs(text.decode("utf-8", "replace"))
@@ -360,7 +361,8 @@ _NAME_PATTERNS = (
 
 
 def _role_by_name(name: str) -> str:
-    """Falls back on the name for text without a sign: empty logs, files without their beginning."""
+    """Falls back on the name if the content shows no role: for empty logs and files without their
+    beginning."""
     if name in _FILES:
         return _FILES[name]
     for pattern, role in _NAME_PATTERNS:

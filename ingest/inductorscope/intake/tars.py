@@ -82,7 +82,7 @@ def unpack_tar(source: Readable, target: Target, meter: Meter) -> None:
         raise broken(meter.where, str(error) or type(error).__name__) from None
     if len(stream.last) < tarfile.BLOCKSIZE or stream.last.strip(b"\0"):
         raise broken(meter.where, "its end mark is missing")
-    # Bytes after the end mark count too: gigabytes of padding are a bomb as well.
+    # Bytes after the end mark count too: gigabytes of padding are an attack as well.
     while stream.read(SKIP):
         pass
 

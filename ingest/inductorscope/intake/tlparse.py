@@ -1,4 +1,4 @@
-"""Finds folders that tlparse wrote, whose files are records of a log or pages made of it."""
+"""Finds folders that tlparse wrote; their files are records of a log, or pages made from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from inductorscope.intake.files import File
 
 
 def mark_tlparse(files: list[File]) -> None:
-    """Gives the files of such folders their roles. With the log itself, the rest repeats it."""
+    """Gives the files of such folders their roles. If the log itself is there too, they only repeat
+    it."""
     logged = {file.absolute.parent for file in files if file.role == TRACE_LOG}
     others = [(file, record_of(file)) for file in files if file.role != TRACE_LOG]
     roots = {file.absolute.parents[1] for file, record in others if record and is_known(record)}
@@ -30,17 +31,17 @@ def _is_page(file: File, root: Path) -> bool:
 
 
 def record_of(file: File) -> FolderFile | None:
-    """The record that a file was."""
+    """Returns the log record that a file was made from."""
     return file_of(file.absolute.parent.name, file.absolute.name)
 
 
 def record_in(path: str) -> FolderFile | None:
-    """The record that a file at this path of an upload was."""
+    """Returns the log record that the file at this path of an upload was made from."""
     place = PurePosixPath(path)
     return file_of(place.parent.name, place.name)
 
 
 def folder_of_record(path: str) -> str:
-    """The path of tlparse's folder, under which its records are listed."""
+    """Returns the path of tlparse's folder, under which its records are listed."""
     folder = str(PurePosixPath(path).parent.parent)
     return "tlparse" if folder == "." else folder

@@ -13,7 +13,7 @@ from inductorscope.intake.names import PACK_AGAIN, shown
 
 PIECE = 256 * KIB
 CHECKED = 8 * MIB
-"""Bytes written between two looks at the room on the disk."""
+"""Bytes written between two checks of the disk's free space."""
 
 
 class Target:
