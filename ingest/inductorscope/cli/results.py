@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,7 @@ from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
 from inductorscope.intake.unpack import Refused
 from inductorscope.jobs.queue.address import address, running
-from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.processes.allocation import give_back, return_large_blocks
 from inductorscope.reading import NothingToRead, ReadResult
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.settings import Settings
@@ -57,6 +58,8 @@ def ingest_and_print(
 def align_and_print(settings: Settings, run: str, *, quiet: bool) -> None:
     """Aligns the lines of a run's kernels, if that has not been done."""
     sys.stdout.flush()
+    gc.collect()  # what reading left behind
+    give_back()
     with Progress(quiet=quiet) as progress:
         aligned = align_lines(settings, run, progress, workers=cores())
     if aligned and not quiet:
