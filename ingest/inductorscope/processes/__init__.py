@@ -1,1 +1,1 @@
-"""Starting child processes and ending them."""
+"""Starts and ends child processes."""

@@ -1,4 +1,4 @@
-"""A process that ends with the one that started it."""
+"""Ends a process when its parent dies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int, sign: int = signal.SIGKILL) -> None:
-    """This process gets the signal when its parent dies; Linux only, elsewhere it does nothing."""
+    """Has the system send this process the signal when its parent dies; does nothing outside of
+    Linux."""
     if not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, sign, 0, 0, 0)
-    if os.getppid() != parent:  # it died before we asked
+    if os.getppid() != parent:  # the parent died before the call
         os.kill(os.getpid(), sign)

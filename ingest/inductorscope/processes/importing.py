@@ -1,4 +1,4 @@
-"""Imports of large packages."""
+"""Speeds up imports of large packages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Collects no garbage while packages are imported, and none of them later.
+    """Pauses garbage collection while packages are imported, and excludes them from later ones.
 
-    They stay to the end of the process; collections that look at them are a quarter of the time
-    that importing torch takes.
+    Packages stay until the process ends. Collections that visit them take a quarter of the time of
+    importing torch.
     """
     gc.disable()
     try:

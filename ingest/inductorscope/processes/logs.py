@@ -19,15 +19,15 @@ TRACEBACK = "Traceback (most recent call last):\n"
 Kind = tuple[object, ...]
 
 FAILURES: Counter[str] = Counter()
-"""Warnings and errors of this process by logger, also those that were not written."""
+"""Warnings and errors of this process by logger, including those that were not written."""
 REQUEST: ContextVar[str | None] = ContextVar("request", default=None)
 JOB: ContextVar[str | None] = ContextVar("job", default=None)
-"""What the process works on, for lines of the log."""
+"""What the process works on; lines of the log name it."""
 
 
 @dataclass
 class _Repeats:
-    """What a period had of one kind of failure."""
+    """Counts one kind of failure in a period."""
 
     begun: float
     message: str = ""
@@ -70,7 +70,7 @@ class Counting(logging.StreamHandler):  # type: ignore[type-arg]
         super().close()
 
     def _report(self, before: float) -> None:
-        """Reports what was left out in periods that began before a time, and ends these."""
+        """Ends the periods that began before a time, and reports what was left out in them."""
         if len(self._kinds) > MOST_KINDS:
             before = time.monotonic()
         over = [kind for kind, repeats in self._kinds.items() if repeats.begun <= before]
@@ -95,8 +95,8 @@ def _kind_of(record: logging.LogRecord) -> Kind:
 
 
 def _shorten(record: logging.LogRecord) -> None:
-    """Of a traceback within a message, as the job engine writes them, keeps the error. Those of a
-    lost database have hundreds of lines and say nothing more."""
+    """Keeps only the error of a traceback within a message, as the job engine writes them.
+    Tracebacks of a lost database have hundreds of lines and say nothing more."""
     before, traceback, lines = record.getMessage().partition(TRACEBACK)
     if traceback:
         errors = [line for line in lines.splitlines() if line[:1].isalpha()]
@@ -104,7 +104,7 @@ def _shorten(record: logging.LogRecord) -> None:
 
 
 class _JsonLines(logging.Formatter):
-    """One JSON object a line, with the request or job that it is about."""
+    """Formats a message as a JSON object in a line, with the request or job that it is about."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -120,5 +120,5 @@ class _JsonLines(logging.Formatter):
 
 
 def log_to_stderr(*, as_json: bool = False) -> None:
-    """Sets up the log of a process: warnings, and what the process itself chooses to say."""
+    """Sets up the log of a process: warnings, and the process's own messages."""
     logging.basicConfig(handlers=[Counting(as_json=as_json)], level=logging.WARNING)

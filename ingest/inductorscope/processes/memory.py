@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def limit_memory(beyond: int) -> None:
-    """Limits this process to so many bytes of address space beyond what it has mapped."""
+    """Limits the address space of this process to this many bytes more than it has mapped."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = pages * os.sysconf("SC_PAGE_SIZE") + beyond

@@ -1,4 +1,4 @@
-"""Work that gives way to the pages."""
+"""Lowers the priority of work that must not slow down pages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 def be_nice(niceness: int) -> None:
     """Lowers the priority of this process and its children.
 
-    Linux may share processors between sessions first, where a niceness counts only against
-    processes of the same session; a process that leads one lowers the session's too.
+    Linux may share processors between sessions first, and then a niceness counts only within a
+    session. So a process that leads a session also lowers the session's priority.
     """
     os.nice(niceness)
     if os.getsid(0) == os.getpid():
-        with contextlib.suppress(OSError):  # the kernel has no such groups
+        with contextlib.suppress(OSError):  # the kernel has no autogroups
             Path("/proc/self/autogroup").write_text(str(niceness))

@@ -1,4 +1,4 @@
-"""Running modules of ours as programs of their own, and what environment those get."""
+"""Starts modules of this package as programs, and decides which environment they get."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRATCH = "SCOPE_SCRATCH"
 EXPORTS_FOR = "SCOPE_EXPORTS_FOR"
 """Variable with the person for whom the web process exports, as JSON."""
 NO_PAGE = 5
-"""Exit code of an export with nothing at its address; the command line has no other use for it."""
+"""Exit code of an export if there is nothing at its address; no other command uses it."""
 
 _NAMES = frozenset({
     # the system
@@ -27,7 +27,7 @@ _NAMES = frozenset({
     "CC", "CXX", "CPP", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "C_INCLUDE_PATH",
     "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "SDKROOT",
     "DEVELOPER_DIR", "CCACHE_DIR", "MAX_JOBS",
-    # Hugging Face: where it keeps things, but not who one is
+    # Hugging Face: its folders, but no credentials
     "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_DATASETS_CACHE", "HF_DATASETS_OFFLINE",
     "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "TRANSFORMERS_OFFLINE",
     MARK,
@@ -43,17 +43,16 @@ _SECRET = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "AC
 
 
 def program(module: str, *arguments: str) -> list[str]:
-    """The command. Modules are not looked for in the folder it is run in, which may hold what
-    somebody uploaded."""
+    """Returns the command that runs a module. Modules are not searched in the working folder, which
+    may hold uploaded files."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def needed_variables() -> dict[str, str]:
-    """What of this process's environment a program gets that runs torch for somebody else.
+    """Returns the environment of a program that runs torch for somebody else.
 
-    Torch writes parts of its environment into what it dumps, and what it dumps can be read by
-    everybody who can open the run. So what passes is a list; settings of ours, tokens and
-    passwords are not on it.
+    Torch writes parts of its environment into what it dumps, and everybody who can open the run can
+    read that. So only listed variables pass; our settings, tokens and passwords are not among them.
     """
     return {
         name: value
@@ -65,10 +64,11 @@ def needed_variables() -> dict[str, str]:
 
 
 def variables_without_settings() -> dict[str, str]:
-    """The environment that a person's own program finds: theirs, without settings of ours."""
+    """Returns the environment of a person's own program: theirs, without our settings."""
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
 
 
 def variables_for(trusted: bool) -> dict[str, str]:
-    """The environment of a captured program: unchanged if a person at the machine runs it."""
+    """Returns the environment of a captured program: unchanged if a person at the machine runs
+    it."""
     return variables_without_settings() if trusted else needed_variables()

@@ -1,4 +1,4 @@
-"""Where traces for OpenTelemetry go, if the environment names a receiver."""
+"""Sends traces to OpenTelemetry, if the environment names a receiver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ log = logging.getLogger(__name__)
 
 @cache
 def traces_receiver() -> str | None:
-    """The address that takes traces. None if there is none, or if OpenTelemetry is missing."""
+    """Returns the address of the receiver; None if there is none, or if OpenTelemetry is
+    missing."""
     base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
     address = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     address = address or (base and f"{base.removesuffix('/')}/v1/traces")
@@ -23,7 +24,7 @@ def traces_receiver() -> str | None:
 
 
 def send_traces() -> None:
-    """Sends what waits, for a process that ends at once."""
+    """Sends waiting traces before a process ends at once."""
     if traces_receiver() is not None:
         from opentelemetry import trace
         from opentelemetry.sdk.trace import TracerProvider
