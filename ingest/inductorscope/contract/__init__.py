@@ -1,1 +1,2 @@
-"""The compile contract: what a compile is, in a file that reviewers read and CI checks."""
+"""The compile contract: a file that says what a compile is, for reviewers to read and CI to
+check."""

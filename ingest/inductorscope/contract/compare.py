@@ -1,4 +1,4 @@
-"""Two programs of locks compared: what got worse, what got better, and what is only different."""
+"""Compares two programs of locks: what got worse, what got better, and what is only different."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMES = re.compile(r" ×(\d+)$")
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One count, and what was counted."""
+    """The difference in one count, and in what was counted."""
 
     verdict: Verdict
     text: str
@@ -38,7 +38,7 @@ class Compared(msgspec.Struct, frozen=True):
     differences: list[Difference]
     """Worse ones first."""
     notes: list[str]
-    """What it was compiled with, if that differs."""
+    """Changes in what it was compiled with."""
 
     @property
     def passes(self) -> bool:
@@ -46,7 +46,8 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 def compare(locked: Program, now: Program) -> Compared:
-    """Raises LockError for a budget that cannot be read."""
+    """Compares a locked program with the same one now. Raises LockError for a budget that cannot be
+    read."""
     unknown = locked.budgets.keys() - BY_ID.keys()
     if unknown:
         raise LockError(f"There is no count {min(unknown)!r}; {', '.join(BY_ID)} may have budgets.")
@@ -70,8 +71,8 @@ def compare(locked: Program, now: Program) -> Compared:
 
 
 def _loops_unknown(locked: Program, now: Program) -> tuple[str, ...]:
-    """Loops are not compared if a run lacks their record, or between processors, whose vectors
-    differ. A program without C++ kernels has neither."""
+    """Returns the counts of loops if they cannot be compared: if a run lacks their record, or the
+    processors differ, and so their vectors. A program without C++ kernels has no loops."""
     known = [one.made.get("instructions") for one in (locked, now) if one.counts.get("kernels")]
     return () if len({*known}) < 2 and None not in known else ("vector_loops", "scalar_loops")
 
@@ -102,7 +103,7 @@ def _compared(
 
 
 def within(budget: str, was: int, value: int) -> bool:
-    """Whether a value keeps a budget: `<= 14`, `<= 1.02x` of what was locked, `1`. Raises
+    """Returns whether a value keeps a budget: `<= 14`, `<= 1.02x` of what was locked, `1`. Raises
     LockError."""
     match = _BUDGET.fullmatch(budget.strip())
     if match is None:
@@ -122,7 +123,7 @@ def _figure(count: Count, value: int) -> str:
 
 
 def _moved(locked: Program, now: Program) -> dict[tuple[str, int], int]:
-    """File and line as locked → the line now."""
+    """Maps file and line in the lock to the line now."""
     return {
         (file, was): is_
         for file, lines in locked.source.items()
@@ -131,13 +132,13 @@ def _moved(locked: Program, now: Program) -> dict[tuple[str, int], int]:
 
 
 def _text(lines: list[str]) -> list[str]:
-    """A file with blank lines where it is not known."""
+    """Returns a file's lines, blank where they are not known."""
     known = {int(number): code for number, _, code in (line.partition(": ") for line in lines)}
     return [known.get(number, "") for number in range(1, max(known, default=0) + 1)]
 
 
 def _follow(text: str, moved: dict[tuple[str, int], int]) -> str:
-    """A detail with the lines where they are now."""
+    """Returns a detail with its lines moved to where they are now."""
 
     def place(match: re.Match[str]) -> str:
         numbers = [int(number) for number in match.group(1).split(", ")]

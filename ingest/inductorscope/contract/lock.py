@@ -1,4 +1,4 @@
-"""The lock: facts of a compile that are the same in every healthy one, and its TOML file."""
+"""The lock: facts of a compile that are the same each time it succeeds, and their TOML file."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ class LockError(ValueError):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """A fact that is counted."""
+    """A fact of a compile that is counted."""
 
     id: str
     title: str
     mend: str = ""
-    """What to do if there is more of it."""
+    """What to do if the count grows."""
     unit: str = ""
     more: str = "worse"
-    """What more of it means: worse, better or changed."""
+    """What a higher count means: worse, better or changed."""
     made: tuple[str, ...] = ()
-    """What a program was made with that changes it, for reasons outside of the program."""
+    """Keys of `Program.made` that change this count for reasons outside of the program; it is
+    compared only if they are equal."""
 
 
 TRITON = ("torch", "triton", "gpu")
-"""What changes counts of what Triton compiled: the most of a kernel's configurations, whichever of
-them runs."""
+"""What changes the counts of Triton's compiled kernels. Each count is the highest of a kernel's
+configurations, whichever of them runs."""
 COUNTS = (
     Count("breaks", "graph breaks", "Keep what breaks out of the compiled function."),
     Count("recompiles", "recompiles", "Mark the size as dynamic: torch._dynamo.mark_dynamic."),
@@ -75,25 +76,26 @@ class Program(msgspec.Struct, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
     """Options of `inductorscope capture` that differ from its defaults, to compile it again."""
     made: dict[str, str] = {}
-    """With what it was compiled: explains differences, and is not compared."""
+    """What it was compiled with: explains differences, and is not compared itself."""
     budgets: dict[str, str] = {}
-    """Count → what it may be, instead of exactly what it was."""
+    """Count → what it may be, if not exactly what was locked."""
     counts: dict[str, int] = {}
     details: dict[str, list[str]] = {}
     """Count → what was counted, with its lines."""
     source: dict[str, list[str]] = {}
-    """File → the lines that the details name, so that edits elsewhere in it change nothing."""
+    """File → the lines that the details name, so that edits elsewhere in the file change
+    nothing."""
 
 
 class Lock(msgspec.Struct, forbid_unknown_fields=True):
-    """The file."""
+    """The contents of a lock's file."""
 
     format: int
     program: list[Program]
 
 
 def read_lock(text: str) -> Lock:
-    """Raises LockError."""
+    """Reads a lock. Raises LockError."""
     try:
         lock = msgspec.convert(tomllib.loads(text), Lock)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
@@ -110,7 +112,7 @@ HEAD = """\
 
 
 def write_lock(programs: Iterable[Program]) -> str:
-    """The lock as TOML: one fact a line, sorted."""
+    """Formats a lock as TOML: one fact a line, sorted."""
     lines = [HEAD, f"format = {FORMAT}"]
     for program in programs:
         lines += ["", "[[program]]", f"model = {_value(program.model)}"]
@@ -133,7 +135,8 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401
-    """JSON's strings, numbers and truth values are TOML's; a table is written on one line."""
+    """Formats a value: JSON's strings, numbers and truth values are TOML's; a table takes one
+    line."""
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{_value(key)} = {_value(item)}" for key, item in value.items()) + "}"

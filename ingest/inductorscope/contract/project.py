@@ -1,4 +1,4 @@
-"""A stored run as a program of a lock: a projection of what its pages show."""
+"""Makes a program of a lock from a stored run, out of what the run's pages show."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ from inductorscope.store.tables.models import Graph, JsonObject, Kernel, KernelC
 from inductorscope.units import plural
 
 WORK = (DYNAMO, AOT, PASSES, LOWERING, CODEGEN)
-"""Kinds of phases that a compile always has as often; caches and compilers have others."""
+"""Kinds of phases that run equally often in each compile, unlike those of caches and compilers."""
 AMBIENT = (
     "GLOBAL_STATE", "DEFAULT_DEVICE", "TORCH_FUNCTION_MODE_STACK", "DETERMINISTIC_ALGORITHMS",
     "GRAD_MODE", "AUTOGRAD_SAVED_TENSORS_HOOKS", "DIMENSION_DYNAMIC_MARKING_GUARD", "NO_HASATTR",
 )  # fmt: skip
-"""Guards on torch's settings and on marks, which every compile has."""
+"""Guards on torch's settings and on marks of tensors, which every compile has."""
 NOWHERE = "no line of the program"
 PLACES = re.compile(r"\blines? (\d+(?:, \d+)*) of (\S+?\.py)\b")
-"""Lines as details name them."""
+"""Matches the lines that details name."""
 _ROOT = re.compile(r"\b[LG]\['([^'\]]{1,200})'\]")
 _ADDRESS = re.compile(r"(___check_(?:obj|type)_id\([^,]{1,300}, |\b0x)[0-9a-f]+")
-"""Objects lie elsewhere in each process."""
+"""Matches addresses of objects, which differ in each process."""
 _INSTALLED = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
 
 Place = tuple[str, int]
@@ -67,14 +67,14 @@ Place = tuple[str, int]
 def project(
     session: Session, run: str, model: str, options: dict[str, Any] | None = None
 ) -> Program:
-    """The run as a program of a lock; by default its model is the run's name. Raises NotHere if
-    there is no such run."""
+    """Returns a run as a program of a lock; by default its model is the run's name. Raises NotHere
+    if there is no such run."""
     run_story = read_run_story(session, run)
     made = _Made(session, run_story, peaks_of(None, run_story.run.device_name))
     graphs = session.scalars(
         select(Graph).where(Graph.run_id == run).order_by(Graph.position)
     ).all()
-    # A run in a process that compiled before also has the sources of earlier compiles.
+    # If its process compiled before, a run also has the sources of those compiles.
     compiles = run_story.story.compiles if run_story.story else []
     made.files = {each.file for each in compiles if each.file}.union(*(of.sources for of in graphs))
     for graph in graphs:
@@ -85,7 +85,7 @@ def project(
     program = Program(
         model or run_story.run.name, options or {}, _made_with(run_story, made.instructions)
     )
-    # Of a GPU's kernels, not all programs have counts.
+    # Only programs on a GPU have the counts of GPU kernels.
     program.counts = {
         name: made.counts[name]
         for name, count in BY_ID.items()
@@ -114,13 +114,13 @@ def _made_with(run_story: RunStory, instructions: str) -> dict[str, str]:
 
 
 def _by_number(text: str) -> list[tuple[int, str]]:
-    """Sorts line 9 before line 10."""
+    """Sorts numbers in a text by value: line 9 before line 10."""
     parts = re.split(r"(\d{1,9})", text)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _times(found: int, text: str) -> str:
-    """`→ 1 kernel` counts itself; other facts are followed by how often they are."""
+    """Adds how often a fact was found: `→ 3 kernels`, or `×3` after other facts."""
     if text.endswith("→ kernel"):
         return text.removesuffix("kernel") + plural(found, "kernel")
     return f"{text} ×{found}" if found > 1 else text
@@ -128,12 +128,12 @@ def _times(found: int, text: str) -> str:
 
 @dataclass
 class _Made:
-    """What is known so far."""
+    """Collects the counts and details of a program."""
 
     session: Session
     run_story: RunStory
     peaks: Peaks | None
-    """Of the GPU's data sheet: measured ones differ from run to run."""
+    """Taken from the GPU's data sheet: measured limits differ from run to run."""
     counts: Counter[str] = field(default_factory=Counter)
     details: dict[str, Counter[str]] = field(
         default_factory=lambda: {name: Counter() for name in BY_ID}
@@ -151,7 +151,8 @@ class _Made:
         self.details[name][text] += times
 
     def lines(self, places: Iterable[Place]) -> str:
-        """`lines 12, 13 of model.py`; a library's lines only where there are no others."""
+        """Formats lines as `lines 12, 13 of model.py`; names a library's lines only if there are no
+        others."""
         known = set(places)
         own = {place for place in known if not is_library(place[0])} or known
         self.named |= own
@@ -164,8 +165,8 @@ class _Made:
         ) or NOWHERE  # fmt: skip
 
     def name(self, path: str) -> str:
-        """The shortest end of a path that no other file of the program has, the same on every
-        machine."""
+        """Returns the shortest end of a path that no other file of the program has; it is the same
+        on every machine."""
         short = _INSTALLED.sub("", path)
         if short != path:
             return short
@@ -214,7 +215,7 @@ class _Made:
             self._add_compiled(self.calls.get((graph.slug, name), NOWHERE), facts)
 
     def _add_compiled(self, lines: str, facts: JsonObject) -> None:
-        """What Triton compiled of a kernel."""
+        """Adds the registers and memory of a kernel that Triton compiled."""
         found = [each for each in facts.get(COMPILED, ()) if each.get("registers")]
         for name, unit, values in (
             ("registers", "", [each["registers"] for each in found]),
@@ -228,7 +229,7 @@ class _Made:
                 self.details[name][f"{lines}: {most:,}{unit}"] += 1
 
     def _function(self, graph: Graph) -> str:
-        """`block`, line 12 of model.py,"""
+        """Formats the function of a graph: `block`, line 12 of model.py,"""
         own = (graph.compile_id or "").partition("_")[0]
         compiles = self.run_story.story.compiles if self.run_story.story else []
         known = next((each for each in compiles if each.id == own and each.function), None)
@@ -244,7 +245,7 @@ class _Made:
     ) -> None:
         if kernel.category == EXTERN or code_group(kernel.name, kernel.category) == COMMUNICATION:
             own = operation(kernel.name)
-            if own == "wait_tensor":  # the end of a collective
+            if own == "wait_tensor":  # it only ends a collective
                 return
             exactly = [node for node in computed if operation(node.target) == own]
             group = code_group(kernel.name, kernel.category)
@@ -259,7 +260,7 @@ class _Made:
             self.add("copies", lines)
 
     def add_loops(self) -> None:
-        """Of C++ kernels."""
+        """Adds the loops of C++ kernels."""
         says = torch_report(self.session, self.run_story.run.id)
         self.instructions = says.instructions or ""
         table = loops(self.session, self.run_story.run.id, says)
@@ -299,7 +300,7 @@ class _Made:
                 self.counts["passes"] += phase.count
 
     def source(self) -> dict[str, list[str]]:
-        """The named lines with their numbers: `12: y = x.sin()`."""
+        """Returns the named lines with their numbers: `12: y = x.sin()`."""
         files: dict[str, list[str]] = {}
         for path, line in sorted(self.named):
             digest = self.run_story.sources.get(path, (0, ""))[1]
@@ -313,7 +314,7 @@ class _Made:
 
 
 def places_in(text: str) -> set[Place]:
-    """The lines that a detail names."""
+    """Returns the lines that a detail names."""
     return {
         (file, int(number))
         for numbers, file in PLACES.findall(text)
@@ -328,5 +329,5 @@ def _places(nodes: Sequence[FxNodeDraft]) -> list[Place]:
 
 
 def _of_torch(guard: str) -> bool:
-    """Whether it is on a global module or function, or on a name that Dynamo made."""
+    """Returns whether a guard is on a global module or function, or on a name that Dynamo made."""
     return guard.startswith("___check_obj_id(G[") or "G['__" in guard

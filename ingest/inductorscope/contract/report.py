@@ -1,4 +1,4 @@
-"""What a check found, as text, Markdown, JUnit XML and the JSON of github-action-benchmark."""
+"""Reports a check as text, Markdown, JUnit XML and the JSON of github-action-benchmark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inductorscope.contract.lock import COUNTS, Program
 from inductorscope.units import plural
 
 SHOWN = 12
-"""Lines of each side of a difference."""
+"""Most lines shown on each side of a difference."""
 
 
 def as_text(results: Sequence[Compared]) -> str:
@@ -47,7 +47,7 @@ def summary(result: Compared) -> str:
 
 
 def as_markdown(results: Sequence[Compared]) -> str:
-    """For a pull request."""
+    """Formats the results for a pull request."""
     lines = [f"### Compile contract: {plural(len(results), 'program')}", ""]
     for result in results:
         lines.append(f"- {'✅' if result.passes else '❌'} **{result.model}**: {summary(result)}")
@@ -60,7 +60,7 @@ def as_markdown(results: Sequence[Compared]) -> str:
 
 
 def as_junit(results: Sequence[Compared]) -> str:
-    """One test case a program."""
+    """Formats the results as JUnit XML, one test case a program."""
     failed = [result for result in results if not result.passes]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
@@ -79,7 +79,7 @@ def as_junit(results: Sequence[Compared]) -> str:
 
 
 def as_benchmark(programs: Sequence[Program]) -> list[dict[str, Any]]:
-    """For github-action-benchmark's `customSmallerIsBetter`."""
+    """Formats the results for github-action-benchmark's `customSmallerIsBetter`."""
     return [
         {"name": f"{program.model}: {count.title}", "unit": count.unit or "count",
          "value": program.counts[count.id]}
