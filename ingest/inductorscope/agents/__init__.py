@@ -1,1 +1,1 @@
-"""Answers for coding agents: tools with a purpose each, over the Model Context Protocol."""
+"""Tools with which coding agents ask about runs, over the Model Context Protocol."""

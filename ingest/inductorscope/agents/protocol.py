@@ -1,4 +1,4 @@
-"""The server of the Model Context Protocol: tools, texts and prompts, all of which only read."""
+"""The server of the Model Context Protocol: tools, texts and prompts, all of them read-only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Certainty of a link: exact (recorded), inferred (matched by operation and data f
 (only the kernel is known). Check figures that you report with verify.\
 """
 WHOLE = 20 * TOKENS
-"""Most tokens, and rows, of a page or text that an agent reads as a resource."""
+"""Most tokens, and most rows of a table, when an agent reads a page or text as a resource."""
 READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -44,7 +44,7 @@ TOOLS: dict[str, Callable[..., str]] = {
     "Read lines": tools.read_lines,
     "Verify a sentence": verify,
 }
-"""By title."""
+"""Tools by title."""
 MAX_TOKENS = inspect.Parameter(
     "max_tokens",
     inspect.Parameter.KEYWORD_ONLY,
@@ -70,8 +70,8 @@ class Ask(Protocol):
 def create(
     ask: Ask, base: Callable[[], str], refusals: tuple[type[Exception], ...] = ()
 ) -> MCPServer:
-    """`base`: the address of the dashboard, for links; `refusals`: what else `ask` raises with a
-    sentence for the caller."""
+    """Creates the server. `base`: the address of the dashboard, for links; `refusals`: further
+    errors that `ask` raises with a sentence for the caller."""
     server: MCPServer = MCPServer(
         "inductorscope", title="Inductorscope", instructions=INSTRUCTIONS, version=__version__,
         log_level="WARNING",
@@ -90,7 +90,7 @@ def create(
         return terse(text, most, rows)
 
     def add(title: str, function: Callable[..., str]) -> None:
-        """Adds a tool with the arguments of the function that agents give."""
+        """Adds a tool. Agents give the function's arguments, except the session and `base`."""
         signature = inspect.signature(function, eval_str=True)
         _session, run, *more = signature.parameters.values()
         given = [each for each in (run, *more) if each.name != "base"]

@@ -1,7 +1,7 @@
-"""The tools of coding agents. Their signatures and docstrings are what agents read of them.
+"""The tools of coding agents, which read the tools' signatures and docstrings.
 
 Each takes a session, the run (or what else it is about), the address of the dashboard for links,
-and what the agent adds. It returns Markdown.
+and the agent's further arguments. It returns Markdown.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from inductorscope.store.tables.models import Artifact, Run
 
 MOST_RUNS = 20
 DEAREST = 5
-"""Lines that a diagnosis names."""
+"""Number of lines of code that a diagnosis names."""
 MOST_LINES = 400
-"""Lines that one answer quotes."""
+"""Most lines that one answer quotes."""
 
 OfRun = Annotated[str, Field(description="The run's id, the beginning of it, or its name.")]
 OfGraph = Annotated[str, Field(description="The graph's name. Default: the slowest, or all.")]
@@ -52,7 +52,8 @@ Question = Literal["graph break", "recompiled", "not fused", "not vectorised"]
 
 
 def run_named(session: Session, name: str) -> str:
-    """The id of the run with this id, beginning of an id or name; of a name the newest."""
+    """Returns the id of the run with this id, beginning of an id, or name; of several with a name,
+    the newest."""
     ids = find_run_ids(session, name) if name else []
     if len(ids) == 1:
         return ids[0]
@@ -78,7 +79,7 @@ def diagnose(session: Session, run: OfRun, *, base: str) -> str:
     and its fix; step times, slowest kernels, graph breaks, recompiles, versions."""
     run = run_named(session, run)
     lines = with_code(session, run, line_times(session, run, DEAREST))
-    # Where it comes from helps nobody to make it faster; the page `read` says it.
+    # The run's origin does not help to make it faster; the page `read` shows it.
     page = replace(run_page(session, run), sources=[], torch_git=None, file_count=0)
     text = page_markdown(page, "A run", base)
     if not lines:
@@ -177,7 +178,7 @@ def read_lines(
     first: LineNumber = 1,
     last: LineNumber = 100,
 ) -> str:
-    """The lines of a text, numbered: a stage of a graph, a source file, a stored file."""
+    """The numbered lines of a text: a stage of a graph, a source file, a stored file."""
     run = run_named(session, run)
     artifact = _artifact(session, run, stage, graph)
     last = min(max(first, last), first + MOST_LINES - 1)
@@ -223,8 +224,8 @@ def why(
         str, Field(description="A function or kernel; two kernels or nodes, `A,B`, for not fused.")
     ] = "",
 ) -> str:
-    """Why a graph breaks, a function compiled again (which guard failed), two kernels are not
-    fused, or a C++ loop is not vectorised."""
+    """Why a graph broke, a function was compiled again (which guard failed), two kernels were not
+    fused, or a C++ loop was not vectorised."""
     run = run_named(session, run)
     title, address, answer = WHY[question]
     lines = answer(session, run, subject)
@@ -283,4 +284,4 @@ WHY: dict[Question, tuple[str, Callable[[str], str], Why]] = {
     "not fused": ("Why kernels are not fused", urls.fusing, _unfused),
     "not vectorised": ("Why loops are not vectorised", urls.fusing, _loops),
 }
-"""Title, address of the evidence, and lines."""
+"""Title, address of the evidence, and the function that writes the lines."""

@@ -1,4 +1,4 @@
-"""Whether the numbers of a sentence are what the run says."""
+"""Checks whether the numbers of a sentence agree with the run."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ UNITS: dict[str, tuple[str, float]] = {
     **{f"{prefix}B/s": ("rate", 1000**power) for power, prefix in enumerate(" kMGT")},
     **{f"{prefix}FLOP/s": ("work", 1000**power) for power, prefix in enumerate(" kMGT")},
 }
-"""Unit → what it measures, and its size."""
+"""Unit → the kind of quantity, and the size of the unit in its base unit."""
 _UNIT = "|".join(sorted(map(re.escape, filter(None, UNITS)), key=len, reverse=True))
 _QUANTITY = re.compile(
     rf"(?<![\w.:])([-+−]?\d+(?:,\d{{3}})*(?:\.\d+)?)[ \u202f]?({_UNIT})?(?![\w/]|\.\d)"
 )
 _WORDS = re.compile(r"[a-z_][\w.:/]+\w")
 _NAMED = re.compile(r"(?<![\w./])(?:[\w/]*+\.)++\w++:\d+|(?<!\w)(?:triton|cpp|extern)_[\w.]*\w")
-"""Matches lines and kernels."""
+"""Matches names of lines and kernels."""
 COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS = {word: str(number) for number, word in enumerate(COUNTED)}
 _NUMBERS = re.compile(rf"\b({'|'.join(NUMBERS)})\b(?= \w+)", re.IGNORECASE)
 _CLAUSES = re.compile(r"[,;] |\. |\b(?:and|but|versus|vs|while|with)\b")
 DULL = frozenset(("are", "for", "has", "its", "per", "run", "takes", "take", "the", "this", "was"))
 STEM = 6
-"""Letters by which words are compared."""
+"""Number of letters by which words are compared."""
 NAME = re.compile(r"\A[^_.:/]*[_.:/]")
 """Matches a word that names one thing, such as a kernel or a line."""
 SAME = {"faster": "speed", "slower": "speed", "speedup": "speed", "move": "byte", "moved": "byte"}
-"""Words for a figure whose name is another."""
+"""Words of a sentence → words in the names of figures."""
 NEARLY = 1.0
-"""By how much a figure that agrees may fit worse than the best one."""
+"""How much worse than the best figure an agreeing one may fit the sentence."""
 NAMING = ("graph", "kernel", "name", "function", "category", "path", "line")
-"""Fields that name what a struct is about."""
+"""Fields that name the subject of a struct."""
 MOST = 4
-"""Figures of the run that are named beside one that is wrong."""
+"""Most figures of the run that are listed under a wrong one."""
 
 
 class Quantity(msgspec.Struct, frozen=True):
@@ -80,14 +80,14 @@ class Quantity(msgspec.Struct, frozen=True):
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A figure of the run and what it is of."""
+    """A figure of the run, and what it is a figure of."""
 
     of: str
     quantity: Quantity
 
 
 def quantities(text: str) -> Iterator[Quantity]:
-    """The numbers of a sentence; those inside of names do not count."""
+    """Yields the numbers of a sentence; numbers inside names do not count."""
     for match in _QUANTITY.finditer(text):
         number, unit = match[1].replace(",", "").replace("−", "-"), match[2] or ""
         kind, size = UNITS[unit]
@@ -105,7 +105,8 @@ def verify(
         str, pydantic.Field(description="A sentence with figures.", max_length=2000)
     ],
 ) -> str:
-    """Whether the numbers of a sentence are what the run says; else what it says instead."""
+    """Checks whether the numbers of a sentence agree with the run, and says what the run has
+    instead."""
     run = run_named(session, run)
     written = _NUMBERS.sub(lambda word: NUMBERS[word[0].lower()], sentence)
     facts = [*_facts_of_run(session, run), *_facts_of_names(session, run, sentence)]
@@ -121,7 +122,7 @@ def verify(
 def _judged(
     quantity: Quantity, facts: list[Fact], near: frozenset[str], words: frozenset[str]
 ) -> Iterator[str]:
-    """`near`: the words of the number's clause."""
+    """Yields the verdict on a number. `near`: the words of its clause."""
     same = [fact for fact in facts if fact.quantity.kind == quantity.kind]
     scores = {fact: _score(fact, near, words) for fact in same}
     ranked = sorted(scores, key=lambda fact: -scores[fact])
@@ -144,15 +145,15 @@ def _said(fact: Fact) -> str:
 
 
 def _score(fact: Fact, near: frozenset[str], words: frozenset[str]) -> float:
-    """How well a figure's name fits the words: those of its clause count most, names of one
-    thing decide, and words that the sentence lacks count against it."""
+    """Scores how well a figure's name fits the words: words of the number's clause count most,
+    names of one thing decide, and words that the sentence lacks count against it."""
     of = _words(fact.of)
     names = sum(bool(NAME.match(word)) for word in of & words)
     return 3 * len(of & near) + len(of & words) + 10 * names - 0.5 * len(of - words)
 
 
 def _words(text: str) -> frozenset[str]:
-    """Names as they are, and the beginnings of other words: `compiling` means `compile`."""
+    """Returns names as they are, and the beginnings of other words: `compiling` means `compile`."""
     found = (SAME.get(word, word) for word in _WORDS.findall(text.lower()) if word not in DULL)
     return frozenset(word if NAME.match(word) else word.rstrip("s")[:STEM] for word in found)
 
@@ -163,7 +164,7 @@ def _facts_of_run(session: Session, run: str) -> Iterator[Fact]:
 
 
 def _facts_of_names(session: Session, run: str, sentence: str) -> Iterator[Fact]:
-    """Figures of the lines and kernels that a sentence names."""
+    """Yields figures of the lines and kernels that a sentence names."""
     for word in dict.fromkeys(_NAMED.findall(sentence)):
         with suppress(NotHere):
             page = line_page if ":" in word else kernel_named
@@ -176,7 +177,7 @@ def _facts_of_page(page: Value, of: str = "") -> Iterator[Fact]:
 
 
 def _facts(field: Field, value: Value, of: str, unit: str = "") -> Iterator[Fact]:
-    """Every figure in an answer, with the names of what it is of."""
+    """Yields every figure in an answer, with the names of what it is a figure of."""
     here = f"{of} {label(field.name)}".strip()
     if isinstance(value, msgspec.Struct):
         names = (getattr(value, name, None) for name in NAMING)
