@@ -26,13 +26,13 @@ Result = TypeVar("Result")
 class Capture:
     """A capture of a part of this program: a context manager, a decorator, or start() and stop().
 
-    Where `inductorscope capture` observes the whole program already, this does nothing.
+    If `inductorscope capture` already observes the whole program, this does nothing.
     """
 
     run: str | None = None
-    """The run's id, when it is read."""
+    """The run's id, once it is read."""
     url: str | None = None
-    """Its address."""
+    """The run's address."""
 
     def __init__(
         self,
@@ -93,9 +93,9 @@ class Capture:
     def stop(self, error: BaseException | None = None) -> None:
         """Stops recording, reads what was recorded, and waits until that is done.
 
-        The first of several ranks reads what all have recorded.
+        Of several ranks, the first one reads what all have recorded.
 
-        `error` is the exception that ended the captured part, if one did.
+        `error` is the exception that ended the captured part, if there was one.
         """
         running, self._running = self._running, None
         if running is None:
@@ -126,5 +126,5 @@ class Capture:
 
 
 def capture(name: str | Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ANN401
-    """Returns a Capture, or the captured function where it decorates one without a name."""
+    """Returns a Capture; as a decorator without a name, returns the captured function."""
     return Capture(**options)(name) if callable(name) else Capture(name, **options)

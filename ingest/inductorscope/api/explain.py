@@ -1,4 +1,5 @@
-"""`inductorscope.explain`, and the cell magic: what torch.compile makes of code, line by line."""
+"""`inductorscope.explain`, and the cell magic: show line by line what torch.compile makes of
+code."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ class Explanation:
 def explain(
     function: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Explanation:
-    """Compiles a function, calls it once, and returns what became of it.
+    """Compiles a function, calls it once, and explains what torch.compile made of it.
 
     Like torch._dynamo.explain, it discards all code compiled before.
     """
@@ -103,7 +104,8 @@ def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401  # IPython's cla
 
 @contextmanager
 def explained(name: str) -> Iterator[list[Explanation]]:
-    """Compiles anew what runs in the context; its explanation is in the list at the end."""
+    """Compiles again all code that runs in the context; adds its explanation to the list at the
+    end."""
     from inductorscope.capturing.script.records import forget_compiled
 
     forget_compiled()

@@ -1,4 +1,4 @@
-"""The page as which a notebook shows an explanation."""
+"""The page that a notebook shows for an explanation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PAGE = """\
 
 
 def page(title: str, run: str, url: str, breaks: list[BreakRow], links: list[KernelLine]) -> str:
-    """Returns HTML: source lines beside the lines of kernels that compute them.
+    """Returns HTML: source lines next to the lines of kernels that compute them.
 
     Pointing at a line marks those linked to it, without a script. Colours suit light and dark.
     """
@@ -68,7 +68,7 @@ def page(title: str, run: str, url: str, breaks: list[BreakRow], links: list[Ker
 
 
 def _shown(texts: Texts) -> dict[str, list[tuple[int, str, list[str]]]]:
-    """Lines in order, without the indentation that those of a text have in common."""
+    """Returns lines in order, without the indentation that all lines of a text share."""
     shown = {}
     for title, lines in texts.items():
         numbers = sorted(lines)

@@ -1,4 +1,4 @@
-"""One capture of all ranks that a distributed program runs on this machine."""
+"""Makes one capture of all ranks that a distributed program runs on this machine."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 from inductorscope.capturing.script.order import statuses
 
 OTHERS_S = 60.0
-"""How long the first rank waits for the others to end their part."""
+"""How long the first rank waits for the other ranks to finish recording."""
 LOOK_S = 0.05
 _SAME = (
     "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "WORLD_SIZE",
 )  # fmt: skip
 """Variables that are the same in all ranks."""
 _captures: Counter[str] = Counter()
-"""How many captures of each name this process has started."""
+"""Number of captures of each name that this process has started."""
 
 
 def is_first() -> bool:
-    """Whether this process reads what all ranks of the machine record."""
+    """Returns whether this process reads what all ranks of the machine record."""
     return os.environ.get("LOCAL_RANK", os.environ.get("RANK", "0")) == "0"
 
 
@@ -46,7 +46,7 @@ def new_folder(name: str) -> Path:
 
 
 def wait_for_others(out: Path) -> list[str]:
-    """Waits until all ranks that record to `out` have ended; returns what is missing then."""
+    """Waits until all ranks that record to `out` have finished; returns what is missing then."""
     deadline = time.monotonic() + OTHERS_S
     while not all(one.ended for one in statuses(out)) and time.monotonic() < deadline:
         time.sleep(LOOK_S)

@@ -1,4 +1,4 @@
-"""Reads a folder that this program recorded, in another process."""
+"""Reads a folder that this program recorded, in a child process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inductorscope.settings import load
 def read_folder(
     folder: Path, name: str, origin: str, *, server: str | None, data: str | Path | None
 ) -> tuple[str | None, str | None]:
-    """Returns the run and its address, and deletes the folder and the one it is in.
+    """Reads a folder; returns the run's id and address, and deletes the folder with its parent.
 
     If the folder cannot be read, it stays, and a warning says why.
     """

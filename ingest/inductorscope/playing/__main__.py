@@ -2,8 +2,9 @@
 
 It starts the warm process with torch, asks it for tries, and reads what these recorded. It has the
 settings and the database; the warm process and the tries have neither. Questions and answers are
-lines of JSON. It ends when nobody has asked for a while, and when the pipe of questions closes: the
-signal at a parent's death would come when the thread ends that started it.
+lines of JSON. It ends after some time without a question, and when the pipe of questions closes. It
+does not ask for a signal at its parent's death, which would already come when the thread that
+started it ends.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.tables.models import TRY
 
 IDLE_SECONDS = 600.0
-"""Time without a question after which it ends, and torch with it."""
+"""Time without a question after which this process ends, and torch with it."""
 MOST_PRINTED = 10_000
 MOST_KERNELS = 200
-"""Folders with compiled kernels that are kept for later tries."""
+"""Most folders of compiled kernels that are kept for later tries."""
 WARM = "inductorscope.capturing.playground.warm"
 Kind = TypeVar("Kind")
 
 
 class Playground:
-    """The warm process, and what is needed to read what its tries record."""
+    """The warm process, and what it takes to read what its tries record."""
 
     def __init__(
         self, settings: Settings, factory: Sessions, folder: Path, warm: subprocess.Popen[bytes]
@@ -141,7 +142,7 @@ def playground(settings: Settings) -> Iterator[Playground]:
 
 
 def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
-    """Answers until the web process closes the pipe, or nobody asks any more."""
+    """Answers questions until the web process closes the pipe, or sends none for a while."""
 
     def say(answer: Answer) -> None:
         answers.write(msgspec.json.encode(answer) + b"\n")
@@ -157,7 +158,7 @@ def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which removes the folders
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # removes the folders
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(sys.stdin.buffer, answers, load())

@@ -1,4 +1,4 @@
-"""The gallery: lessons, each with what to look for, and the functions of torch's own tutorials."""
+"""The gallery: lessons, and functions of torch's own tutorials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from inductorscope.fields import Prose
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """A program to start from."""
+    """A program that a person can start from."""
 
     id: str
     title: str
@@ -20,7 +20,7 @@ class Lesson(msgspec.Struct, frozen=True):
     options: dict[str, str] = msgspec.field(default_factory=dict)
     """Options other than the defaults, by their name in the form."""
     lesson: bool = True
-    """Whether it teaches one thing; else it is a function of a tutorial."""
+    """True for a lesson about one thing, false for a function of a tutorial."""
 
 
 def _lesson(id: str, title: str, look: str, code: str, **options: str) -> Lesson:

@@ -1,4 +1,4 @@
-"""What a page asks of the playground, and what it gets."""
+"""The playground's questions and answers: what a page asks, and what it gets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """What came of a try."""
+    """The result of a try."""
 
     run: str | None
     """The run; None if nothing was compiled, or if the code failed."""

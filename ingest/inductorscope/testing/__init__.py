@@ -1,1 +1,1 @@
-"""Tests of compiles: the pytest plugin."""
+"""The pytest plugin, which tests compiles."""

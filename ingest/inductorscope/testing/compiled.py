@@ -1,4 +1,4 @@
-"""Compiles in a test, recorded and asserted."""
+"""Compiles in a test, records the compile, and asserts what it is."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Inductor:
     def compile(self, function: Untyped, *args: Untyped, **kwargs: Untyped) -> Compiled:
         """Compiles a function or module with torch.compile and calls it once with the arguments.
 
-        One that torch.compile returned is used as it is. All compiled code of the process is
-        discarded before.
+        A function that torch.compile returned is used as it is. All code that the process compiled
+        before is discarded.
         """
         __tracebackhide__ = True
         self._made += 1
@@ -49,7 +49,7 @@ class Inductor:
 
 
 class Compiled:
-    """A compiled function; each assertion returns it again."""
+    """A compiled function with assertions, each of which returns the function again."""
 
     def __init__(
         self, name: str, function: Untyped, args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -73,26 +73,27 @@ class Compiled:
 
     @property
     def data(self) -> Path:
-        """The data folder that holds the run: `inductorscope serve --data` shows it."""
+        """The data folder with the run, which `inductorscope serve --data` shows."""
         return self._folder / f"data-{self._readings}"
 
     @property
     def program(self) -> Program:
-        """What the compile is so far, as in a lock."""
+        """The program so far, as in a lock."""
         if self._program is None:
             self._read()
         assert self._program is not None
         return self._program
 
     def assert_no_breaks(self) -> Compiled:
-        """The graph does not break."""
+        """Asserts that the graph does not break."""
         __tracebackhide__ = True
         if self.program.counts["breaks"]:
             self._fail("The graph breaks:", self.program.details["breaks"])
         return self
 
     def assert_no_recompiles(self, shapes: str | Sequence[dict[str, Value]] = ()) -> Compiled:
-        """Calls it with further shapes, such as `x=(8,128),(9,128)`; it must not compile again."""
+        """Calls the function with further shapes, such as `x=(8,128),(9,128)`, and asserts that it
+        is not compiled again."""
         __tracebackhide__ = True
         if isinstance(shapes, str):
             asked = read_shapes(shapes)
@@ -107,7 +108,7 @@ class Compiled:
         return self
 
     def assert_fused(self, *places: str) -> Compiled:
-        """One kernel computes all these lines: `"model.py:29", "model.py:30"`."""
+        """Asserts that one kernel computes all these lines: `"model.py:29", "model.py:30"`."""
         __tracebackhide__ = True
         wanted = {(file, int(line)) for file, _, line in (one.rpartition(":") for one in places)}
         kernels = self.program.details.get("kernels", [])
@@ -117,7 +118,8 @@ class Compiled:
         return self
 
     def assert_lock(self) -> Compiled:
-        """The compile is as in the lock beside the test file; `--inductor-update` writes it."""
+        """Asserts that the compile is the one in the lock next to the test file;
+        `--inductor-update` writes it."""
         __tracebackhide__ = True
         if self._update:
             self._write()
@@ -155,7 +157,7 @@ class Compiled:
         return read_lock(self._lock.read_text("utf-8")).program if self._lock.exists() else []
 
     def _write(self) -> None:
-        """Under a lock on the folder: tests run side by side."""
+        """Writes the lock while holding a lock on a file, since tests may run in parallel."""
         with self._lock.with_suffix(".writing").open("w") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
             known = {one.model: one for one in self._locked()}
