@@ -1,7 +1,8 @@
 """Inductorscope: see what TorchInductor did to a model, line by line.
 
 This package reads, correlates and stores; it contains no web code. The pages live in
-`inductorscope_server`. Importing it imports no torch; its functions do when they are called.
+`inductorscope_server`. Importing the package does not import torch; its functions import torch when
+they are called.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _MODULES = {
     "load_ipython_extension": "inductorscope.api.explain",
     "trace_handler": "inductorscope.api.profiler",
 }
-"""The functions for programs, each with its module, which is imported when it is first used."""
+"""Functions for programs, each with its module, which is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401

@@ -8,7 +8,7 @@ from inductorscope import __version__
 
 
 def main() -> None:
-    """Entry point."""
+    """Runs the command line."""
     if sys.argv[1:] == ["--version"]:  # without the imports that commands need
         print(f"inductorscope {__version__}")
         return

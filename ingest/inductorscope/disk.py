@@ -1,7 +1,7 @@
-"""Room on a disk: how much stays free, and the sentence when the disk is full.
+"""Checks free space on a disk: how much stays free, and the sentence when the disk is full.
 
-Uploads and unpacking stop first, then runs being written. What they leave is for the database's
-small writes and for deleting, so that a full disk can be mended from the pages.
+Uploads and unpacking stop first, then runs being written. The space that they leave is for the
+database's small writes and for deleting, so that room can be made from the pages.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import msgspec
 from inductorscope.formats.sizes import MIB
 
 KEPT_FREE = 256 * MIB
-"""Uploads and unpacking leave so much free."""
+"""Bytes that uploads and unpacking leave free."""
 KEPT_SHARE = 8
-"""On a small disk they leave one part in so many."""
+"""On a small disk they leave the disk's size divided by this."""
 TO_DO = "Delete runs, or drop uploads that are listed on the page of jobs."
 
 RESERVE = "reserve"
-"""File beside a database whose room is given up when the disk is full (`store.database.room`)."""
+"""File next to a database that is deleted when the disk is full (`store.database.room`)."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
-"""The second one: the file beside the database that its processes share cannot grow."""
+"""The second means that the file next to the database that its processes share cannot grow."""
 POSTGRESQL_FULL = "53100"
 
 
@@ -62,7 +62,8 @@ class Disk(msgspec.Struct, frozen=True):
         return min(KEPT_FREE, self.total // KEPT_SHARE)
 
     def lacks(self, needed: int = 0, part: float = 1.0) -> bool:
-        """Whether `needed` more bytes would leave less than this part of what stays free."""
+        """Returns whether `needed` more bytes would leave less than this part of what should stay
+        free."""
         return self.free - needed < self.kept_free * part
 
     def sentence(self) -> str:
@@ -84,7 +85,7 @@ def check_room(folder: Path, needed: int = 0, part: float = 1.0) -> None:
 
 
 def release_reserve(folder: Path) -> bool:
-    """Gives up the reserve; False where there is none."""
+    """Deletes the reserve; returns False if there is none."""
     try:
         (folder / RESERVE).unlink()
     except OSError:
@@ -93,7 +94,7 @@ def release_reserve(folder: Path) -> bool:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a disk that is full caused an error of the system or of a database."""
+    """Returns whether an error of the system or of a database was caused by a full disk."""
     cause = getattr(error, "orig", None) or error
     return (
         (isinstance(cause, OSError) and cause.errno in FULL)

@@ -1,4 +1,4 @@
-"""Marks of an answer's fields, for what their names and types do not say."""
+"""Marks an answer's fields with what their names and types do not say."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 HIDDEN, PROSE, UNIT_OF_ROW = "hidden", "prose", "unit of the row"
 Hidden = Annotated[T, HIDDEN]
-"""For scripts, forms and links; Markdown leaves it out."""
+"""For scripts, forms and links; left out of Markdown."""
 Prose = Annotated[str, PROSE]
-"""Text that Inductorscope writes. Other texts are the run's, and are quoted."""
+"""Text that Inductorscope writes. Other texts come from the run, and are quoted."""
 OfRow = Annotated[T, UNIT_OF_ROW]
-"""A figure whose unit the field `unit` names, of its struct or of one around it."""
+"""A figure with the unit in the field `unit` of its struct, or of a struct around it."""
 Bytes = Annotated[int, "bytes"]
 Percent = Annotated[float, "percent"]
 """From 0 to 1."""
@@ -24,12 +24,12 @@ Microseconds = Annotated[float, "us"]
 Flops = Annotated[float, "FLOP/s"]
 Count = Annotated[T, "count"]
 Number = Annotated[float, "number"]
-"""Of no unit, and perhaps tiny."""
+"""A figure without a unit, which may be tiny."""
 
 
 @cache
 def marks_of(struct: type[msgspec.Struct]) -> dict[str, frozenset[str]]:
-    """The marks of each field of a struct."""
+    """Returns the marks of each field of a struct."""
     hints = get_type_hints(struct, include_extras=True)
     return {name: frozenset(_marks(hints[name])) for name in struct.__struct_fields__}
 

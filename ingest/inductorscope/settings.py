@@ -1,6 +1,7 @@
 """Settings, read once from the environment.
 
-`Settings` is the only list of them: `load()` reads it and `docs/settings.md` is tested against it.
+`Settings` is the only list of settings: `load()` reads it and `docs/settings.md` is tested against
+it.
 """
 
 from __future__ import annotations
@@ -43,22 +44,22 @@ class Settings:
     port: int = 8765
     """Port of the web process."""
     hosts: str = ""
-    """Further host names of the server, separated by commas: a proxy's, for example."""
+    """Further host names of the server, separated by commas, such as a proxy's."""
     token: str = ""
-    """Secret that requests which write must carry (`Authorization: Bearer …`), except those of a
+    """Secret that requests which write must carry (`Authorization: Bearer …`), except from a
     browser that logged in with it."""
     token_to_read: bool = False
     """Whether reading needs the token too."""
     accounts: bool = False
     """Whether people sign in with accounts that `inductorscope user add` makes."""
     oidc_issuer: str = ""
-    """Address of an OpenID provider by which people sign in."""
+    """Address of the OpenID provider with which people sign in."""
     oidc_client: str = ""
     """Id of this server at the OpenID provider."""
     oidc_secret: str = ""
     """Secret of this server at the OpenID provider."""
     proxies: str = ""
-    """Addresses or networks of proxies, separated by commas, whose headers are believed."""
+    """Addresses or networks of trusted proxies, separated by commas."""
     proxy_header: str = ""
     """Header in which these proxies name who is signed in: `X-Forwarded-User`, for example."""
     new_role: str = "reader"
@@ -66,11 +67,11 @@ class Settings:
     client_seconds: int = 30
     """How long a client may keep the server waiting: for a request, its body, or to read."""
     log_json: bool = False
-    """Whether processes log JSON, an object a line."""
+    """Whether processes log JSON, one object a line."""
     workers: int = 1
     """Worker processes that `serve` starts and keeps alive."""
     device: str = ""
-    """Name of the device of a worker's captures: `CPU`, or a GPU that is not found by itself."""
+    """Name of the device of a worker's captures: `CPU`, or a GPU that is not detected."""
     model_folders: str = ""
     """Folders (separated like PATH) whose models the worker may run besides the built-in ones."""
     playground: bool = False

@@ -49,7 +49,7 @@ def runs(**query: str | int | None) -> str:
 
 
 def play(run_id: str = "", **query: str | int | None) -> str:
-    """The playground; of a try with its code and result."""
+    """The playground; for a try, with its code and result."""
     return with_query(at(f"{PLAY}/{{run}}", run=run_id) if run_id else PLAY, **query)
 
 
@@ -92,7 +92,7 @@ def log(run_id: str, **query: str | int | None) -> str:
 
 
 def compile_story(run_id: str) -> str:
-    """What compiling did and why; its other pages are below it."""
+    """What compiling did and why; the other pages about it are below this path."""
     return at(COMPILE, run=run_id)
 
 
@@ -105,13 +105,14 @@ def compile_one(run_id: str, number: int) -> str:
 
 
 def compile_part(run_id: str, part: str) -> str:
-    """`time`, `stacks`, `symbols`, `fusing` or `ranks`."""
+    """A page about compiling: `time`, `stacks`, `symbols`, `fusing` or `ranks`."""
     return f"{compile_story(run_id)}/{_part(part)}"
 
 
 def fusing(run_id: str, **query: str | int | None) -> str:
-    """`a` and `b` name two kernels, calls (`KERNEL:HANDLE`) or nodes, `q` rows of its tables,
-    `rule` what keeps kernels apart; its parts are `#unfused`, `#loops` and `#tuned`."""
+    """The page about fusing. `a` and `b` name two kernels, calls (`KERNEL:HANDLE`) or nodes, `q`
+    filters the rows of its tables, `rule` names what keeps kernels apart; its parts are `#unfused`,
+    `#loops` and `#tuned`."""
     return with_query(compile_part(run_id, "fusing"), **query)
 
 
@@ -121,7 +122,7 @@ def compile_diff(run_id: str, before: int, after: int, plain: int | None = None)
 
 
 def failures(run_id: str) -> str:
-    """What failed, and how to find out why; its other pages are below it."""
+    """What failed, and how to find out why; the other pages about it are below this path."""
     return at(FAILURES, run=run_id)
 
 
@@ -212,19 +213,19 @@ def beside(left: str, right: str) -> str:
 
 
 def compare(run_id: str = "", other: str = "") -> str:
-    """Two runs compared; with fewer, a page to choose them."""
+    """The comparison of two runs; with fewer, a page to choose them."""
     if other:
         return f"/compare/{_part(run_id)}/{_part(other)}"
     return with_query("/compare", run=run_id)
 
 
 def history(**query: str | int | None) -> str:
-    """Of runs with this `name` or `tag`, a `figure` or the work of a `kernel` over time."""
+    """A `figure`, or the work of a `kernel`, over time, for runs with this `name` or `tag`."""
     return with_query("/history", **query)
 
 
 def measure(run_id: str, other: str) -> str:
-    """Starts measuring two runs beside each other."""
+    """The form that starts measuring two runs."""
     return f"{compare(run_id, other)}/measure"
 
 
@@ -237,7 +238,7 @@ def jobs(**query: str | int | None) -> str:
 
 
 def job(job_id: str, *form: str | int) -> str:
-    """The page of a job; one of its forms: `cancel` or `again`."""
+    """The page of a job, or one of its forms: `cancel` or `again`."""
     return _form("/jobs", (job_id, *form))
 
 
@@ -251,7 +252,7 @@ def sql(**query: str | int | None) -> str:
 
 
 def server(*form: str | int) -> str:
-    """The page of the server; one of its forms, such as `trash`, RUN, `restore`."""
+    """The page of the server, or one of its forms, such as `trash`, RUN, `restore`."""
     return _form("/server", form)
 
 
@@ -277,12 +278,12 @@ def logout() -> str:
 
 
 def account(*form: str | int) -> str:
-    """Logins and tokens; a form of one, such as `tokens`, TOKEN, `remove`."""
+    """The page with logins and tokens, or one of its forms, such as `tokens`, TOKEN, `remove`."""
     return _form("/account", form)
 
 
 def projects(*form: str | int) -> str:
-    """The projects; a form of one, such as PROJECT, `members`."""
+    """The page of projects, or one of their forms, such as PROJECT, `members`."""
     return _form("/projects", form)
 
 
@@ -296,7 +297,7 @@ def static(name: str) -> str:
 
 
 def api_graph(run_id: str, slug: str, part: str) -> str:
-    """`explorer`, `links`, `nodes`, `machine` or `heat` of a graph."""
+    """The part `explorer`, `links`, `nodes`, `machine` or `heat` of a graph."""
     return f"{API}{graph(run_id, slug)}/{part}"
 
 
@@ -330,5 +331,5 @@ def docs() -> str:
 
 
 def mcp() -> str:
-    """Where agents connect."""
+    """The address that agents connect to."""
     return "/mcp"

@@ -1,1 +1,1 @@
-"""Runs `nvdisasm` on compiled kernels, with limits, and keeps what it prints."""
+"""Runs programs that disassemble compiled kernels, with limits, and keeps their output."""

@@ -1,4 +1,4 @@
-"""Runs a program that disassembles a file, with limits, and keeps what it prints."""
+"""Runs a program that disassembles a file, with limits, and keeps its output."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MEMORY = 512 * MIB
 MOST_PRINTED = 64 * MIB
 LARGEST = 16 * MIB
 MOST_KEPT = 256 * MIB
-"""Bytes of the folder with what was printed; the oldest goes first."""
+"""Most bytes in the folder of kept outputs; the oldest are deleted first."""
 
 
 class NotDisassembled(ValueError):
-    """The message is a sentence for the user."""
+    """A file cannot be disassembled; the message is a sentence for the user."""
 
 
 def printed_by(
@@ -36,9 +36,9 @@ def printed_by(
     options: tuple[str, ...],
     magic: bytes = b"\x7fELF",
 ) -> str:
-    """What the first program prints that can read a file, by default an ELF file; kept by its
-    digest. `programs`: their names or paths; `missing`: the sentence where there is none. Raises
-    NotDisassembled."""
+    """Returns the output of the first program that can read a file, by default an ELF file; kept by
+    the file's digest. `programs`: their names or paths; `missing`: the sentence if there is none.
+    Raises NotDisassembled."""
     folder = load().data / "disassembled"
     kept = folder / f"{digest}{''.join(options)}.zst"
     try:
@@ -65,7 +65,7 @@ def _printed(
         try:
             return _run(program, content, options)
         except NotDisassembled as error:
-            failed = failed or error  # of the newest program
+            failed = failed or error  # the newest program's error
     raise failed or NotDisassembled(missing)
 
 
@@ -92,7 +92,7 @@ def _run(program: str, content: bytes, options: tuple[str, ...]) -> bytes:
                     cwd=folder,
                     env={},
                     timeout=SECONDS,
-                    preexec_fn=limited,  # a process with one thread
+                    preexec_fn=limited,  # safe: this process has a single thread
                     check=False,
                 )
         except subprocess.TimeoutExpired:
@@ -110,8 +110,8 @@ def _run(program: str, content: bytes, options: tuple[str, ...]) -> bytes:
 
 
 def _keep(path: Path, text: bytes) -> None:
-    """Writes it, and deletes the oldest texts where there are too many. A full disk keeps
-    nothing."""
+    """Writes a text, and deletes the oldest ones if they take too much room. Keeps nothing if the
+    disk is full."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as stream:

@@ -1,4 +1,4 @@
-"""Runs `llvm-mca` on a loop of a C++ kernel: it is modelled, never run."""
+"""Runs `llvm-mca` on a loop of a C++ kernel, which is simulated, never run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ OPTIONS = ("-bottleneck-analysis", "-instruction-info=0", "-resource-pressure=0"
 
 
 def throughput(code: Assembly, loop: Loop) -> tuple[Throughput | None, str]:
-    """What an iteration costs, and the processor that is modelled. Raises NotDisassembled."""
+    """Estimates the cost of an iteration; also returns the processor that it is for. Raises
+    NotDisassembled."""
     text, cpu = loop_text(code, loop)
     if not text:
         raise NotDisassembled("The loop is too long to estimate its cycles.")

@@ -1,4 +1,4 @@
-"""Runs `nvdisasm` on a cubin. What is uploaded is only disassembled, never run."""
+"""Runs `nvdisasm` on a cubin. Uploaded kernels are only disassembled, never run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PACKAGES = (("nvidia", "*/bin/nvdisasm"), ("triton", "backends/nvidia/bin/nvdis
 
 @cache
 def programs() -> tuple[str, ...]:
-    """Where nvdisasm may be: in the package nvidia-cuda-nvdisasm, on the PATH, in Triton. An older
-    one cannot read what a newer assembler wrote."""
+    """Lists the places of nvdisasm: the package nvidia-cuda-nvdisasm, the PATH, Triton. An older
+    nvdisasm cannot read what a newer assembler wrote."""
     nvidia, triton = (_in_package(*each) for each in _PACKAGES)
     return *nvidia, "nvdisasm", *triton
 
@@ -33,5 +33,5 @@ def _in_package(package: str, pattern: str) -> list[str]:
 
 
 def printed(cubin: bytes, digest: str, options: tuple[str, ...]) -> str:
-    """What nvdisasm prints of a cubin; kept by its digest. Raises NotDisassembled."""
+    """Returns nvdisasm's output for a cubin; kept by the cubin's digest. Raises NotDisassembled."""
     return printed_by(programs(), MISSING, cubin, digest, options)

@@ -12,6 +12,6 @@ MISSING = (
 
 
 def disassembled(library: bytes, digest: str) -> str:
-    """The instructions of a library with their lines; kept by its digest. Raises
+    """Returns the instructions of a library with their lines; kept by the library's digest. Raises
     NotDisassembled."""
     return printed_by(["objdump"], MISSING, library, digest, OPTIONS)

@@ -6,19 +6,20 @@ import re
 from collections.abc import Callable, Mapping
 
 BYTES_PER_TOKEN = 4
-"""An estimate that needs no tokenizer. Code and tables take a little more, prose a little less."""
+"""An estimate without a tokenizer: code and tables take slightly more tokens, prose slightly
+fewer."""
 ROWS = (40, 20, 10, 5, 3)
-"""Most rows of a list, tried in turn."""
+"""Limits for the rows of a list, tried in turn."""
 HEAD = 2
 """Lines of a table above its rows."""
 OF_BLOCK = 4
-"""Lines of a block for each row of a list."""
+"""Lines that a block keeps for each row that a list keeps."""
 LONGEST = 400
-"""Characters of a line of a block."""
+"""Characters that a line of a block keeps."""
 NOTE = 80
 """Tokens kept for the note on what was left out."""
 KINDS = {"|": "table", "- ": "row", "  ": "row"}
-"""Beginnings of lines that stand for rows."""
+"""Beginnings of lines that count as rows."""
 _FENCE = re.compile(r"(`{3,})\w*$")
 _HEADING = re.compile(r"#{1,6} ")
 
@@ -32,8 +33,8 @@ def tokens(text: str) -> int:
 
 
 def fit(text: str, most: int, of_table: int | None = None) -> str:
-    """The text within `most` tokens: first long tables lose rows, then the last sections go.
-    `of_table`: most rows of a table, even if more would fit."""
+    """Shortens a text to `most` tokens: long tables lose rows first, then the last sections are
+    left out. `of_table`: most rows of a table, even if more would fit."""
     if of_table is not None:
         text = _shortened(text, {"table": of_table + HEAD})
     if tokens(text) <= most:
@@ -61,7 +62,7 @@ def _note(most: int, left_out: list[str]) -> str:
 
 
 def _sections(text: str) -> list[str]:
-    """The text from heading to heading."""
+    """Splits the text at headings."""
     sections: list[list[str]] = [[]]
     fence = ""
     for line in text.split("\n"):
@@ -73,7 +74,7 @@ def _sections(text: str) -> list[str]:
 
 
 def _fence(line: str, fence: str) -> str:
-    """The fence that is open after a line."""
+    """Returns the fence that is open after a line."""
     if fence:
         return "" if line.strip() == fence else fence
     opened = _FENCE.match(line.strip())
@@ -81,7 +82,7 @@ def _fence(line: str, fence: str) -> str:
 
 
 def outside_blocks(text: str, change: Callable[[str], str]) -> str:
-    """The text with each line changed that is no code in a block."""
+    """Applies a change to each line of the text outside code blocks."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -91,7 +92,7 @@ def outside_blocks(text: str, change: Callable[[str], str]) -> str:
 
 
 def _shortened(section: str, most: Mapping[str, int]) -> str:
-    """A section with at most this many lines in each table, list and block."""
+    """Limits the lines in each table, list and block of a section."""
     shown: list[str] = []
     fence, kind, count, left_out = "", "", 0, 0
     for line in [*section.split("\n"), ""]:

@@ -1,4 +1,4 @@
-"""Numbers of an answer with the unit that their field's name says."""
+"""Formats numbers of an answer with the unit that their field's name gives."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PLAIN = re.compile(
     r"(.*_)?(line|number|handle|pid|position|rank|step|last|first|attempt|occurrence|before|after|"
     r"resumed_at|id|at|born|freed|ir_line)"
 )
-"""Fields that count nothing: they name a line or a thing."""
+"""Matches fields whose numbers identify something, such as a line, and count nothing."""
 NAMED: dict[str, Format] = {
     "us": microseconds,
     "ms": milliseconds,
@@ -65,11 +65,12 @@ NAMED: dict[str, Format] = {
     "count": count,
     "number": lambda value: DASH if value is None else f"{value:.3g}",
 }
-"""Formats of a row that names its unit."""
+"""Formats by the unit that a row names."""
 
 
 def with_unit(name: str, value: float, unit: str = "") -> str:
-    """A number as its page shows it. `unit`: the unit that its row names, if it names one."""
+    """Formats a number as its page shows it. `unit`: the unit that its row names, if it names
+    one."""
     if unit:
         return plain(NAMED.get(unit, count)(value))
     for pattern, format in _UNITS:
@@ -97,7 +98,7 @@ LABELS = {
 
 
 def label(name: str) -> str:
-    """A field's name in words, without its unit."""
+    """Returns a field's name in words, without its unit."""
     if name in LABELS:
         return LABELS[name]
     words = re.sub(r"(?<=.)_(us|ms|s|seconds)$", "", name).replace("_", " ")

@@ -10,18 +10,18 @@ from inductorscope.units import THIN
 _TICKS = re.compile(r"`+")
 _SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What would move a terminal's cursor or turn the direction of text."""
+"""Characters that would move a terminal's cursor or turn the direction of text."""
 _MARKS = re.compile(r"[\\*<>\[\]`~]|_(?![^\W_])")
 _BETWEEN_DIGITS = re.compile(rf"(?<=\d){THIN}(?=\d)")
 
 
 def plain(figure: str) -> str:
-    """A figure in plain characters: `1,234 µs`."""
+    """Formats a figure in plain characters: `1,234 µs`."""
     return _BETWEEN_DIGITS.sub(",", figure).replace(THIN, " ").rstrip()
 
 
 def code(text: object) -> str:
-    """A name or a line of a run as a code span."""
+    """Formats a name or a line of a run as a code span."""
     line = _SPACES.sub(" ", str(text)).strip()
     if not line:
         return ""
@@ -31,7 +31,7 @@ def code(text: object) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence in which names of the program stand between backticks."""
+    """Formats a sentence in which names of the program are between backticks."""
     parts = _SPACES.sub(" ", plain(text)).strip().split("`")
     if len(parts) % 2 == 0:
         return escaped("`".join(parts))
@@ -39,28 +39,28 @@ def prose(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of a line that Markdown shows as it is."""
+    """Escapes text that Markdown should show as it is."""
     return _MARKS.sub(lambda mark: f"\\{mark[0]}", text)
 
 
 def block(text: str, language: str = "") -> str:
-    """Text between fences that are longer than any run of backticks in it."""
+    """Puts text between fences that are longer than any run of backticks in it."""
     fence = "`" * max(3, _longest(text) + 1)
     return f"{fence}{language}\n{_CONTROLS.sub(' ', text).rstrip()}\n{fence}"
 
 
 def link(text: str, address: str) -> str:
-    """A link; `text` is Markdown."""
+    """Formats a link; `text` is Markdown."""
     return f"[{text}]({address})" if address else text
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Lines of a table; cells are Markdown."""
+    """Yields the lines of a table; cells are Markdown."""
     head = list(head)
     for row in (head, ["---"] * len(head), *rows):
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 def _longest(text: str) -> int:
-    """Length of the longest run of backticks."""
+    """Returns the length of the longest run of backticks."""
     return max((len(run) for run in _TICKS.findall(text)), default=0)
