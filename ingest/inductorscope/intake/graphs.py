@@ -26,7 +26,7 @@ _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
 _WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
 _KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
 _ENTRY_STARTS, _ENTRY_ENDS = b"void inductor_entry_impl(", b"} // inductor_entry_impl"
-# What AOTInductor loads of Triton's kernels, if their source is in files of its own.
+# The Triton kernels that AOTInductor loads, and their definitions in files of their own.
 _LOADED = re.compile(rb"\bkernels_?\.(\w{1,600}) = loadKernel\(")
 _JITTED = re.compile(rb"^@triton\.jit[ \t\r]*\ndef (\w{1,600})\(", re.M)
 _LAST_NUMBER = re.compile(r"(?<!\d)(\d+)\D*$")
