@@ -37,7 +37,7 @@ def whole(
 
 
 def json_bytes(answer: object) -> bytes:
-    """A struct as JSON."""
+    """Returns a struct as JSON."""
     return msgspec.json.encode(answer, enc_hook=_plain)
 
 

@@ -1,4 +1,4 @@
-"""The application: parts, routes, guard."""
+"""Creates the application from its parts, routes and guard."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reaso
 
 
 def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = False) -> FastAPI:
-    """Creates the application; migrates the database first. `alone`: for a single caller, so that
-    no answer needs a process of its own."""
+    """Creates the application; migrates the database first. `alone`: it has a single caller, so
+    that no answer needs a process of its own."""
     engine = make_engine(settings)
     trace_queries(engine)
     read = sessions(engine, read_only=True, for_viewers=True)
@@ -80,7 +80,7 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
         description=openapi.DESCRIPTION,
         openapi_tags=openapi.TAGS,
         openapi_url=urls.docs(),
-        docs_url=None,  # the usual viewers load scripts from other sites
+        docs_url=None,  # the usual documentation pages load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         generate_unique_id_function=openapi.operation_id,
@@ -115,7 +115,7 @@ def _add_routes(app: FastAPI, templates: Pages) -> None:
     api.include_router(job_actions.streams)
     html.include_router(job_pages.streams)
     app.include_router(api)
-    # Not in turn: they last as long as their clients, and do most of their work elsewhere.
+    # Without turns: they last as long as their clients, and do most of their work elsewhere.
     app.include_router(uploads.files, prefix=urls.API)
     app.include_router(exports.api, prefix=urls.API)
     app.include_router(html)

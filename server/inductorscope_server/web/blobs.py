@@ -41,7 +41,8 @@ class Content:
             text = _text(session, self.digest)
             for start in range(0, self.stored_size, STORED_PIECE):
                 piece = text.stored(start, min(start + STORED_PIECE, self.stored_size))
-                session.close()  # the client may take minutes for it; the next piece opens it again
+                # The client may take minutes to read this; the next piece reopens the session.
+                session.close()
                 yield piece
 
     def chunks(self) -> Generator[bytes]:
@@ -59,7 +60,8 @@ class Content:
         """Yields lines `first` to `last`, from 1, in pieces; unpacks only these."""
         with Session(self.bind) as session:
             for piece in _text(session, self.digest).pieces(first, last):
-                session.close()  # the client may take minutes for it; the next piece opens it again
+                # The client may take minutes to read this; the next piece reopens the session.
+                session.close()
                 yield piece
 
 

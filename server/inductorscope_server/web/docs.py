@@ -1,4 +1,4 @@
-"""The documentation in Markdown, and `/llms.txt`, which lists it for programs."""
+"""Serves the documentation in Markdown, and `/llms.txt`, which lists it for programs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ before its path. Agents connect to {mcp} with the Model Context Protocol.
 
 
 def docs_folder() -> Path:
-    """The folder of the documentation: in the wheel, or in a checkout."""
+    """Returns the folder of the documentation: in the wheel, or in a checkout."""
     return PACKAGED / "docs" if PACKAGED.is_dir() else CHECKOUT.parent / "docs"
 
 
 def router(pages: Iterable[tuple[str, str]]) -> APIRouter:
-    """`pages`: path and summary of each page of the dashboard."""
+    """Returns the routes. `pages`: path and summary of each page of the dashboard."""
     added = APIRouter(include_in_schema=False, dependencies=[OPEN])
     folder = docs_folder()
     files = {file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*.md"))}

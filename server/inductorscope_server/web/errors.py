@@ -51,7 +51,7 @@ from inductorscope_server.web.metrics import METHODS
 log = logging.getLogger(__name__)
 
 ROUTED = ("fastapi", "endpoint", "path_params", "route")
-"""What the router added to a request's scope."""
+"""Keys that the router added to a request's scope."""
 
 
 class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,7 +105,7 @@ class Refusal(Exception):
 
 
 REFUSED_AFTER_SECONDS = 1.0
-"""How long a request waits that is one too many: whoever sends them at once slows down."""
+"""How long a surplus request waits before it is refused, which slows its sender down."""
 Documented = dict[int | str, dict[str, Any]]
 """OpenAPI's `responses`, in FastAPI's form."""
 
@@ -168,7 +168,7 @@ async def _known(request: Request, error: Exception) -> Response:
 
 
 def _refusal(error: Exception) -> Refusal:
-    """The answer to an error, for the sender."""
+    """Returns the refusal for an error, for the sender of the request."""
     match error:
         case Refusal():
             return error
@@ -232,7 +232,8 @@ def _full_disk(folder: Path | None) -> str:
 
 
 async def too_many(request: Request, error: Exception | None = None) -> Response:
-    """These come in floods, so they wait, and browsers get a sentence instead of a page."""
+    """Refuses a surplus request. These come in floods, so the answer waits, and browsers get a
+    sentence instead of a page."""
     await asyncio.sleep(REFUSED_AFTER_SECONDS)
     what = "Too many requests from your address are waiting for their turn."
     do = "Try again in a moment, with fewer at once."
@@ -243,7 +244,7 @@ async def too_many(request: Request, error: Exception | None = None) -> Response
 
 
 async def _gone(request: Request, error: Exception) -> Response:
-    """The client left before it had sent the whole body; nobody reads this answer."""
+    """Handles a client that left before it had sent the whole body; nobody reads this answer."""
     return Response(status_code=400)
 
 
@@ -264,7 +265,8 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 def _methods_of(request: Request) -> list[str]:
-    """The methods of all routes of the request's path: the one that refused knows only its own."""
+    """Returns the methods of all routes of the request's path, since the route that refused knows
+    only its own."""
     scope = {name: value for name, value in request.scope.items() if name not in ROUTED}
     routes = [route for route in request.app.routes if not isinstance(route, Mount)]
     return [

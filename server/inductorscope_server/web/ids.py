@@ -14,7 +14,7 @@ PLAIN = r"^[^\x00-\x1f]*$"
 
 
 def _whole(value: object) -> object:
-    """JSON has no type for integers: 2.0 is one too."""
+    """Accepts 2.0, because JSON does not distinguish integers from other numbers."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

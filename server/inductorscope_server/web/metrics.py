@@ -1,7 +1,7 @@
 """Figures in the text format of Prometheus.
 
-The format is a few lines, and a client library would keep a second registry of what the database
-knows, so it is written here.
+The format is written here, because it takes a few lines, and a client library would keep a second
+registry of what the database knows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Values = Iterable[tuple[Labels, float]]
 
 
 class Requests:
-    """Requests that this process has answered. Used in the event loop alone."""
+    """Counts the requests that this process has answered. Used from the event loop only."""
 
     def __init__(self) -> None:
         self._counts: Counter[Labels] = Counter()
         self._seconds: dict[Labels, float] = {}
 
     def add(self, method: str, route: str, status: int, seconds: float) -> None:
-        method = method if method in METHODS else "other"  # clients may send any word
+        method = method if method in METHODS else "other"  # clients may send any method
         labels = (("method", method), ("route", route), ("status", str(status)))
         self._counts[labels] += 1
         self._seconds[labels] = self._seconds.get(labels, 0.0) + seconds

@@ -29,12 +29,13 @@ class Page(msgspec.Struct, frozen=True):
     path: str
     load: Callable[..., Any]
     """Takes the parameters of the address, as a FastAPI dependency, and returns the answer. Its
-    docstring is the description in the API's documentation."""
+    docstring becomes the description in the API's documentation."""
     template: str
     tag: str
     summary: str
     nav: str = ""
-    """Its title in the navigation of a run, which has such pages in the order of the table."""
+    """Its title in the navigation of a run, which lists pages in the order of the table; empty if
+    it is not listed."""
     fragment: str | None = None
     """Template of the part that htmx requests."""
     show: Callable[..., Response] | None = None
@@ -46,7 +47,7 @@ class Page(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The last part of the path; templates mark the current page of a run by it."""
+        """The last part of the path, by which templates mark the current page of a run."""
         return self.path.rpartition("/")[2].strip("{}")
 
     @property
@@ -71,7 +72,7 @@ def _name(load: Callable[..., Any]) -> str:
 
 
 def _check(page: Page, templates: Pages) -> None:
-    """Raises if the entry cannot work, so that a mistake shows when the server starts."""
+    """Raises an error if the entry cannot work, so that a mistake shows when the server starts."""
     parts = set(re.findall(r"{(\w+)}", page.path))
     for load in {page.load, page.twin or page.load}:
         _returned(load)
@@ -85,8 +86,9 @@ def _check(page: Page, templates: Pages) -> None:
 
 
 def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates: Pages) -> None:
-    """Adds the routes to the application itself: FastAPI builds those of a router that it includes
-    twice, which takes half a second for all pages. `turn`: dependencies of both."""
+    """Adds the routes of a page and its twin. They are added to the application itself, because
+    FastAPI builds the routes of an included router twice, which takes half a second for all pages.
+    `turn`: dependencies of both."""
     _check(page, templates)
     handler = page.show or page.load
     name = handler.__name__.partition("_")[2] or "page"  # of `load`, `load_name`, `show_name`

@@ -1,4 +1,5 @@
-"""What requests share: settings, database, jobs, templates. Created once per process."""
+"""The application's parts that requests share: settings, database, jobs, templates. Created once
+per process."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ HEALTH_SECONDS = 0.5
 """How long the result of a health check is kept, so that many requests cost one check."""
 
 COUNTED_SECONDS = 60.0
-"""How long the figures of the installation are kept, which take a second in a large database."""
+"""How long the figures of the installation are kept, since computing them takes a second in a large
+database."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,13 @@ class Parts:
     turns: Turns = field(default_factory=Turns)
     downloads: Downloads = field(default_factory=Downloads)
     writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
-    """Files of uploads that requests write or wait for."""
+    """Locks of the files of uploads that requests write or wait to write."""
     health: Recent[Any] = field(default_factory=lambda: Recent(HEALTH_SECONDS))
     stored: Recent[Installation] = field(default_factory=lambda: Recent(COUNTED_SECONDS))
     requests: Requests = field(default_factory=Requests)
     exports: Turns = field(default_factory=lambda: Turns(1, 1))
     attempts: Attempts = field(default_factory=Attempts)
-    """Wrong tokens of late."""
+    """Recent wrong tokens."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server stops, so that streams end."""
 
@@ -87,7 +89,7 @@ def _reading(request: Request) -> Iterator[Session]:
 
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
-    """For routes: works on the request when it is its client's turn."""
+    """Makes a route wait for its sender's turn, and holds the turn while it answers."""
     async with AsyncExitStack() as turn:
         await turn.enter_async_context(parts_of(request).turns.turn(SENDER.get()))
         request.state.turn = turn
@@ -95,18 +97,19 @@ async def in_turn(request: Request) -> AsyncIterator[None]:
 
 
 async def _shared(request: Request) -> Parts:
-    """A coroutine, because FastAPI runs other dependencies in a thread."""
+    """Returns the parts. A coroutine, because FastAPI runs other dependencies in a thread."""
     return parts_of(request)
 
 
 async def _analysing(request: Request) -> Analysis:
-    """Ends the request's turn: it waits for a child process, which others need not."""
+    """Returns the analysis, and ends the request's turn: the request now waits for a child process,
+    and other requests need not wait for it."""
     await request.state.turn.aclose()
     return parts_of(request).analysis
 
 
 async def prepare_analysis(request: Request) -> None:
-    """For pages: their links lead to answers that analyse texts."""
+    """Starts the analysis's process early for pages that link to answers that need it."""
     parts_of(request).analysis.prepare()
 
 

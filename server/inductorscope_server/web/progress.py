@@ -39,8 +39,8 @@ def _row(job: JobStatus, again: Again) -> JobRow:
 
 
 END = "event: end\ndata: over\n\n"
-"""The last message. It has a name, on which htmx closes (`hx-sse:close="end"`) instead of
-reconnecting; readers of unnamed messages never see it."""
+"""The last message. It has a name that makes htmx close the stream (`hx-sse:close="end"`) instead
+of reconnecting; readers of unnamed messages never see it."""
 
 
 def event(data: str) -> str:
@@ -54,7 +54,7 @@ async def events(
 ) -> StreamingResponse:
     """Streams a job's messages: one immediately, then one for every change. Raises NotFoundError.
 
-    `kind` names what `write` makes of a job at a moment, which streams share.
+    `kind` names the text that `write` makes of a job's progress; streams of one kind share it.
     """
     parts = parts_of(request)
     seen = await parts.streams.begin(job)
@@ -68,7 +68,8 @@ async def events(
 async def _messages(
     parts: Parts, client: str, seen: Progress, kind: str, write: Callable[[Progress], str]
 ) -> AsyncIterator[str]:
-    """Ends with the job or the server, or to make room for others."""
+    """Yields messages until the job is over, the server stops, or the stream is ended to make room
+    for others."""
     with parts.streams.follow(seen, client) as stream:
         yield await parts.streams.text(seen, kind, write)
         while not seen.over and not stream.ended:

@@ -4,8 +4,8 @@
   (DNS rebinding) reaches nothing.
 - Requests that change something must come from this server's pages or from a program, never
   from another site's page.
-- With a token or accounts, `Identity` finds out who sends them. Those who may not read here are
-  asked to sign in; `rules.py` says what each route needs. Agents at `/mcp` only read.
+- With a token or accounts, `Identity` finds out who sends a request. Senders who may not read here
+  are asked to sign in; `rules.py` says what each route needs. Agents at `/mcp` can only read.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from inductorscope_server.web.parts import Parts
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = (*SAME_FOR_ALL, "/login", "/logout", "/shared/")
-"""Served to everybody: what signing in and out needs, links to runs, and the health check."""
+"""Served to everybody: what is needed to sign in and out, links to runs, and the health check."""
 ONLY_READ = (urls.mcp(),)
 """Paths whose POST requests change nothing."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
 NUL = re.compile(rb"%00|\x00")
 MOST_BODY_BYTES = 256 * KIB
-"""Largest body held in memory."""
+"""Largest body by default; it is held in memory."""
 MOST_ANNOUNCED_BYTES = 32 * MIB
 """Largest body that announces an upload: enough for 100,000 files."""
 STREAMED = re.compile(r"/api/uploads/[^/]+/files/[^/]+")
@@ -102,7 +102,8 @@ class Guard:
     async def _check(self, request: Request) -> Response | None:
         """Returns a response that ends the request, or None to continue."""
         if self._parts.turns.are_taken(SENDER.get()) and _takes_turn(request.scope["path"]):
-            return await too_many(request)  # here, since routing costs as much as some answers
+            # Here, since even routing a request costs as much as some answers.
+            return await too_many(request)
         _refuse_unreadable(request)
         settings = self._settings
         if not host_is_ours(request.headers.get("host", ""), settings.host, settings.hosts):
@@ -131,7 +132,7 @@ def _takes_turn(path: str) -> bool:
 
 
 def _most_bytes(path: str) -> int | None:
-    """Largest body that an address accepts; None if its handler counts the bytes."""
+    """Returns the largest body that an address accepts; None if its handler counts the bytes."""
     if STREAMED.fullmatch(path):
         return None
     return MOST_ANNOUNCED_BYTES if path == urls.api_uploads() else MOST_BODY_BYTES

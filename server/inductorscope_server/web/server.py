@@ -40,15 +40,15 @@ WRONG = 2
 """Exit code when the settings are invalid."""
 FAILED = 1
 TICKS_PER_LOOK = 5
-"""Of uvicorn's ticks, ten a second."""
+"""Ticks of uvicorn, ten a second, between checks for clients that keep the server waiting."""
 KEPT_SECONDS = 20
-"""How long a connection without a request is kept for the next one."""
+"""Seconds that a connection without a request is kept for the next one."""
 COLLECTED_AFTER = 2000
-"""New objects until a collection of the youngest, three times Python's number: in a flood, a
-collection of all stops every request for 0.2 s."""
+"""Number of new objects after which the youngest are collected, three times Python's default: in a
+flood, a collection of all objects stops every request for 0.2 s."""
 SWITCH_SECONDS = 0.0005
-"""How long the event loop waits for a busy thread after each system call. With Python's 5 ms, a
-hundred small answers to a flood would delay the next request by a second."""
+"""Seconds that the event loop waits for a busy thread after each system call. With Python's 5 ms, a
+hundred small answers in a flood would delay the next request by a second."""
 GRACE_SECONDS = 5
 """Seconds that running requests may take when the server stops; streams end immediately."""
 
@@ -76,7 +76,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
-            listening.listen(QUEUED)  # the event loop set it to what it accepts at once
+            listening.listen(QUEUED)  # the event loop set the queue to what it accepts at once
         if self.started:
             print(f"Inductorscope is at {address_of(self._parts.settings)}", flush=True)
 
@@ -158,7 +158,7 @@ def serve(settings: Settings) -> None:
         configure_mappers()
         gc.collect()
         gc.enable()
-        gc.freeze()  # else a collection of all modules would delay some request by 0.1 s
+        gc.freeze()  # otherwise a collection over all modules would delay some request by 0.1 s
         gc.set_threshold(COLLECTED_AFTER)
         config = uvicorn.Config(
             app,
@@ -177,7 +177,7 @@ def serve(settings: Settings) -> None:
 
 
 def main() -> int:
-    gc.disable()  # until it serves
+    gc.disable()  # until the server starts serving
     return_large_blocks()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
