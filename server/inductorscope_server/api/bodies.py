@@ -34,7 +34,8 @@ STARTED = openapi.answers(JobStarted, 202)
 
 
 def started(job: str) -> Response:
-    """The answer to a request that started a job; the header `Location` has the job's address."""
+    """Returns the answer to a request that started a job; its header `Location` has the job's
+    address."""
     return as_json(JobStarted(job), 202, {"Location": urls.api_job(job)})
 
 
@@ -136,7 +137,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Announced(msgspec.Struct, forbid_unknown_fields=True):
-    """The form of an UploadRequest."""
+    """The form of an UploadRequest, checked before its contents."""
 
     files: list[_File]
     name: msgspec.Raw = msgspec.Raw(b"null")
@@ -145,12 +146,12 @@ class _Announced(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def check_announcement(body: bytes, most_files: int) -> str | None:
-    """What is wrong with the form of an announcement, which may have megabytes.
+    """Returns what is wrong with the form of an announcement, which may have megabytes.
 
-    Stops at the first mistake. Pydantic would list millions of them, and Python's `json` would
+    Stops at the first mistake. Pydantic would list millions of mistakes, and Python's `json` would
     first make objects of everything.
     """
-    if body.count(b"{") > 2 * most_files + 1:  # paths may contain some
+    if body.count(b"{") > 2 * most_files + 1:  # paths may contain braces too
         return f"it announces more than {most_files:,} files"
     try:
         announced = msgspec.json.decode(body, type=_Announced)
@@ -162,14 +163,14 @@ def check_announcement(body: bytes, most_files: int) -> str | None:
 
 
 class RunChange(Body):
-    """Another name or other tags of a run; what is left out stays."""
+    """A new name or new tags for a run; a field that is left out does not change."""
 
     name: Annotated[Line, Field(min_length=1)] | None = None
     tags: list[Line] | None = Field(None, max_length=50)
 
 
 class MeasureRequest(Body):
-    """How to measure two runs beside each other."""
+    """How to measure two runs."""
 
     settings: bool = Field(
         False, description="Also run the first with each setting of the second, then with several."
@@ -209,7 +210,7 @@ class MinifyRequest(Body):
 
 
 class ExportOptions(BaseModel):
-    """What an exported file is to hold; fields of a form, so that they come as text."""
+    """Options of an exported file. They are fields of a form, so their values are texts."""
 
     page: str = Field("", description="Address of a page of the run's graphs: only what it shows.")
     only: Literal["", "explorer"] = ""

@@ -41,7 +41,8 @@ api = APIRouter(tags=[openapi.JOBS], dependencies=[READS])
 
 @api.get("/models", summary="Models to capture", responses=openapi.answers(ModelsAnswer))
 def models() -> Response:
-    """Built-in models only; a worker may also run models from folders that its owner allows."""
+    """Lists built-in models only; a worker may also run models from folders that its owner
+    allows."""
     return as_json(ModelsAnswer(models=builtin_models()))
 
 
@@ -62,7 +63,8 @@ def builtin_models() -> list[BuiltinModel]:
 
 
 def capture(parts: Parts, body: CaptureRequest) -> str:
-    """Queues a capture and returns the job's id. The worker checks again; this refuses early."""
+    """Queues a capture and returns the job's id. The worker checks the request again; this check
+    only refuses early."""
     if kind_of(body.model) != "built-in" and not parts.settings.model_folders:
         raise Refusal(
             403,

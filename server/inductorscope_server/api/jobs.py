@@ -20,7 +20,7 @@ from inductorscope_server.web.progress import event, events
 
 
 class JobProgress(msgspec.Struct, frozen=True):
-    """One message of the progress stream."""
+    """A message of the progress stream."""
 
     state: str
     step: str
@@ -64,7 +64,7 @@ STREAM: Documented = {
     responses={**STREAM, **documented(404, 422)},
 )
 async def job_events(request: Request, job: JobId) -> StreamingResponse:
-    """Sends a server-sent event for every change, the last when the job is over.
+    """Sends a server-sent event for every change, and a last one when the job is over.
 
     Each message contains the job's progress and the new lines of its log.
     """
@@ -77,7 +77,7 @@ async def job_events(request: Request, job: JobId) -> StreamingResponse:
     responses={**openapi.answers(CancelAnswer), **documented(403, 404, 422)},
 )
 def cancel_job(parts: Shared, job: JobId) -> Response:
-    """Stops the job permanently; cancelling again does nothing."""
+    """Cancels the job for good; cancelling it again does nothing."""
     return as_json(CancelAnswer(cancelled=parts.jobs.cancel(job)))
 
 

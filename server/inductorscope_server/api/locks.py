@@ -1,4 +1,4 @@
-"""A run as a lock, as a download."""
+"""Serves a run as a lock, to download."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ async def get_reason(
     stage: ExplainedStage,
     line: Annotated[int, Query(ge=1, le=LAST_LINE)],
 ) -> Response:
-    """Returns a sentence for each operation on the line: how it was matched, which node it belongs
-    to, and which others are possible."""
+    """Explains each operation on the line in a sentence: how it was matched, which node it belongs
+    to, and which other nodes are possible."""
     try:
         return as_json(await analysis(reasons_of_line, run, slug, stage, line))
     except NotAnalysed as error:

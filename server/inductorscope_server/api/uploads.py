@@ -1,7 +1,7 @@
 """Resumable uploads: announce the files, send each one, finish.
 
-How much is stored of a file determines how much has arrived, so an upload can resume after the
-client or this process stops, and at another web process.
+An upload's progress is the stored size of its files, so it can resume after the client or this
+process stops, also at another web process.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ WRITE_BYTES = MIB
 WRITE_SECONDS = 0.05
 """Longest delay before fewer bytes are written."""
 BUSY_SECONDS = 5.0
-"""How long a request waits for another one that writes the same file: a client that comes back
-after its connection broke may be faster than the server's noticing that it broke."""
+"""How long a request waits for another one that writes the same file. A client that reconnects may
+be faster than the server in noticing that its old connection broke."""
 BUSY_PAUSE_SECONDS = 0.2
 
 
 class KeptUploads(msgspec.Struct, frozen=True):
-    """Uploads whose files take room, though no job reads them or waits to."""
+    """Uploads that take room on the disk although no job reads them or waits to."""
 
     uploads: list[KeptUpload]
 
@@ -99,7 +99,7 @@ RAW_BODY = {
     responses={**openapi.answers(UploadState, 201), **documented(403, 413, 422, 429, 507)},
 )
 def create_upload(parts: Shared, body: UploadRequest) -> Response:
-    """Takes names and sizes of the files; then send each file with PATCH."""
+    """Takes the names and sizes of the files. Then send each file with PATCH."""
     files = [(file.path, file.size) for file in body.files]
     upload = parts.jobs.create_upload(body.name, body.tags, files, body.project)
     return as_json(upload, 201, {"Location": f"{urls.api_uploads()}/{upload.id}"})
@@ -107,7 +107,7 @@ def create_upload(parts: Shared, body: UploadRequest) -> Response:
 
 @api.get("", summary="Uploads that nothing reads", responses=openapi.answers(KeptUploads))
 def kept_uploads(parts: Shared) -> Response:
-    """Uploads that are not finished, and those whose job failed within a day; newest first.
+    """Lists unfinished uploads, and those whose job failed within a day; newest first.
 
     Their files take room on the server's disk. `DELETE` drops one.
     """
@@ -122,7 +122,7 @@ def kept_uploads(parts: Shared) -> Response:
     responses=documented(403, 404, 409, 507),
 )
 def drop_upload(parts: Shared, upload: UploadId) -> Response:
-    """Removes its files. An upload that a job reads goes with the job: cancel that."""
+    """Removes an upload and its files. To drop an upload that a job reads, cancel the job."""
     parts.jobs.drop_upload(upload)
     return Response(status_code=204)
 
@@ -133,7 +133,8 @@ def drop_upload(parts: Shared, upload: UploadId) -> Response:
     responses={**openapi.answers(UploadState), **documented(404, 422)},
 )
 def upload_state(parts: Shared, upload: UploadId) -> Response:
-    """After an interruption, continue each file from its `received`."""
+    """Returns how much of each file has arrived. To resume an upload, continue each file from its
+    `received`."""
     return as_json(parts.jobs.upload(upload))
 
 
@@ -191,8 +192,8 @@ def _check_length(parts: Parts, length: int | None) -> None:
 
 @contextlib.asynccontextmanager
 async def _alone(parts: Parts, upload: str, index: int) -> AsyncIterator[float]:
-    """Waits, without a thread, for requests of this process that write the same file; yields the
-    time until which to wait for those of others."""
+    """Waits, without a thread, for other requests of this process that write the same file; yields
+    the time until which to wait for other processes' requests."""
     until = time.monotonic() + BUSY_SECONDS
     lock = parts.writing.setdefault(f"{upload}/{index}", asyncio.Lock())
     try:
@@ -223,7 +224,7 @@ def _open(parts: Parts, upload: str, index: int, offset: int) -> Receiving:
     try:
         return parts.jobs.open_file(upload, index, offset)
     except UploadOverError as error:
-        # The upload is finished, so the whole file arrived: the offset is its end.
+        # The upload is finished, so the whole file arrived and the offset is its end.
         size = parts.jobs.upload(upload).files[index].size
         raise OffsetError(error.what, size) from error
 
