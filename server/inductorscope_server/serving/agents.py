@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 BASE: ContextVar[str] = ContextVar("base", default="")
-"""The address by which the agent reaches this server."""
+"""The address at which the agent reaches this server."""
 MISSING = "This server does not serve agents: the package mcp is not installed."
 
 
@@ -40,7 +40,8 @@ class _Handled(Response):
 
 
 class Agents:
-    """What answers agents. It starts with the first request, since its imports take a second."""
+    """Answers agents. The protocol's server starts with the first request, since its imports take a
+    second."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
@@ -82,7 +83,8 @@ class Agents:
         from mcp.server.transport_security import TransportSecuritySettings
 
         server = create(self._ask, BASE.get, (Refusal,))
-        unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # see Guard
+        # `Guard` checks hosts and origins.
+        unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
             json_response=True, stateless_http=True, transport_security=unguarded
         )

@@ -1,6 +1,6 @@
-"""Connections that keep the server waiting are ended, and their number is limited.
+"""Ends connections that keep the server waiting, and limits their number.
 
-uvicorn alone waits without end for the rest of a request, and for a client that does not read.
+uvicorn by itself waits forever for the rest of a request, and for a client that does not read.
 """
 
 from __future__ import annotations
@@ -25,25 +25,27 @@ from uvicorn.server import ServerState
 MOST_CONNECTIONS = 512
 """Open connections. Browsers open up to six each, and close them after a moment of silence."""
 MOST_UNSENT_BYTES = 128 * MIB
-"""Bytes of answers that clients have yet to take, of all connections."""
+"""Bytes of answers that clients have not taken yet, over all connections."""
 MOST_HEAD_BYTES = 16 * 1024
 """Bytes of a request's address and headers."""
 MOST_PIECES = 512
-"""Pieces of a body in one read: chunks so small cost far more to read than to send."""
+"""Pieces of a body in one read: chunks this small cost far more to read than to send."""
 LEAST_BODY_BYTES = 16 * 1024
-"""Bytes of a body that must arrive in the time that a client has."""
+"""Bytes of a body that must arrive within the time that a client has."""
 UNSENT_IN_SYSTEM_BYTES = 128 * 1024
-"""Bytes the system takes beyond those on their way, so that we notice who does not read."""
+"""Bytes that the system holds in addition to those on their way; a small number shows soon which
+clients do not read."""
 
 ENDED_SHARE = 16
-"""One of so many connections of a sender is ended at a time, since choosing them takes time."""
+"""If there are too many connections, the sender's number divided by this is ended at a time, since
+choosing them takes time."""
 ACCEPTED_AT_ONCE = 64
-"""Connections accepted before one too many is ended."""
+"""Connections that may be accepted before a surplus one is ended."""
 QUEUED = 4096
-"""Connections that wait in the system until they are accepted; further ones come back seconds
-later."""
+"""Connections that wait in the system until they are accepted; clients of further ones try again
+seconds later."""
 FILES_OF_CONNECTION = 2
-"""A connection, and the file that it uploads."""
+"""Files of a connection: its socket, and the file that it uploads."""
 OTHER_FILES = 160
 """Files that the rest of the process opens, most of them for the database."""
 
@@ -84,9 +86,10 @@ class Connection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.conn = Reader(MOST_HEAD_BYTES)
-        self.limit_concurrency = None  # uvicorn would refuse the new connection; we end another
+        # Uvicorn would refuse the new connection; `make_room` ends another.
+        self.limit_concurrency = None
         self.sender = ""
-        """Connections of the same sender share what one client may have."""
+        """Connections of the same sender share the limits of one client."""
         self._requests = 0
         self._received = 0
         self._awaited: Awaited | None = None
@@ -115,7 +118,7 @@ class Connection(H11Protocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes that the client has yet to take."""
+        """Bytes that the client has not taken yet."""
         return self.transport.get_write_buffer_size()
 
     def waits(self, now: float) -> float:
@@ -183,7 +186,8 @@ def end_waiting(connections: Sized, seconds: float) -> None:
 
 
 def most_connections() -> int:
-    """Returns how many connections the process may have, and lets it open files enough."""
+    """Returns how many connections the process may have, and raises the process's limit on open
+    files accordingly."""
     wanted = OTHER_FILES + ACCEPTED_AT_ONCE + FILES_OF_CONNECTION * MOST_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -196,8 +200,8 @@ def most_connections() -> int:
 
 
 def limit_sending(listening: socket.socket, seconds: int) -> None:
-    """Sets the options that accepted connections inherit: the system holds little that the client
-    has not taken, and gives up a client that is gone."""
+    """Sets options that accepted connections inherit: the system holds little that the client has
+    not taken, and gives up on clients that are gone."""
     if hasattr(socket, "TCP_NOTSENT_LOWAT"):
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_IN_SYSTEM_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):

@@ -1,5 +1,5 @@
-"""Large contents on their way to clients. Few at a time, because each takes memory until its client
-has read it, and read by few threads, because each piece takes memory while it is read."""
+"""Sends large contents to clients: few at a time, because each takes memory until its client has
+read it, and with few threads, because each piece takes memory while it is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from inductorscope_server.serving.turns import Turns
 
 AT_ONCE = 16
 OF_ONE = 8
-"""Those of one sender."""
+"""Downloads of one sender at a time."""
 THREADS = 2
 
 
@@ -28,7 +28,7 @@ class Downloads:
 
 
 class Download(StreamingResponse):
-    """A content that is sent in pieces when it is its sender's turn."""
+    """A content that is sent in pieces, once it is its sender's turn."""
 
     def __init__(self, pieces: Generator[bytes], headers: dict[str, str]) -> None:
         super().__init__(pieces, headers=headers)
@@ -36,8 +36,8 @@ class Download(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         downloads: Downloads = scope["app"].state.parts.downloads
-        # Closed at once: a client that is gone would leave megabytes in memory until a rare
-        # collection of garbage.
+        # Closed at once: if the client is gone, megabytes would stay in memory until a rare garbage
+        # collection.
         with closing(self._pieces):
             async with (
                 aclosing(self._read(downloads.threads)) as self.body_iterator,

@@ -1,4 +1,4 @@
-"""The playground's process, seen from the web process: started on demand, one try at a time."""
+"""Starts the playground's process on demand, and gives it one try at a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from inductorscope.settings import Settings
 from inductorscope_server.web.errors import Refusal
 
 START_SECONDS = 120.0
-"""Time to import torch and to precompile headers, on a busy machine."""
+"""Time to import torch and precompile headers on a busy machine."""
 TRY_SECONDS = 120.0
-"""Time of a try, which is stopped earlier, and of reading it."""
+"""Time for a try and for reading it. The try itself is stopped earlier."""
 END_SECONDS = 5.0
 MOST_WAITING = 8
 
@@ -28,7 +28,7 @@ Kind = TypeVar("Kind")
 
 
 class Playground:
-    """One process at a time; those who ask wait in turn."""
+    """The playground's process, one at a time; requests wait in turn."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -43,7 +43,7 @@ class Playground:
             return self._started()
 
     def try_out(self, asked: Asked) -> Tried:
-        """Raises Refusal."""
+        """Runs a try. Raises Refusal."""
         if not self._places.acquire(blocking=False):
             raise Refusal(
                 503, "Too many tries are waiting.", do="Try again in a moment.",
@@ -55,7 +55,7 @@ class Playground:
                 process = self._process
                 assert process is not None
                 assert process.stdin is not None
-                with suppress(BrokenPipeError):  # it has ended, and gives no answer
+                with suppress(BrokenPipeError):  # the process has ended and gives no answer
                     process.stdin.write(msgspec.json.encode(asked) + b"\n")
                     process.stdin.flush()
                 return self._answer(Tried, TRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Results of blocking work that all requests of a moment share."""
+"""Shares the result of blocking work among all requests of a moment."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Streams that follow jobs. A job is asked about once, however many streams follow it, and streams
-share one thread, so that they never take those of pages."""
+"""Streams that follow jobs. A job is read once, however many streams follow it. All streams share
+one thread, so that they never take the threads of pages."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Progress:
     job: JobStatus
     new_lines: list[JobLine]
     first_line: int
-    """The line before the new ones."""
+    """Id of the line before the new ones."""
     last_line: int
     texts: dict[str, str] = field(default_factory=dict, compare=False)
-    """Messages about it that streams share."""
+    """Messages about this moment, which streams share."""
 
     @classmethod
     def begin(cls, jobs: JobsClient, job_id: str) -> Self:
@@ -68,7 +68,7 @@ class Stream:
         self.job = job
         self.sender = sender
         self.ended = False
-        """Whether the server ends the stream, although the job may go on."""
+        """Whether the server has ended the stream; the job may go on."""
         self._news: Progress | None = None
         self._told = asyncio.Event()
 
@@ -107,12 +107,12 @@ class Streams:
         self._jobs = jobs
         self._stopping = stopping
         self._open: list[Stream] = []
-        """The oldest first."""
+        """Open streams, oldest first."""
         self._followed: dict[str, _Followed] = {}
         self._thread = anyio.CapacityLimiter(1)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Runs blocking work of a stream."""
+        """Runs blocking work of a stream in the thread of streams."""
         return await anyio.to_thread.run_sync(work, limiter=self._thread)
 
     async def text(self, progress: Progress, key: str, write: Callable[[Progress], str]) -> str:
@@ -130,7 +130,8 @@ class Streams:
         return await self.run(lambda: Progress.begin(self._jobs, job))
 
     async def after(self, seen: Progress, news: Progress) -> Progress:
-        """Returns what a client has not seen yet: the news, unless its log has other lines."""
+        """Returns what a client has not seen yet: `news`, or a new reading if the client has not
+        seen all lines before it."""
         if news.first_line == seen.last_line:
             return news
         return await self.run(lambda: seen.next(self._jobs))
@@ -158,7 +159,7 @@ class Streams:
                 self._open.remove(stream)
 
     async def _poll(self, followed: _Followed) -> None:
-        """Tells streams what is new about a job, until none follows it."""
+        """Passes news of a job to its streams, until none follows it."""
         job = followed.latest.job.id
         try:
             while self._of(job) and not self._stopping.is_set():
@@ -169,7 +170,7 @@ class Streams:
                     for stream in self._of(job):
                         stream.tell(followed.latest)
         except (SQLAlchemyError, JobsError):
-            pass  # clients come back, and learn then what is wrong
+            pass  # clients come back, and then see what is wrong
         finally:
             del self._followed[job]
             for stream in self._of(job):

@@ -1,5 +1,5 @@
-"""Traces for OpenTelemetry, if the environment names a receiver: FastAPI sends a span for each
-request, and each query is a span in it. /metrics and the log have the rest."""
+"""Sends traces to OpenTelemetry, if the environment names a receiver: FastAPI makes a span for each
+request, with a span for each query in it. /metrics and the log have the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inductorscope.processes.tracing import traces_receiver
 from sqlalchemy import Engine
 
 SECRET = (urls.shared(""), urls.login())
-"""Addresses with the keys of links, or with a provider's codes: they are not traced."""
+"""Addresses that contain keys of links, or a provider's codes: they are not traced."""
 
 TELEMETRY: TelemetryConfig = {
     "auto_configure": True,
@@ -25,4 +25,5 @@ def trace_queries(engine: Engine) -> None:
         return
     from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 
-    SQLAlchemyInstrumentor().instrument(engine=engine, skip_dep_check=True)  # it knows 2.0
+    # The library supports 2.0.
+    SQLAlchemyInstrumentor().instrument(engine=engine, skip_dep_check=True)

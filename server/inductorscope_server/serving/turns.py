@@ -1,4 +1,5 @@
-"""Takes requests in turn: few at a time, and of one sender not so many that others wait for it."""
+"""Handles requests in turn: few at a time, and only some of one sender, so that others do not wait
+for it."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 AT_ONCE = 16
-"""Requests worked on at a time, each in a thread and with one or two database connections."""
+"""Requests handled at a time, each in a thread and with one or two database connections."""
 OF_ONE = 8
-"""Those of one sender."""
+"""Requests of one sender handled at a time."""
 MOST_WAITING = 150
 """Requests of one sender that wait: more than the browsers of twenty people send at once."""
 
@@ -27,7 +28,7 @@ class Turns:
         self._senders: dict[str, _Sender] = {}
 
     def are_taken(self, sender: str) -> bool:
-        """Whether a sender has so many requests waiting that no further one is accepted."""
+        """Returns whether so many requests of a sender wait that no further one is accepted."""
         own = self._senders.get(sender)
         return own is not None and own.requests >= self._of_one + MOST_WAITING
 
@@ -39,7 +40,8 @@ class Turns:
         own = self._senders.setdefault(sender, _Sender(self._of_one))
         own.requests += 1
         try:
-            # Its own turn first, so that no sender has more than its share in the common queue.
+            # The sender's own turn first, so that no sender has more than its share in the common
+            # queue.
             async with own.turns, self._all:
                 yield
         finally:
