@@ -1,1 +1,1 @@
-"""Who sends a request, and what they may do."""
+"""Finds out who sends a request, and what they may do."""

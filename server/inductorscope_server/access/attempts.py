@@ -1,7 +1,7 @@
 """Slows down guessing of the token.
 
-A client may send a few wrong tokens. After that its tokens are checked in turn at a fixed rate, and
-so are those of all such clients together. A client without recent wrong tokens never waits, and a
+A client may send a few wrong tokens. After that its tokens are checked one by one at a fixed rate,
+as are those of all such clients together. A client without recent wrong tokens never waits, and a
 browser that is logged in is not affected: its cookie cannot be guessed.
 """
 
@@ -21,13 +21,14 @@ from inductorscope.jobs.sender import SENDER
 from inductorscope_server.web.errors import Refusal
 
 FREE, EVERY_SECONDS = 20, 0.5
-"""Wrong tokens of a client that are answered at once, and the time in which one is paid for."""
+"""Wrong tokens of a client that are answered at once, and the seconds after which one of them stops
+counting."""
 FREE_OF_ALL, EVERY_SECONDS_OF_ALL = 200, 0.05
 """The same for all clients together."""
 LONGEST_WAIT_SECONDS = 15.0
 """Clients that would wait longer are refused without a check."""
 REMEMBERED_SECONDS = 600.0
-"""Time after its last wrong token in which a client waits for other such clients."""
+"""How long after its last wrong token a client's tokens wait their turn."""
 MOST_CLIENTS = 10_000
 PASSWORDS = 2
 """Passwords checked at the same time: each takes 32 MiB of memory."""
@@ -38,18 +39,18 @@ log = logging.getLogger(__name__)
 
 
 class Attempts:
-    """Wrong tokens of late, by client. Used from the event loop only."""
+    """Counts recent wrong tokens, by client. Used from the event loop only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.passwords = CapacityLimiter(PASSWORDS)
-        # When all wrong tokens of a client will be paid for, and of all clients.
+        # When all wrong tokens of a client stop counting, and when those of all clients do.
         self._paid: TTLCache[str, float] = TTLCache(MOST_CLIENTS, REMEMBERED_SECONDS, clock)
         self._all_paid = -math.inf
 
     async def check(self, find: Callable[[], Awaitable[Found | None]]) -> Found | None:
-        """Finds whose token or password it is when it is the client's turn; None for a wrong one.
-        Raises Refusal if that takes too long."""
+        """Looks up a token or password once it is the client's turn; returns None for a wrong one.
+        Raises Refusal if the wait is too long."""
         client = SENDER.get()
         wait = self.wait(client)
         if wait:
@@ -57,7 +58,7 @@ class Attempts:
         found = await find()
         if found is not None:
             return found
-        if not wait:  # the others were counted when they began to wait
+        if not wait:  # clients that waited were counted when the wait began
             self.count(client)
         log.warning("wrong token from %s", client)
         return None

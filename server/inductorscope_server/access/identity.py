@@ -28,12 +28,12 @@ MOST_LINKS = 20
 """Links to runs that a browser keeps."""
 PEER = "inductorscope_peer"
 LOCAL_PROXY = ["127.0.0.1"]
-"""As uvicorn: a proxy on this machine may say for whom it asks."""
+"""As in uvicorn: a proxy on this machine may say for whom it asks."""
 
 
 class BehindProxies:
-    """Takes a client's address and scheme from the headers of known proxies, and remembers who
-    connected: only those may name who is signed in."""
+    """Takes a client's address and scheme from the headers of known proxies. Keeps the address of
+    the connection itself, because only known proxies may name who is signed in."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         trusted = settings.trusted or LOCAL_PROXY
@@ -45,7 +45,7 @@ class BehindProxies:
 
 
 class Identity:
-    """Whom requests come from, and what they may do."""
+    """Finds out who sends a request, and what they may do."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -53,10 +53,11 @@ class Identity:
         self._proxies = [ipaddress.ip_network(each) for each in parts.settings.trusted]
 
     async def of(self, request: Request) -> tuple[Who, bool]:
-        """Who sends the request, and whether a token in its header says so. Raises Refusal."""
+        """Returns who sends the request, and whether a token in its header says so. Raises
+        Refusal."""
         settings = self._settings
         if not settings.token and not settings.has_accounts:
-            return request.scope.get(WHO, OWNER), False  # an export names for whom it asks
+            return request.scope.get(WHO, OWNER), False  # an export sets whose view it shows
         anybody = self._anybody(request)
         if request.url.path.startswith(SAME_FOR_ALL):
             return anybody, False
@@ -77,7 +78,8 @@ class Identity:
         return (who if who.sees_all else replace(who, links=anybody.links)), False
 
     def _anybody(self, request: Request) -> Who:
-        """Somebody who is not signed in, and sees what the links in their cookie show."""
+        """Returns a visitor who is not signed in, and who sees the runs of the links in their
+        cookie."""
         sent = request.cookies.get(LINKS_COOKIE, "").split(".")
         links = tuple(key for key in sent[:MOST_LINKS] if VALUE.fullmatch(key))
         sees_all = not (self._settings.has_accounts or self._settings.token_to_read)

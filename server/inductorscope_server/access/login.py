@@ -1,5 +1,5 @@
-"""Sign in with the server's token, a password, or an OpenID provider: the browser gets a cookie
-that scripts cannot read."""
+"""Signs people in with the server's token, a password, or an OpenID provider: the browser gets a
+cookie that scripts cannot read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from inductorscope_server.web.parts import Parts, Shared
 html = APIRouter(dependencies=[OPEN])
 NO_STORE = {"Cache-Control": "no-store"}
 NOBODY = 0
-"""In place of a person: the server's token."""
+"""Stands for the server's token, in place of a person."""
 
 
 class LoginPage(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class LoginPage(msgspec.Struct, frozen=True):
     error: str | None
     logged_in: bool
     token: bool
-    """Whether the server's token signs in."""
+    """Whether people can sign in with the server's token."""
     password: bool
     provider: str | None
     """Host of the OpenID provider."""
@@ -89,7 +89,7 @@ async def log_in(
 
 @html.get("/login/provider")
 async def go_to_provider(request: Request, parts: Shared, next: str = "/") -> Response:
-    """Redirects to the OpenID provider, which leads back."""
+    """Redirects to the OpenID provider, which redirects back."""
     if not parts.settings.oidc_issuer:
         raise NotHere("This server knows no OpenID provider.")
     return await openid.begin(request, parts.settings, own_path(next))
@@ -143,7 +143,7 @@ def begin(request: Request, parts: Parts, person: int | None, target: str) -> Re
 
 @html.post("/logout")
 def log_out(request: Request, parts: Shared) -> Response:
-    """Ends the login, also for a copy of its cookie."""
+    """Ends the login; copies of its cookie stop working too."""
     with parts.write.begin() as session:
         end_login(session, request.cookies.get(COOKIE, ""), parts.settings.token)
     answer = RedirectResponse(urls.login(), 303, headers=NO_STORE)

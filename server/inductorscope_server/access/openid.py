@@ -1,4 +1,4 @@
-"""Signing in by an OpenID provider: code flow with state, nonce and PKCE, by authlib.
+"""Signs people in with an OpenID provider: code flow with state, nonce and PKCE, by authlib.
 
 A cookie keeps the browser's part for ten minutes: the provider's answer counts only in that
 browser.
@@ -26,7 +26,7 @@ BACK = "/login/provider/back"
 
 @lru_cache(maxsize=1)
 def _client(settings: Settings) -> Any:  # noqa: ANN401  # authlib has no types
-    """Keeps the provider's addresses and keys."""
+    """Returns a client that keeps the provider's addresses and keys."""
     from authlib.integrations.starlette_client import OAuth
 
     return OAuth().register(
@@ -45,7 +45,7 @@ async def begin(request: Request, settings: Settings, then: str) -> Response:
         answer: Response = await _client(settings).authorize_redirect(
             request, f"{str(request.base_url).rstrip('/')}{BACK}"
         )
-    except Exception as error:  # authlib raises those of its HTTP client too
+    except Exception as error:  # authlib also raises the errors of its HTTP client
         raise _unreachable(settings) from error
     answer.set_cookie(
         COOKIE,
@@ -53,14 +53,15 @@ async def begin(request: Request, settings: Settings, then: str) -> Response:
         max_age=SECONDS,
         path=urls.login(),
         httponly=True,
-        samesite="lax",  # the provider's page leads back here
+        samesite="lax",  # the provider's page redirects back here
         secure=request.url.scheme == "https",
     )
     return answer
 
 
 async def end(request: Request, settings: Settings) -> tuple[str, str, str]:
-    """The subject and name from the provider, and the page to continue to. Raises Refusal."""
+    """Returns the subject and name from the provider, and the page to continue to. Raises
+    Refusal."""
     from authlib.common.errors import AuthlibBaseError
     from joserfc.errors import JoseError
 
@@ -89,7 +90,7 @@ async def end(request: Request, settings: Settings) -> tuple[str, str, str]:
 
 
 def forget(answer: Response) -> None:
-    """The answer counts once."""
+    """Forgets the browser's part, so that the provider's answer counts only once."""
     answer.delete_cookie(COOKIE, path=urls.login())
 
 

@@ -1,5 +1,5 @@
-"""What each route needs of the sender of a request, whom `Guard` identifies. A test fails for a
-route without a rule."""
+"""What each route needs of a request's sender, whom `Guard` identifies. A test fails for a route
+without a rule."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from inductorscope_server.web.parts import parts_of
 
 NOTE = "note"
 NOTED_SECONDS = 3600.0
-"""Reading the files of a run is noted once in this time, for each person."""
+"""Reading the files of a run is recorded at most once in this time, for each person."""
 Check = Callable[[Session, Who, str, bool], None]
 
 
 def who_of(request: Request) -> Who:
-    """Who sends the request."""
+    """Returns who sends the request."""
     who = request.scope["state"][WHO]
     assert isinstance(who, Who)
     return who
 
 
 class Needs:
-    """The rule of a route, as a dependency: which scopes it needs, and that what the address names
-    may be seen; with `own`, that it belongs to the sender."""
+    """The rule of a route, as a dependency: it requires scopes, and checks that the sender may see
+    what the address names; with `own`, also that it belongs to the sender."""
 
     def __init__(self, *scopes: str, own: bool = False, noted: str = "") -> None:
         self.scopes = scopes
         self.own = own
         self.noted = noted
-        """The action in the audit; empty for what is not noted."""
-        # What was noted of late. Used from the event loop only: the cache is not safe in threads.
+        """The action to record in the audit; empty to record nothing."""
+        # What was recorded recently. Used from the event loop only: the cache is not thread-safe.
         self._seen: TTLCache[tuple[str, str], bool] = TTLCache(10_000, NOTED_SECONDS)
 
     async def __call__(self, request: Request) -> AsyncIterator[None]:
@@ -88,12 +88,12 @@ class Needs:
 
 
 def note(request: Request, target: str) -> None:
-    """Names what the audit says instead of the address."""
+    """Sets what the audit names as the target, instead of the address."""
     request.scope["state"][NOTE] = target
 
 
 def refusal(who: Who, scope: str) -> Refusal:
-    """Why somebody may not do what needs a scope."""
+    """Returns the refusal for somebody who lacks a scope."""
     if not who.signed_in:
         return Refusal(
             401,
@@ -149,8 +149,8 @@ CHECKS: dict[str, Check] = {
     "job": _check_job,
     "upload": _check_upload,
 }
-"""Checks of what the parameters of addresses name, in read-only sessions, which see what the viewer
-may see. Other parameters name parts of these, or are looked up in such sessions."""
+"""Checks by parameter of an address, in read-only sessions, which see what the viewer may see.
+Other parameters name parts of these, or are looked up in such sessions."""
 
 
 def needs(*scopes: str, own: bool = False, noted: str = "") -> params.Depends:
@@ -169,4 +169,4 @@ DELETES = needs(READ, UPLOAD, own=True, noted="delete")
 RUNS_CODE = needs(READ, RUN, noted="run code")
 ADMINISTERS = needs(ADMINISTER, noted="administer")
 KEEPS = needs(ADMINISTER)
-"""For looking after the server."""
+"""For maintaining the server."""

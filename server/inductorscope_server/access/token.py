@@ -9,13 +9,14 @@ from starlette.requests import Request
 
 COOKIE = "inductorscope_login"
 FORMER_COOKIE = "inductorscope_token"
-"""Held the token itself in earlier versions; logging in or out deletes it."""
+"""A cookie of earlier versions with the token itself; logging in or out deletes it."""
 SHORTEST = 16
 """Characters of the shortest token that a server accepts."""
 
 
 def refusal_of_token(token: str) -> str | None:
-    """Why a server with this token does not start, as sentences; None if the token will do."""
+    """Returns why a server with this token does not start, in sentences; None if the token is good
+    enough."""
     name = f"{PREFIX}TOKEN"
     new = "for example the output of `openssl rand -hex 16`, and give it to everyone who uses it"
     if not token:
@@ -34,7 +35,7 @@ def refusal_of_token(token: str) -> str | None:
 
 
 def bearer(request: Request) -> str:
-    """The token in the Authorization header; empty if there is none."""
+    """Returns the token in the Authorization header; empty if there is none."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         return ""
