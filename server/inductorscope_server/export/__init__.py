@@ -1,1 +1,2 @@
-"""Pages as one HTML file that opens without a server; a whole run goes back into any."""
+"""Exports pages as one HTML file that opens without a server; any server can read a whole run from
+it."""

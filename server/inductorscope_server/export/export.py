@@ -1,4 +1,4 @@
-"""Writes a file that opens on a page, by requests to the application in this process."""
+"""Exports a page and all that belongs to it, by requests to the application in this process."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ NOT_THE_SAME = (
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What a file is to hold, beside its page."""
+    """What a file should hold, in addition to its page."""
 
     graph: str = ""
-    """Of a run, the only graph."""
+    """The only graph of the run to include; empty for all."""
     explorer: bool = False
-    """Only explorers."""
+    """Whether to include only explorers."""
     traces: bool = True
     """Whether the run's files hold the profiler's traces."""
     note: str = ""
-    """What a reader should know of what is shown."""
+    """A note for the reader about what is shown."""
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What a file shows."""
+    """The contents of a file."""
 
     start: str
-    """The address that it opens on."""
+    """The address of the page that the file opens on."""
     run: str
-    """The run whose files belong in it, if it shows the whole run."""
+    """The run whose files belong in the file, if it shows the whole run."""
     answers: dict[str, Answer]
 
 
 def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wanted) -> str:
-    """Writes the file of a page that this person sees, and returns what it holds, in words. Raises
-    NotHere for an address without a page."""
-    # Whoever can read the data folder needs no token for it.
+    """Writes the file of a page as this person sees it; returns in words what the file holds.
+    Raises NotHere for an address without a page."""
+    # A person who can read the data folder needs no token for it.
     open_to_all = replace(settings, token="", accounts=False, oidc_issuer="", proxy_header="")
     app = create_app(open_to_all, alone=True)
     try:
@@ -68,7 +68,7 @@ def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wante
 
 
 def export_from(app: FastAPI, who: Who, address: str, file: Path, wanted: Wanted) -> str:
-    """Like `export`, from an application that goes on."""
+    """Like `export`, from an application that keeps running."""
     VIEWER.set(who)
     parts = app.state.parts
     found = asyncio.run(_gather(app, who, address, wanted))
@@ -99,7 +99,7 @@ async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathe
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(asked),
         base_url="http://localhost",
-        headers={"Accept-Encoding": "identity"},  # here packing would be undone at once
+        headers={"Accept-Encoding": "identity"},  # this response would only be unpacked again
     ) as client:
 
         async def ask(address: str) -> Answer | None:

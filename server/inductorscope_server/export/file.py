@@ -1,7 +1,7 @@
 """The HTML file of an export: a loader, the answers of the application, and the run's files.
 
-Answers lie in blocks, packed as raw LZMA, which the loader unpacks. The files that were uploaded
-lie in a packed tar at the end; `intake.exported` finds it by the first line and writes bytes.
+The answers are in blocks, packed as raw LZMA, which the loader unpacks. The uploaded files are in a
+packed tar at the end; `intake.exported` finds it by the file's first line and encodes the bytes.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from sqlalchemy.orm import Session
 from inductorscope_server.export.gather import BUNDLE, LOCATION, Answer
 
 BLOCK = 8 * MIB
-"""Plain bytes of a block: a page unpacks those that it needs."""
+"""Unpacked bytes of a block: a page unpacks only the blocks that it needs."""
 LARGE = MIB // 2
-"""A script of the bundle from this size has a block to itself, because few pages load it."""
+"""A script of the bundle that is at least this large gets a block of its own, because few pages
+load it."""
 ANSWERS = {"id": lzma.FILTER_LZMA1, "preset": 9, "lc": 4, "lp": 0, "pb": 0}
 AT_ONCE = 2
 """Blocks that are packed at a time: each takes up to 100 MiB of memory."""
 FILES = 6
-"""The preset of xz for the files."""
+"""The preset of xz for the run's files."""
 STYLE_NONCE = "inductorscope"
-"""CodeMirror marks its style sheets with it. The file holds no style of anybody else's."""
+"""CodeMirror marks its style sheets with this nonce. The file holds no foreign styles."""
 
 Inside = Counter[tuple[str, str]]
 """Kind of file and "files" or "bytes" → how many."""
@@ -52,8 +53,8 @@ def write_file(
     loader: bytes,
     files: BinaryIO,
 ) -> None:
-    """Writes the file. `start`: the address that it opens on; `note`: what a reader should know of
-    it; `files`: the run's, as a packed tar, or empty."""
+    """Writes the file. `start`: the address that it opens on; `note`: a note for the reader;
+    `files`: the run's files as a packed tar, or empty."""
     index: dict[str, list[object] | str] = {}
     blocks = list(_blocks(answers, index))
     contents = json.dumps({"start": start, "note": note, "answers": index}).encode()
@@ -92,8 +93,8 @@ def _packed(block: bytes) -> bytes:
 
 
 def _blocks(answers: Mapping[str, Answer], index: dict[str, list[object] | str]) -> Iterator[bytes]:
-    """Yields the blocks, and notes of each address its block, first byte, length and type, or the
-    address that it leads to. The index is block 0."""
+    """Yields the blocks. Records for each address its block, first byte, length and type, or the
+    address that it redirects to. Block 0 is the index."""
     groups: dict[str, list[str]] = {BUNDLE: []}
     held = 0
     for address, answer in answers.items():
@@ -118,9 +119,9 @@ def _blocks(answers: Mapping[str, Answer], index: dict[str, list[object] | str])
 def pack_files(
     session: Session, run: Run, out: BinaryIO, inside: Inside, *, traces: bool = True
 ) -> bool:
-    """Packs the files of a run under the paths that they came with, and counts them. Returns
-    whether a server makes the same run of them: not without traces, or if secrets were removed
-    from one, or one was too large to keep."""
+    """Packs the files of a run under their original paths, and counts them. Returns whether a
+    server makes the same run from them: it does not if traces are left out, if secrets were removed
+    from a file, or if a file was too large to keep."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
     digests = dict(session.execute(rows).all())
     sent: list[tuple[str, str]] = []
@@ -141,7 +142,8 @@ def pack_files(
 
 
 def _add(archive: tarfile.TarFile, path: str, text: StoredText) -> str:
-    """Returns the digest of the bytes, which differs from the stored one without the secrets."""
+    """Adds a file; returns the digest of its bytes, which is not the stored digest if secrets were
+    removed."""
     member = tarfile.TarInfo(path)
     with tempfile.TemporaryFile() as file:
         digest = hashlib.sha256()

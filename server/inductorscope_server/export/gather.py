@@ -1,6 +1,6 @@
 """Gathers the pages of a run, and all that they load, by requests to the application itself.
 
-So an export holds what the server shows, to whom it shows it: nothing here renders a page.
+So an export holds exactly what the server shows to that person: nothing here renders a page.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ BUNDLE = "/static/"
 BESIDE = "/beside"
 LOCATION = "location"
 LEFT_OUT = ("log", "timeline", "files", "access", "state", "search", "export")
-"""Pages of a run that are windows on more than a file should hold, or that need a server."""
+"""Pages of a run that can show more than a file should hold, or that need a server."""
 MOST_PAGES = 300
-"""Pages of a file. Kernels come after the pages that name them, so the most expensive are in."""
+"""Most pages in a file. Kernels come after the pages that name them, so the most expensive ones are
+included."""
 ADDRESS = re.compile(r'\b(href|src|data-[a-z-]{1,40})="(/[^"]*)"')
 LOADED = re.compile(r"data-(explorer|links|nodes|heat|failures)-url|src|data-shows")
 """Attributes with addresses that a page's scripts load."""
 MODULE = re.compile(r"""["']\./((?:chunks/)?[\w.-]+\.js)["']""")
-"""What a module of the bundle imports, at once or later."""
+"""Matches what a module of the bundle imports, at once or later."""
 EXPLORER = re.compile(r"/runs/[^/]+/graphs/[^/]+")
 KEPT_QUERIES = re.compile(r"(profile|rank|attempt)=[^&]*")
-"""States of pages that are pages to a reader; others are sorted or filtered tables."""
+"""Queries that show a page of its own; other queries only sort or filter tables."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the application answers at an address."""
+    """The application's answer at an address."""
 
     type: str
-    """The media type; `LOCATION` if the body is the address that it leads to."""
+    """The media type; `LOCATION` if the body is an address that the answer redirects to."""
     body: bytes
 
 
 Ask = Callable[[str], Awaitable[Answer | None]]
-"""Asks the application; None for what is not there."""
+"""Asks the application; returns None if there is nothing at the address."""
 
 
 class Gatherer:
-    """The pages of one export."""
+    """Gathers the pages of one export."""
 
     def __init__(self, ask: Ask, follow: Iterable[str], graph: str = "") -> None:
-        """`follow`: where links lead to further pages; `graph`: leaves out pages of others."""
+        """`follow`: links to addresses below these are followed; `graph`: leaves out the pages of
+        other graphs."""
         self.answers: dict[str, Answer] = {}
         self._ask = ask
         self._follow = tuple(follow)
@@ -57,7 +59,7 @@ class Gatherer:
         self._seen: set[str] = set()
 
     async def gather(self, first: Iterable[str]) -> None:
-        """Gathers these pages, and those that they lead to."""
+        """Gathers these pages, and the pages that they link to."""
         for address in first:
             self._wait(address)
         pages = 0
@@ -65,7 +67,7 @@ class Gatherer:
             pages += await self._page(self._waiting.popleft())
 
     def _visit(self, address: str) -> None:
-        """Notes a page to be gathered, if it belongs into the file."""
+        """Queues a page, if it belongs in the file."""
         path, _, query = address.partition("#")[0].partition("?")
         parts = path.split("/")[3:]
         if not any(f"{path}/".startswith(f"{each}/") for each in self._follow):
@@ -100,8 +102,8 @@ class Gatherer:
         return True
 
     async def _load(self, address: str) -> Answer | None:
-        """Gathers an answer, and what it names in turn."""
-        address = address.partition("?v=")[0]  # of the bundle's files
+        """Gathers an answer, and what it loads in turn."""
+        address = address.partition("?v=")[0]  # files of the bundle have a version
         if address in self.answers:
             return None
         answer = await self._ask(address)
@@ -118,7 +120,7 @@ class Gatherer:
         return answer
 
     async def _texts(self, explorer: str, answer: Answer) -> None:
-        """The texts of a graph's stages, and what was compiled of its kernels."""
+        """Gathers the texts of a graph's stages, and what its kernels were compiled to."""
         for stage in json.loads(answer.body)["stages"]:
             for file in stage["files"]:
                 if file["kernel"] is None:

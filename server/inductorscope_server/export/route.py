@@ -1,4 +1,4 @@
-"""Exports to download, each made by `inductorscope export` in processes with limits."""
+"""Serves exports to download; each is made by `inductorscope export` in a process with limits."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ Chosen = Annotated[ExportOptions, Query()]
     responses={**FILE, **documented(404, 422, 503)},
 )
 async def export_run(request: Request, parts: Shared, run: RunId, options: Chosen) -> Response:
-    """The run with its files, or what one page of its graphs shows, as a file to download. It opens
-    in a browser without a server."""
+    """Returns the run with its files, or what one page of its graphs shows, as an HTML file to
+    download. It opens in a browser without a server."""
     page = options.page or urls.run(run)
     if not f"{page.partition('?')[0]}/".startswith(f"{urls.run(run)}/"):
         raise NotHere(f"{page} is no page of this run.")
@@ -68,7 +68,8 @@ async def export_run(request: Request, parts: Shared, run: RunId, options: Chose
 async def export_comparison(
     request: Request, parts: Shared, run: RunId, other: RunId, options: Chosen
 ) -> Response:
-    """The comparison, and the texts side by side that it links to, as a file to download."""
+    """Returns the comparison, and the side-by-side texts that it links to, as an HTML file to
+    download."""
     page = urls.compare(run, other)
     return await _export(parts, who_of(request), page, options, f"{run}-{other}.html")
 

@@ -1,6 +1,6 @@
 """The reader's choices for all pages, such as the theme, from the browser's cookie.
 
-Pages include them, so that the first paint waits for no script.
+Pages are rendered with the choices, so that the first paint waits for no script.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from starlette.requests import Request
 
 COOKIE = "inductorscope_choices"
-"""Sample: `theme=dark&fold-types=0`, as `frontend/src/shared/choices.ts` writes it."""
+"""Example: `theme=dark&fold-types=0`, as `frontend/src/shared/choices.ts` writes it."""
 CHOICE = re.compile(r"([a-z-]{1,20})=([a-z0-9]{1,20})")
 THEMES = ("light", "dark")
 MOST = 20

@@ -1,4 +1,5 @@
-"""Pages as Markdown: their addresses with `.md`, or requests that accept `text/markdown`.
+"""Serves pages as Markdown, at their addresses with `.md` or for requests that accept
+`text/markdown`.
 
 Such a request becomes one for the page's JSON twin, which returns the same answer in this format.
 """

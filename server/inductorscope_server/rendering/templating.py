@@ -5,7 +5,8 @@ Templates get:
 - `page`, the answer, as the JSON twin returns it; `request`; and the filters of `units`
 - `urls` and `vocabulary`, the modules of `inductorscope`; `run_pages`, the navigation of a run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
-- `who`, whose page it is, and `choices`, theirs; `settings_public`, `version` and `csp_nonce`
+- `who`, who asks for the page, and `choices`, what they chose; `settings_public`, `version` and
+  `csp_nonce`
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class PublicSettings:
 
 
 def _json(value: object, **_options: object) -> str:
-    """Encodes for `tojson`, which escapes the text for HTML; structs too."""
+    """Encodes structs and other values for `tojson`, which escapes the text for HTML."""
     return json_bytes(value).decode()
 
 
@@ -98,18 +99,18 @@ class Assets:
 
 
 class Compiled(FileSystemBytecodeCache):
-    """Compiled templates, kept for later servers in the user's temporary folder."""
+    """Compiled templates, kept for later servers in the user's folder for temporary files."""
 
     def __init__(self) -> None:
         super().__init__(pattern=f"inductorscope-{__version__}-{jinja_version}-%s")
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        with contextlib.suppress(OSError):  # a full disk
+        with contextlib.suppress(OSError):  # the disk may be full
             super().dump_bytecode(bucket)
 
 
 def _compiled() -> Compiled | None:
-    """None if there is no folder that this user alone can write."""
+    """Returns the cache; None if there is no folder that only this user can write."""
     try:
         return Compiled()
     except (OSError, RuntimeError):
