@@ -44,7 +44,7 @@ def packed_files(file: BinaryIO, where: str) -> BinaryIO:
     if not left:
         raise Refused(f"{where} shows a part of a run and holds no files", "export the whole run")
     file.seek(offset)
-    found = tempfile.TemporaryFile()  # noqa: SIM115  # whoever reads it closes it
+    found = tempfile.TemporaryFile()  # noqa: SIM115  # the reader closes it
     while left and (piece := file.read(min(left, PIECE))):
         left -= len(piece)
         if piece.endswith(b"=") and left:  # the piece ends inside an escape

@@ -117,7 +117,7 @@ def key_of(digest: str) -> str:
 
 
 def open_objects(settings: Settings) -> Objects | None:
-    """Returns the contents in the store that the settings name; None if they lie in the
+    """Returns the contents in the store that the settings name; None if they are in the
     database."""
     store = open_store(settings)
     return None if store is None else Objects(store)
@@ -143,7 +143,7 @@ def open_store(settings: Settings) -> Any:  # noqa: ANN401  # one of obstore's, 
 
 
 def objects_of(session: Session) -> Objects | None:
-    """Returns the object store of a session's engine; None if contents lie in the database."""
+    """Returns the object store of a session's engine; None if contents are in the database."""
     objects = session.get_bind().get_execution_options().get(OPTION)
     assert objects is None or isinstance(objects, Objects)
     return objects

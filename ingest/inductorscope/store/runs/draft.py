@@ -74,7 +74,7 @@ class CallTimeDraft(msgspec.Struct, frozen=True):
     """The time of one call, as `analyze.time.call_times` finds it."""
 
     number: int
-    """Of the call in its graph."""
+    """Number of the call in its graph."""
     time_us: float
     known: str
     runs: int

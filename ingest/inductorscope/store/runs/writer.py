@@ -123,7 +123,7 @@ class RunWriter:
         abandoned = run.state == READING and (
             run.reader == self._reader or not is_alive(session, run)
         )
-        if abandoned or run.trashed_at is not None:  # deleted runs are read anew
+        if abandoned or run.trashed_at is not None:  # deleted runs are read again
             delete_run(session, run.id)
             session.expunge(run)
             return None

@@ -81,7 +81,7 @@ class Token(Base):
 
 
 class Place(Base):
-    """Where a run lies: with a person alone, or in a project. A run that several people uploaded
+    """A place of a run: with a person alone, or in a project. A run that several people uploaded
     has several places."""
 
     __tablename__ = "places"
@@ -98,7 +98,7 @@ class Place(Base):
 
 
 class Share(Base):
-    """A link that shows a run to whoever has it, until it is withdrawn."""
+    """A link that shows a run to anybody who has it, until it is withdrawn."""
 
     __tablename__ = "shares"
 
