@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Pauses garbage collection while packages are imported, and excludes them from later ones.
+    """Pauses garbage collection while packages are imported; later collections skip the packages.
 
     Packages stay until the process ends. Collections that visit them take a quarter of the time of
     importing torch.

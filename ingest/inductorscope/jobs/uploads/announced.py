@@ -14,8 +14,8 @@ Announced = tuple[str, int]
 
 
 def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
-    """Returns the files with normalised paths. Refuses files that could not be laid out, and too
-    many."""
+    """Returns the files with normalised paths. Refuses files that could not be laid out, and
+    too many files or bytes."""
     plain: dict[tuple[str, ...], int] = {}
     total = 0
     for path, size in files:

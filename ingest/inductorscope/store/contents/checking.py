@@ -64,8 +64,7 @@ def shares(session: Session) -> Shares:
 
 
 def unused_contents(session: Session) -> list[str]:
-    """Returns the digests of contents that nothing uses, and of the parts that only they
-    contain."""
+    """Returns the digests of contents that nothing uses. Parts of these are not included."""
     return unused(session, session.scalars(select(Blob.digest)))
 
 

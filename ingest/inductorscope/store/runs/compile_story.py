@@ -48,7 +48,7 @@ def pack_story(story: Story, chunks: Sequence[Chunk]) -> Parts:
 
 def counts_of(story: Story, *, complete: bool) -> Counts:
     """Counts breaks and recompiles. `complete`: whether the log has all records. A TORCH_LOGS text
-    without graph breaks may only not have been asked for them."""
+    without graph breaks may just have been recorded without asking for them."""
     none = 0 if complete else None
     return Counts(len(story.breaks) or none, recompile_count(story) or none)
 
