@@ -32,9 +32,9 @@ def bisect(
 ) -> None:
     """Find the settings, the git revision or the torch that changes a captured program.
 
-    Each try runs the program in turns with the first and the last version, in fresh processes; with
-    --by and a count, it is only compiled. Files on the disk stay as they are: revisions are checked
-    out elsewhere.
+    Each try runs the program in turns with both ends of the search, in fresh processes; with --by
+    and a count, it is only compiled. Files on the disk stay as they are: revisions are checked out
+    elsewhere.
     """
     from msgspec.structs import replace
 
