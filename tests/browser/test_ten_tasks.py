@@ -138,3 +138,13 @@ def test_on_a_phone_from_a_line_to_its_kernel_and_back(
     expect(page.locator("[data-stage=source] .cm-line.lit").first).to_be_visible()
     watch.done(at_most=4)
     context.close()
+
+
+def test_a_run_as_one_file(watch: Watch) -> None:
+    page = watch.page
+    follow(run_link(page))
+    watch.click(page.get_by_role("button", name="Export"))
+    with page.expect_download() as saved:
+        watch.click(page.locator("#export").get_by_role("button", name="Export"))
+    assert saved.value.path().read_bytes().startswith(b"<!doctype html>")
+    watch.done(at_most=2)

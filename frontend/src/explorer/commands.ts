@@ -166,7 +166,7 @@ export class Commands {
         "close the pane",
         () => this.explorer.row.active && this.explorer.closed(this.explorer.row.active),
       ),
-      key(["y"], "y", "copy a link to exactly this", () => share()),
+      key(["y"], "y", "share: copy a link to exactly this", () => share()),
       key([], "", "show the pictures of the graph before and after fusion side by side", () =>
         this.explorer.showStages(["picture_pre", "picture_post"]),
       ),
