@@ -105,7 +105,7 @@ def test_a_deleted_run_is_read_anew_and_leaves_the_trash(
         assert session.get_one(Run, run).name == "first"
 
 
-NO_WORKER = "1 job cannot start. No worker with torch is connected; there is none."
+NO_WORKER = "1 job cannot start. No worker with torch is connected."
 
 
 def test_the_doctor_finds_and_mends(

@@ -46,7 +46,7 @@ def test_what_why_nobody_is_said() -> None:
     assert why_nobody(H100, [SMALL, SMALL, READER]) == (
         f"No worker with {H100} is connected; there is: CPU, no torch; 2 x CPU, torch 2.13.0."
     )
-    assert why_nobody(GPU, []) == "No worker with a GPU and torch is connected; there is none."
+    assert why_nobody(GPU, []) == "No worker with a GPU and torch is connected."
 
 
 def test_a_gpu_is_found_as_the_driver_lists_it(

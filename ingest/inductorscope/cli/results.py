@@ -92,7 +92,7 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> str:
     )
     typer.echo(f"Run {result.run_id} {known}: {result.read}.")
     if result.duplicate:
-        typer.echo("Delete it first to have the files read anew.")
+        typer.echo("Delete it first to read the files again.")
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)

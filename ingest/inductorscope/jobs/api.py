@@ -348,7 +348,7 @@ class JobsClient:
         Raises NotHere, or NotOursError for a run that this installation did not capture.
         """
         runs = self._captured_here([run_id, other], diagnosis.UPLOADED)
-        title = f"Measuring {' beside '.join(run.name for run in runs)}"
+        title = f"Measuring {' and '.join(run.name for run in runs)}"
         spec = {"run": run_id, "other": other, "settings": settings}
         return self._enqueue_again("measure", title, runs, spec)
 

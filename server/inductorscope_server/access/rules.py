@@ -97,7 +97,7 @@ def refusal(who: Who, scope: str) -> Refusal:
     if not who.signed_in:
         return Refusal(
             401,
-            "This needs somebody who is signed in.",
+            "You need to sign in for this.",
             do="Send `Authorization: Bearer …`, or sign in at /login.",
             headers={"WWW-Authenticate": "Bearer"},
         )
@@ -112,7 +112,7 @@ def _check_run(session: Session, who: Who, run: str, own: bool) -> None:
     if session.get(Run, run) is None:
         raise NotHere(
             f"There is no run {run} here.",
-            "It may have been deleted, or lie where you may not see it. Ask who sent the address.",
+            "It may be deleted, or in a place that you may not see. Ask who sent the address.",
         )
     if own and not is_own(session, run, who):
         raise Refusal(

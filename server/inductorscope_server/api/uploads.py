@@ -105,7 +105,7 @@ def create_upload(parts: Shared, body: UploadRequest) -> Response:
     return as_json(upload, 201, {"Location": f"{urls.api_uploads()}/{upload.id}"})
 
 
-@api.get("", summary="Uploads that nothing reads", responses=openapi.answers(KeptUploads))
+@api.get("", summary="Uploads that no job reads", responses=openapi.answers(KeptUploads))
 def kept_uploads(parts: Shared) -> Response:
     """Lists unfinished uploads, and those whose job failed within a day; newest first.
 

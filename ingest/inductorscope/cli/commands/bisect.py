@@ -24,7 +24,7 @@ def bisect(
     ] = None,
     by: Annotated[
         Literal["time", "kernels", "graphs", "breaks", "recompiles"],
-        typer.Option(help="What tells programs apart."),
+        typer.Option(help="What to compare."),
     ] = "time",
     seconds: Annotated[float, typer.Option(help="Longest time to spend on processes.")] = 1800.0,
     data: Data = None,

@@ -68,7 +68,7 @@ def why_nobody(need: str, machines: Sequence[Machine]) -> str | None:
     kinds = Counter(machine.kind for machine in machines)
     there = "; ".join(kind if n == 1 else f"{n} x {kind}" for kind, n in sorted(kinds.items()))
     what = "" if need == ANY else f" with {IN_WORDS.get(need, need)}"
-    return f"No worker{what} is connected; {f'there is: {there}' if there else 'there is none'}."
+    return f"No worker{what} is connected{f'; there is: {there}' if there else ''}."
 
 
 def _gpu() -> str | None:

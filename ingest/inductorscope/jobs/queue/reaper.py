@@ -28,9 +28,9 @@ from inductorscope.store.tables.models import READING, Run, Worker
 
 ENDED = {
     "SUCCESS": "The job engine ended this without a result.",
-    "ERROR": "The worker could not start this; its log tells why.",
+    "ERROR": "The worker could not start this; its log says why.",
     "CANCELLED": "The job engine cancelled this.",
-    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "This was taken up too many times without an end.",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "This was started too many times without finishing.",
 }
 """Messages for jobs that the engine is done with although they were never ended."""
 LOST = "The job engine does not know this job."

@@ -143,7 +143,7 @@ class _Worker:
         try:
             self.relinking.keep()
         except (SQLAlchemyError, OSError) as error:
-            log.warning("links cannot be made anew: %s", without_password(str(error)))
+            log.warning("links cannot be renewed: %s", without_password(str(error)))
 
     def _launch(self) -> None:
         set_work(self.work)

@@ -258,7 +258,7 @@ def _tidy(work: Work, job_id: str) -> None:
 
 def _how_it_ended(status: int) -> str:
     if status >= 0:
-        return f"The process that did this ended with status {status} and no word."
+        return f"The process that did this ended with status {status} and no message."
     name = signal.Signals(-status).name
     memory = " Perhaps the machine ran out of memory." if name == "SIGKILL" else ""
     return f"The process that did this was ended by {name}.{memory}"

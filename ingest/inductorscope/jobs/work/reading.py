@@ -112,7 +112,7 @@ def _read(task: Task, root: Path, origin: str) -> None:
 def _end_as_duplicate(task: Task, result: ReadResult) -> None:
     message = (
         f"These files were here already, as run {result.run_id}: {result.read}. "
-        "Delete that run first to have them read anew."
+        "Delete that run first to read them again."
     )
     lines = [*task.report.finishing(), *left_out(asdict(item) for item in result.dropped)]
     with task.sessions.begin() as session:

@@ -95,8 +95,8 @@ def main(arguments: list[str] | None = None) -> int:
     # Patient: the process before it may have checked before this one was needed.
     done = relink_all(settings, workers=cores(), patient=True)
     if done is not None:
-        log.info("made the links of %d graphs anew; %d keep theirs", done.done, done.failed)
-        log.info("gathered the compile stories of %d runs again", done.stories)
+        log.info("renewed the links of %d graphs; %d keep theirs", done.done, done.failed)
+        log.info("renewed the compile stories of %d runs", done.stories)
     if facts.available():
         _write_facts(settings)
     return 0

@@ -32,7 +32,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write.")
     ] = None,
-    graph: Annotated[str, typer.Option(help="Of a run, only this graph.")] = "",
+    graph: Annotated[str, typer.Option(help="Export only this graph of the run.")] = "",
     only: Annotated[
         Literal["", "explorer"], typer.Option(help="Only the explorer of each graph.")
     ] = "",
