@@ -21,7 +21,7 @@ function hueOfTile(tile: Tile): string {
 /** A kernel's name without what the names of many begin with. */
 function short(name: string): string {
   return name.replace(
-    /^(?:(?:triton_[a-z]{3}|cpp)_fused_+(?=\w)|extern_kernels\.|torch\.ops\.)|\.default$/g,
+    /^(?:(?:triton_[a-z]{3}|cpp)_fused_+(?=\w)|extern_kernels\.|torch\.ops\.aten\._?)|\.default$/g,
     "",
   );
 }
