@@ -7,14 +7,14 @@ import msgspec
 from inductorscope.formats.capture_facts import Explained, LoopFacts, parse_facts
 
 ELSEWHERE = {
-    "explain": "This run has no torch._dynamo.explain().",
+    "explain": "This run has no output of `torch._dynamo.explain`.",
     "compile_times": "This run has no torch._dynamo.utils.compile_times().",
     "loops": "This run has no record of which loops of C++ kernels are vectorised.",
 }
 AGAIN = " New captures have it: capture the model again."
 CAPTURE = " Capture the model here to get it."
 BY_HAND = {
-    "explain": " Or print torch._dynamo.explain(f)(*args) in your program.",
+    "explain": " Or print `torch._dynamo.explain(f)(*args)` in your program.",
     "compile_times": " Or print it at the end of your program.",
     "loops": (
         " Up to torch 2.4, TORCH_LOGS=+schedule prints it; upload that text together with the log."
