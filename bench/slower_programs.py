@@ -53,7 +53,7 @@ class Program(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
         return total + wide.relu().sum(-1, True)
 
 
-class OnGpu(torch.nn.Module):  # type: ignore[misc]
+class OnGpu(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
     def __init__(self, slow: str) -> None:
         super().__init__()
         self.mix = torch.nn.Parameter(torch.randn(LAYERS, WIDE_ROWS, WIDE_ROWS))
