@@ -35,8 +35,8 @@ A, B = (Arm(label, CaptureSpec(model="neg-maximum-cat")) for label in "AB")
 @pytest.mark.parametrize(
     ("b_ms", "budget", "processes"),
     [
-        (11.0, Budget(), 6),  # told at the first look
-        (10.1, Budget(), 20),  # never told
+        (11.0, Budget(), 6),  # clear at the first look
+        (10.1, Budget(), 40),  # never clear
         (10.1, Budget(processes=4), 4),
         (11.0, Budget(seconds=0.0), 1),
     ],

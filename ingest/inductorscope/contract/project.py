@@ -288,8 +288,7 @@ class _Made:
                     self.add("guards", f"{node.kind} of {root.group(1)}")
         for compile_ in story.compiles:
             if compile_.cudagraph_skip:
-                why = compile_.cudagraph_skip.partition("\n")[0]  # a stack follows
-                self.add("cuda_graphs_skipped", why[:200])
+                self.add("cuda_graphs_skipped", compile_.cudagraph_skip[:200])
             if compile_.outcome in ("failed", "unfinished"):
                 self.add("unfinished", f"`{compile_.function}`: {compile_.outcome}")
         for event in story.caches:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.log.cache_records import read_cache_answer
+from inductorscope.formats.log.cuda_graphs import skip_reason, skip_reasons
 from inductorscope.formats.log.graph_breaks import plain_reason, read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
 from inductorscope.formats.log.guard_tree import read_guard_tree
@@ -94,6 +95,18 @@ def test_a_graph_break_of_an_older_build() -> None:
 )  # fmt: skip
 def test_reasons_of_older_builds_lose_types_and_addresses(reason: str, plain: str) -> None:
     assert plain_reason(reason) == plain
+
+
+def test_a_reason_for_no_cuda_graph_has_one_line_and_its_place() -> None:
+    found_from = """. Found from : \n   File "/home/user/train.py", line 3, in step\n     y = f(x)
+   File "/home/user/models.py", line 65, in forward\n     y = y * self.scale\n    """
+    twice = "skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1)" + found_from
+    assert skip_reason(twice) == "cpu device (arg1_1), at models.py:65"
+    assert skip_reason("incompatible op aten.nonzero") == "incompatible op aten.nonzero"
+    log = f"W0 [0/0] {twice}\nW0 [1/0] skipping cudagraphs due to mutated inputs (1 instances)\n"
+    assert skip_reasons(log * 2) == [
+        "cpu device (arg1_1), at models.py:65", "mutated inputs (1 instances)",
+    ]  # fmt: skip
 
 
 def test_without_a_place_the_last_frame_is_it() -> None:

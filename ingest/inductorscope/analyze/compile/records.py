@@ -20,6 +20,7 @@ from inductorscope.analyze.compile.model import (
 )
 from inductorscope.analyze.compile.state import LogState
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
+from inductorscope.formats.log.cuda_graphs import skip_reason
 from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
 from inductorscope.formats.log.kinds import (
@@ -82,7 +83,8 @@ def _metrics(log: LogState, record: LogRecord, number: int) -> None:
     compile_.ops = integer(facts.get("graph_op_count"))
     compile_.nodes = integer(facts.get("graph_node_count"))
     compile_.inputs = integer(facts.get("graph_input_count"))
-    compile_.cudagraph_skip = _text(facts.get("cudagraph_skip_reason"))
+    skip = _text(facts.get("cudagraph_skip_reason"))
+    compile_.cudagraph_skip = skip and skip_reason(skip)
     compile_.outcome = "no code"  # until a code or a cache hit changes it
     fail = _text(facts.get("fail_type"))
     if fail:

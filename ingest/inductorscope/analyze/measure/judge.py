@@ -23,7 +23,7 @@ from inductorscope.fields import Number, Percent
 Numbers = npt.NDArray[np.float64]
 Answer = Literal["slower", "faster", "the same", "cannot tell"]
 
-LOOKS = (6, 9, 13, 20)
+LOOKS = (6, 10, 20, 40)
 """Processes of each side after which an answer is looked for. Fewer than six cannot reach the
 significance that is asked for."""
 FALSE_ALARMS = 0.01

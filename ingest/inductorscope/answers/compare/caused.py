@@ -106,13 +106,21 @@ def _reasons(cause: Cause, notes: Notes) -> Sequence[str]:
 
 
 def _same_code(found: Measurement, same: Sequence[Cause], notes: Notes) -> str:
-    judged = [one for one in same if one.judged and one.judged.answer in ("slower", "faster")]
+    answer = _direction(found)
+    judged = [one for one in same if one.judged and one.judged.answer == answer]
     reasons = dict.fromkeys(why for one in judged for why in _reasons(one, notes))
-    answers = " or ".join(sorted({one.judged.answer for one in judged if one.judged}))
     names = ", ".join(f"`{(one.a or one.b)[0].kernel}`" for one in judged[:SHOWN])
-    words = f"{plural(len(judged or same), 'kernel')} {answers or 'with other times'}"
+    words = f"{plural(len(judged or same), 'kernel')} {answer if judged else 'with other times'}"
     words += f" at the same code{f' ({names})' if names else ''}{_clocks(found)}"
     return "; ".join([words, *reasons])
+
+
+def _direction(found: Measurement) -> str:
+    """What the kernels with the same code are together."""
+    if found.judged is None or found.same_code is None:
+        return ""
+    more_ms = found.same_code.share * (found.judged.b_ms - found.judged.a_ms)
+    return "slower" if more_ms > 0 else "faster"
 
 
 def _clocks(found: Measurement) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import time
 from functools import wraps
@@ -14,9 +13,8 @@ from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.script.allocated import Allocations
 from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
+from inductorscope.formats.log.cuda_graphs import skip_reasons
 from inductorscope.formats.sizes import KIB
-
-_SKIPPED = re.compile(r"skipping cudagraphs due to (.{1,300})")
 
 
 class Clock:
@@ -24,6 +22,8 @@ class Clock:
 
     def __init__(self) -> None:
         self._last: Untyped = None
+        self._stream: Untyped = None
+        self._stream_number = -1
 
     @property
     def capturing(self) -> bool:
@@ -34,9 +34,16 @@ class Clock:
         event = None
         if torch.cuda.is_initialized() and not self.capturing:
             event = torch.cuda.Event(enable_timing=True)
-            event.record()
+            event.record(self._current_stream())
             self._last = event
         return time.perf_counter(), event
+
+    def _current_stream(self) -> Untyped:
+        """Returns torch's object for the stream; making one takes longer than all else here."""
+        number = torch._C._cuda_getCurrentRawStream(torch.cuda.current_device())
+        if self._stream is None or self._stream_number != number:
+            self._stream, self._stream_number = torch.cuda.current_stream(), number
+        return self._stream
 
     def wait(self) -> None:
         """Waits until the device has reached the last mark."""
@@ -135,7 +142,7 @@ class Graphs:
         logs = out / FILE
         if logs.is_file():
             text = logs.read_text(encoding="utf-8", errors="replace")
-            self._counts.skipped = sorted({one.strip() for one in _SKIPPED.findall(text)})
+            self._counts.skipped = skip_reasons(text)
         return self._counts if self._counts.recorded or self._counts.skipped else None
 
 

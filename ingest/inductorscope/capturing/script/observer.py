@@ -39,8 +39,9 @@ from inductorscope.formats.capture_facts import (
 
 MOST_COMPILES = 2000
 MOST_FIRST = 500
-MOST_INPUTS = 20
-"""Steps whose inputs are looked at; looking takes as long as a short call."""
+DESCRIBED_FIRST, DESCRIBED_EVERY = 20, 20
+"""Inputs are described of the first 20 measured steps and of every 20th later one, since describing
+takes as long as a short call."""
 MOST_CALLED = 100
 WRAPPER = "compile_wrapper"
 """Name of torch's function around a compiled one."""
@@ -80,7 +81,7 @@ class Observer:
         self._first_step: FirstStep | None = None
         self._called_again = False
         self._called: list[Untyped] = []
-        self._inputs_of, self._inputs_left = 0, MOST_INPUTS
+        self._inputs_of, self._inputs_seen = 0, 0
         self._first_call: tuple[Untyped, float] | None = None
         self._compiling: Untyped = None
         self._compile_began = 0.0
@@ -151,8 +152,8 @@ class Observer:
                 self._first_calls(function)
         if self.steps.kind in (TIMED, PROFILED) and self._inputs_of != self.steps.step:
             self._inputs_of = self.steps.step
-            if self._inputs_left:
-                self._inputs_left -= 1
+            self._inputs_seen += 1
+            if self._inputs_seen <= DESCRIBED_FIRST or self._inputs_seen % DESCRIBED_EVERY == 0:
                 self._keep_inputs()
 
     def _first_calls(self, function: Untyped) -> None:
@@ -210,7 +211,7 @@ class Observer:
         self.steps.end(first.mark, first.now_s)
         self.steps.begin(first.mark, first.now_s)
         self.steps.compiling = len(compiles) > first.compiles
-        self.steps_facts.inputs, self._inputs_left = [], MOST_INPUTS
+        self.steps_facts.inputs, self._inputs_seen = [], 0
         self.steps_facts.from_what = f"the end of {type(optimizer).__name__}.step"
         self.steps_facts.optimizer = _named(optimizer)
         self._boundary()

@@ -148,7 +148,9 @@ def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measur
         )  # fmt: skip
         changes = Counter(row.change for row in group.rows if row.change != SAME_CODE)
         change = changes.most_common(1)[0][0] if changes else SAME_CODE
-        if any(a) or any(b):
+        # A replayed CUDA graph has no operators, so what they start has no time of its own there.
+        is_known = any(a) and any(b) if group.a and group.b else any(a) or any(b)
+        if is_known:
             cause = Cause(
                 name, _kernels(one for row in group.rows for one in row.a),
                 _kernels(one for row in group.rows for one in row.b), change, 0.0, 0.0, None,
