@@ -1,4 +1,4 @@
-"""What is known about a run as a whole, from whichever file says it."""
+"""Facts about a run as a whole, from any file that states them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ACCELERATORS = ("cuda", "xpu", "mtia", "mps", "hpu", "npu", "privateuseone")
 
 
 class _Result(msgspec.Struct):
-    """`result.json`: what a measuring script wrote down. Means, in milliseconds."""
+    """`result.json`, written by a measuring script: means, in milliseconds."""
 
     model: str | None = None
     device: str | None = None
@@ -43,7 +43,7 @@ class _Result(msgspec.Struct):
 
 
 def capture_facts(files: list[File], notes: Notes) -> CaptureFacts | None:
-    """Of the first `capture.json`."""
+    """Returns the facts of the first `capture.json`."""
     for file in files:
         if file.role == CAPTURE:
             facts = read_facts_file(file.absolute)
@@ -62,7 +62,8 @@ def fill_run(
     facts: CaptureFacts | None,
     notes: Notes,
 ) -> None:
-    """Facts of the capture win over the measuring script's, those over what texts mention."""
+    """Fills in the run's facts. The capture's facts override the measuring script's, which override
+    what texts mention."""
     result = _result(files, notes)
     told = facts or CaptureFacts(device="")
     runnable = _runnables(files)
@@ -138,7 +139,8 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
 
 
 def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
-    """The capture's own word; without one the first compile that the logs say failed."""
+    """Returns the failure that the capture reports; otherwise the first failed compile in the
+    logs."""
     if facts is not None:
         if facts.state == "complete":
             return None
@@ -165,7 +167,7 @@ def _result(files: list[File], notes: Notes) -> _Result:
 
 
 def _runnables(files: list[File]) -> list[str]:
-    """Programs that reproduce a graph say in comments what compiled it; one is enough."""
+    """Reads facts from the comments of programs that reproduce a graph; one program is enough."""
     runnable = [file for file in files if file.role == FX_RUNNABLE and file.size < 2**26]
     return [read_text(file.absolute) for file in runnable[:1]]
 
