@@ -34,7 +34,7 @@ class Reading(msgspec.Struct):
     progress: Progress
     settings: Settings | None
     workers: int
-    """Most other processes that may help."""
+    """Other processes that may help, at most."""
     aligned_at_once: int
     """Bytes of code up to which lines of kernels are aligned during reading. If there is more code,
     all of it is aligned after the run is complete (`reading.graphs.relink`)."""

@@ -167,7 +167,8 @@ def _result(files: list[File], notes: Notes) -> _Result:
 
 
 def _runnables(files: list[File]) -> list[str]:
-    """Reads facts from the comments of programs that reproduce a graph; one program is enough."""
+    """Returns a program that reproduces a graph: its comments say what compiled it. One is
+    enough."""
     runnable = [file for file in files if file.role == FX_RUNNABLE and file.size < 2**26]
     return [read_text(file.absolute) for file in runnable[:1]]
 

@@ -111,7 +111,7 @@ class _Reading:
         self.busy: dict[Connection, _Batch] = {}
         self._waiting = _batches(tasks)
         self._again: list[Numbered] = []
-        """Tasks of a process that died, except the one that probably killed it."""
+        """The remaining tasks of processes that died. Each is tried again in its own process."""
         self._upcoming: _Batch | None = None
         self._workers = workers
 

@@ -49,7 +49,7 @@ NAMING: tuple[str, ...] = (TTIR, LLIR)
 """Stages whose texts name their source."""
 TEXTS = {role: ending for role, ending in OF_KERNELS.items() if role not in (SASS, ASSEMBLY)}
 HEAD = 256 * KIB
-"""Bytes at the end of a text that can name its source: MLIR names it at the beginning, LLVM's IR at
+"""Bytes of a text that are read to find its source: MLIR names it at the beginning, LLVM's IR at
 the end."""
 MOST_CONFIGURATIONS = 100
 MOST_SOURCES = 10_000
@@ -188,7 +188,7 @@ def _read_cubin(path: Path) -> CubinFacts:
 
 
 def _end(file: File) -> str:
-    """Returns the end of a text, which can name its source."""
+    """Returns the part of a text that names its source."""
     with file.absolute.open("rb") as stream:
         if file.role == LLIR and file.size > HEAD:
             stream.seek(file.size - HEAD)

@@ -279,7 +279,7 @@ def _cannot_compare(node: torch.fx.Node) -> str | None:
 
 
 def computes(node: torch.fx.Node) -> bool:
-    """Whether a node computes numbers: it is no input, view or element of a tuple."""
+    """Whether a node computes numbers: it is not an input, a view or an element of a tuple."""
     if node.op != "call_function":
         return False
     if bool(getattr(node.target, "is_view", False)):
