@@ -55,7 +55,7 @@ class CompileTimePage(msgspec.Struct, frozen=True):
     seconds: float | None
     measured_from: str
     span_us: float
-    """From the start of the first phase to the end of the last, in the process where that is
+    """Time from the start of the first phase to the end of the last, in the process with the
     longest."""
     busy_us: float
     work: list[WorkRow]
