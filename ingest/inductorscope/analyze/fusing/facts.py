@@ -1,4 +1,4 @@
-"""What a graph's texts say about its kernels, for every page that shows some of it."""
+"""The facts about a graph's kernels, from its texts, for every page that shows some of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inductorscope.analyze.fusing.rules import Apart, apart
 from inductorscope.analyze.fusing.vectors import nests_in_code
 
 VERSION = 1
-"""Of what is worked out here. Stored facts of another version are worked out again."""
+"""Version of these facts. Stored facts of another version are computed again."""
 
 
 class GraphFacts(msgspec.Struct, frozen=True):

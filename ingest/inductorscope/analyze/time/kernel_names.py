@@ -1,4 +1,5 @@
-"""What a kernel does, by its name: the one table of names that Inductor and libraries give.
+"""Recognises what a kernel does by its name: the one table of names that Inductor and libraries
+give.
 
 Libraries hide what a kernel does in different places of its C++ name. Torch's own kernels are known
 by the function alone; their template arguments name anything. Libraries of templates have one
@@ -72,7 +73,7 @@ LIBRARIES = (
         r"write_kv_?cache|copy_\w{0,20}kv_cache|kv_?cache_(?:copy|store|write|update|scatter)",
         r"fused_set_kv|swap_blocks",
     ),
-    # Of libraries for attention, but no attention.
+    # From libraries for attention, but not attention.
     _row(
         OTHER,
         r"flashinfer::(?:norm|sampling|activation|quantization|group_?norm)",
