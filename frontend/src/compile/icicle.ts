@@ -1,5 +1,5 @@
-// Phases over time as an icicle: what runs inside a phase hangs below it. Click a phase to see it
-// alone; arrow keys walk, Enter goes in, Escape goes out.
+// Phases over time as an icicle: nested phases are drawn below. Click a phase to see it alone;
+// arrow keys move, Enter zooms in, Escape zooms out.
 
 import { drawing, make } from "../shared/elements";
 import { microseconds, share } from "../shared/figures";

@@ -1,4 +1,4 @@
-// What the keys do.
+// The commands behind the keys.
 
 import { share } from "../page/share";
 import { IR_POST, KERNEL, POST_GRAD, SOURCE } from "../shared/vocabulary";
@@ -11,7 +11,7 @@ import { helpDialog, type Key, listen } from "./views/keys";
 export class Commands {
   private readonly explorer: Explorer;
 
-  /** Everything that a key does. */
+  /** Everything that a key can do. */
   readonly keys: readonly Key[];
 
   constructor(explorer: Explorer) {
@@ -84,7 +84,7 @@ export class Commands {
     this.explorer.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
   }
 
-  /** With a line kept, among the kernels that compute it; else down the list. */
+  /** With a line selected, step through the kernels that compute it; otherwise down the list. */
   private stepKernel(by: 1 | -1): void {
     const { computing } = this.explorer.state;
     const at = computing.findIndex(({ name }) => name === this.explorer.state.kernel?.name);

@@ -11,7 +11,7 @@ export interface CodeContent {
   first: number;
   last: number;
   language: string;
-  /** Under which key the links know these lines. */
+  /** The key of these lines in the links. */
   key: string;
   label: string;
   annotated: boolean;
@@ -31,11 +31,11 @@ export interface PictureContent {
 
 export type Content = CodeContent | EmptyContent | PictureContent;
 
-/** Lines that are shown with the call of a library's kernel. */
+/** Lines shown around the call of a library kernel. */
 const LINES_BEFORE_A_CALL = 12;
 const LINES_AFTER_A_CALL = 4;
 
-/** The key, among the links, of what was compiled of a kernel. */
+/** The key in the links of a compiled text of a kernel. */
 export function compiledKey(stage: string, kernel: string): string {
   return `${stage}:${kernel}`;
 }
@@ -66,7 +66,7 @@ function kernelContent(
   if ((kernel.first === null || kernel.last === null) && !call) {
     return empty(`${kernel.name} is not called.`, "A library has its code.");
   }
-  // A library has the code of an extern kernel: its call stands for it, with the lines around.
+  // An extern kernel's code is in a library, so its call is shown, with the lines around it.
   const at = call?.line ?? 1;
   const generated = kernel.first !== null && kernel.last !== null;
   return {
@@ -83,7 +83,7 @@ function kernelContent(
   };
 }
 
-/** `called`: the kernel's call that is looked at; its first where none is. */
+/** `called`: the kernel's call to show; its first by default. */
 export function contentOf(
   picture: GraphPicture,
   pane: PaneAddress,
@@ -132,15 +132,16 @@ export function contentOf(
   };
 }
 
-/** The file that the links know under a key: of a stage, of a source, or the output code. None for what
- * was compiled of a kernel. */
+/** The file behind a key of the links: of a stage, of a source, or the output code. None for a
+ * compiled text of a kernel. */
 export function fileOf(picture: GraphPicture, key: string): StageFile | null {
   const path = key.startsWith("source:") ? key.slice("source:".length) : null;
   const files = picture.stages.find((each) => each.id === (path ? "source" : key))?.files ?? [];
   return (path ? files.find((file) => file.path === path) : files[0]) ?? null;
 }
 
-/** The lines of a text from first to last, both counted from 1 and included; to the end without a last. */
+/** The lines of a text from first to last, counted from 1, both included; without a last, to the
+ * end. */
 export function slice(text: string, first: number, last: number): string {
   if (first === 1 && last === Infinity) return text.endsWith("\n") ? text.slice(0, -1) : text;
   let from = 0;

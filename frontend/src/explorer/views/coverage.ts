@@ -1,4 +1,4 @@
-// How much of a graph the links explain, in words.
+// Says how much of a graph the links explain.
 import { make } from "../../shared/elements";
 import { share } from "../../shared/figures";
 import type { Coverage, GraphPicture } from "../shapes";
@@ -19,7 +19,7 @@ function percents(covered: Partial<Coverage>, what: "lines" | "nodes"): [string,
   return [share((exact + inferred) / all), parts.filter(Boolean).join(" · ")];
 }
 
-/** How much is explained, and what is not, in words. */
+/** Says how much is explained, and what is not. */
 export function describeCoverage(into: HTMLElement, picture: GraphPicture): void {
   const lines = percents(picture.coverage, "lines");
   const nodes = percents(picture.coverage, "nodes");

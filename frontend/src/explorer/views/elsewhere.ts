@@ -1,4 +1,4 @@
-// What a source line costs in the other graphs of the run, with a link to the one where it costs most.
+// The cost of a source line in the other graphs of the run, with a link to the most expensive one.
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
 import type { LineTime } from "../code/heat";
@@ -11,7 +11,7 @@ function meaning(us: number, graphs: number): string {
   );
 }
 
-/** Null for a line of this graph alone. `select` names the line in an address. */
+/** Null for a line that is only in this graph. `select`: the line in an address. */
 export function elsewhere(
   graphs: readonly HTMLAnchorElement[],
   here: string,

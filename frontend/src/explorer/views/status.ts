@@ -1,4 +1,4 @@
-// The status line: what is selected, how that is known, what it costs.
+// The status line: the selection, how it is known, and its cost.
 
 import { make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
@@ -11,19 +11,19 @@ import { placeName } from "../state/summary";
 
 interface Facts {
   names: string[];
-  /** The user's line that is selected: it says more than the names of its nodes. */
+  /** The user's line that is selected, which says more than the names of its nodes. */
   line: string | null;
   from: string | null;
-  /** Lines that n and p walk through. */
+  /** Number of lines that n and p step through. */
   matches: number;
   /** Kernels that compute it. */
   kernels: number;
-  /** What of their time is the selection's. */
+  /** The selection's part of their time. */
   spent: Spent[];
   certainty: Certainty | null;
   match: { at: number; of: number } | null;
   preview: boolean;
-  /** What it costs in other graphs. */
+  /** The cost in other graphs. */
   elsewhere: HTMLElement | null;
 }
 
@@ -104,7 +104,7 @@ export class StatusLine {
     this.elsewhere = elsewhere;
   }
 
-  /** Say what is pointed at, else what is selected. */
+  /** Describe what is pointed at, or else the selection. */
   show(): void {
     const { hovered, selected, trouble, picture } = this.state;
     const shown = hovered ?? selected;
@@ -112,7 +112,7 @@ export class StatusLine {
     else this.say(trouble ?? "Point at a line to see what it became. Click or Enter keeps it.");
   }
 
-  /** Say a sentence until something else lights; null says what is selected. */
+  /** Show a sentence until other lines are highlighted; null shows the selection. */
   sayOnce(sentence: string | null): void {
     if (sentence === null) this.show();
     else this.say(sentence);
