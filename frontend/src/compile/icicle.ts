@@ -34,7 +34,8 @@ class Icicle {
       height: count * ROW,
       tabindex: 0,
       role: "application",
-      "aria-label": "Phases over time. Arrow keys walk, Enter shows a phase alone, Escape all.",
+      "aria-label":
+        "Phases over time. Arrow keys move, Enter shows a phase alone, Escape shows all.",
       "aria-describedby": "icicle-said",
     });
     this.said = make("p", { class: "icicle-said soft", id: "icicle-said", role: "status" });

@@ -41,6 +41,6 @@ export function startJob(): void {
   };
   follow(page.dataset.jobEvents, update, (isAway) => {
     const step = field("step");
-    if (step && isAway) step.textContent = "The server is away; waiting for it …";
+    if (step && isAway) step.textContent = "The server is unreachable; waiting for it …";
   });
 }

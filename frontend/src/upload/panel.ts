@@ -86,7 +86,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
     }
   };
   follow(`/api/jobs/${job}/events`, update, (isAway) => {
-    if (isAway) panel.far("The server is away; waiting for it …", 0, null);
+    if (isAway) panel.far("The server is unreachable; waiting for it …", 0, null);
   });
 }
 
@@ -110,7 +110,7 @@ export async function upload(picked: readonly Picked[]): Promise<void> {
       away = seconds;
       if (seconds)
         panel.far(
-          `The server is away for ${seconds} s; what arrived is kept. Trying again …`,
+          `No answer from the server for ${seconds} s; what has arrived is kept. Trying again …`,
           0,
           null,
         );

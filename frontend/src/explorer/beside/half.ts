@@ -143,7 +143,7 @@ export class Half {
     const same = coded.find(({ calls }) => calls.some(({ permalink }) => links.has(permalink)));
     if (same) {
       this.named.kernel = same.name;
-      return `${same.name} is the same kernel, to the letter.`;
+      return `${same.name} is exactly the same kernel.`;
     }
     const sources = other.sourcesOfKernel(wanted);
     const ranked = coded
@@ -155,7 +155,7 @@ export class Half {
       .sort((one, another) => another.alike - one.alike);
     const [best] = ranked;
     if (!best?.both)
-      return `${picture.graph.slug} has no kernel of the lines that ${wanted.name} comes from.`;
+      return `${picture.graph.slug} has no kernel from the same lines as ${wanted.name}.`;
     this.named.kernel = best.kernel.name;
     const lines = [...this.sourcesOfKernel(best.kernel)].filter((source) => sources.has(source));
     return `${best.kernel.name} comes from the same ${lines.length === 1 ? "line" : "lines"}: ${lines.slice(0, 3).join(", ")}.`;

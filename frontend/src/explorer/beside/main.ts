@@ -193,7 +193,7 @@ class Beside {
       : null;
     const from = [...sources].slice(0, 2).join(", ");
     if (other === null) {
-      this.say(`The right has no line that comes from ${from || "where the chosen one does"}.`);
+      this.say(`The right has no line that comes from ${from || "the same source line"}.`);
       return;
     }
     this.apart?.(); // the two are not aligned

@@ -1,4 +1,4 @@
-// Operations that only one side has: "only at the left: permute ×3, clone". Pure.
+// Operations that only one side has: "only on the left: permute ×3, clone". Pure.
 import type { Side } from "../code/level";
 
 /** Sample: `    add_1: "f32[4]" = torch.ops.aten.add.Tensor(…)`, `q = linear.view(4, 256)` */

@@ -284,8 +284,8 @@ function side(at: Side["at"]): Side {
 /** Says how many lines differ; empty if none do. */
 export function differences(one: Side, other: Side): string {
   const counts: [number, string][] = [
-    [one.only.size, "only at the left"],
-    [other.only.size, "only at the right"],
+    [one.only.size, "only on the left"],
+    [other.only.size, "only on the right"],
     [one.changed.size, "changed"],
     [one.moved.size, "moved"],
   ];

@@ -31,11 +31,11 @@ const SIGNS: Record<WrapperKind, string> = {
 };
 const WORDS: Record<WrapperKind, string> = {
   allocate: "Allocates memory",
-  reuse: "Takes over another buffer's memory",
-  free: "Frees memory, or lets go of it",
-  view: "Names memory anew; nothing is computed",
+  reuse: "Reuses another buffer's memory",
+  free: "Frees memory, or drops a reference to it",
+  view: "Renames memory; computes nothing",
   call: "Calls a generated kernel",
-  "library call": "Calls a library's kernel",
+  "library call": "Calls a library kernel",
 };
 
 export function wrapperKind(text: string): WrapperKind | null {

@@ -87,10 +87,14 @@ export function compareMenu(
   withNeighbour: () => void,
 ): [HTMLElement, HTMLElement] {
   const [open, menu] = menuOf(id, { sign: "⇄", title: "Compare this pane with" }, () => {
-    const neighbour = button("The pane at the right, lines level", { class: "menu-entry" }, () => {
-      menu.hidePopover();
-      withNeighbour();
-    });
+    const neighbour = button(
+      "The pane on the right, lines aligned",
+      { class: "menu-entry" },
+      () => {
+        menu.hidePopover();
+        withNeighbour();
+      },
+    );
     neighbour.append(make("kbd", {}, "d"));
     const links = entries().map(({ label, line, left, right }) =>
       make("a", { class: "menu-entry", href: addressOf(left, right, line ?? null) }, label),

@@ -298,7 +298,7 @@ export class Pane {
     this.about.replaceChildren();
     if (this.isOfKernel && kernel) {
       this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
-      this.about.title = kernel.first === null ? "A library has its code: this is its call" : "";
+      this.about.title = kernel.first === null ? "Its code is in a library: this is its call" : "";
     } else if (content.kind === "code" && this.fileChooser.hidden) {
       this.about.append(this.summary(content));
       this.about.title = content.file.path;

@@ -79,7 +79,7 @@ export function factsOf(graph: Graph, at: number, choose: (node: number) => void
       ? make(
           "p",
           {},
-          `In ${node.groups.length} kernel calls: computed anew in each, or only listed there.`,
+          `In ${node.groups.length} kernel calls: computed again in each, or only listed there.`,
         )
       : null;
   const own = make(

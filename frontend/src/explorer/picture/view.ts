@@ -17,8 +17,8 @@ const MOST = 300;
 const SEEDS = 40;
 const HOPS = ["Whole graph", "1 step", "2 steps", "3 steps"];
 const KEYS =
-  "Arrow up to what it takes, down to who takes it, left and right to those beside; " +
-  "Enter selects, Shift-Enter shows the path from the selected node; plus, minus and 0 zoom; 1, 2 and 3 show so many steps around, w the whole.";
+  "Arrow up goes to its inputs, down to its users, left and right to its neighbours; " +
+  "Enter selects, Shift-Enter shows the path from the selected node; plus, minus and 0 zoom; 1, 2 and 3 show that many steps around, w the whole graph.";
 
 export interface PictureHost {
   readonly index: LinkIndex;
@@ -85,7 +85,7 @@ export class PictureView {
       "span",
       { class: "zooms" },
       this.icon("−", "Smaller (−)", () => this.zoom(1 / 1.4)),
-      this.icon("⤢", "Fit all in (0)", () => this.fit()),
+      this.icon("⤢", "Fit everything (0)", () => this.fit()),
       this.icon("+", "Larger (+)", () => this.zoom(1.4)),
     );
     const { element } = this.canvas;

@@ -63,7 +63,7 @@ const GRAPHS: [string, string, string][] = [
 const HOW_DYNAMO = [
   "",
   "one of several nodes of the same line of yours",
-  "of the same line of yours, and of the same operation, turn or parameter",
+  "of the same line of yours, and of the same operation, iteration or parameter",
   "recorded by Inductor",
 ];
 
@@ -166,7 +166,7 @@ function kernelStep(index: LinkIndex, kernels: readonly Kernel[], code: Matches)
     }));
   });
   const extern = kernels.length > 0 && kernels.every((kernel) => kernel.first === null);
-  const missing = extern ? "a library has its code" : "no line of a kernel is linked";
+  const missing = extern ? "its code is in a library" : "no line of a kernel is linked";
   const of = kernels.length ? ` in ${count(kernels.length, "kernel")}` : "";
   return step(`Kernel lines${of}`, links, missing);
 }
@@ -219,7 +219,7 @@ function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
       place: placeOfKernel(kernel),
       known: one.estimated ? INFERRED : EXACT,
       how: one.estimated
-        ? "a part of the kernel's time, as if its calls were alike"
+        ? "a share of the kernel's time, as if all its calls took equally long"
         : "the kernel's time, as the profiler measured it",
       note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
     };

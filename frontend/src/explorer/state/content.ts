@@ -47,7 +47,7 @@ function empty(what: string, why: string): EmptyContent {
 function stillReading(what: string, step: string): Content {
   return empty(
     `The ${what} of this graph are still being read.`,
-    `${step} They show here by themselves as soon as they have come.`,
+    `${step} They appear here as soon as they are read.`,
   );
 }
 
@@ -64,7 +64,7 @@ function kernelContent(
   }
   const call = called ?? kernel.calls[0];
   if ((kernel.first === null || kernel.last === null) && !call) {
-    return empty(`${kernel.name} is not called.`, "A library has its code.");
+    return empty(`${kernel.name} is not called.`, "Its code is in a library.");
   }
   // An extern kernel's code is in a library, so its call is shown, with the lines around it.
   const at = call?.line ?? 1;
@@ -78,7 +78,7 @@ function kernelContent(
     key: "code",
     label: generated
       ? `${title} ${kernel.name}`
-      : `Call of ${kernel.name}, whose code a library has`,
+      : `Call of ${kernel.name}, whose code is in a library`,
     annotated: false,
   };
 }
@@ -91,7 +91,7 @@ export function contentOf(
   called: KernelCall | null = null,
 ): Content {
   const stage = picture.stages.find((each) => each.id === pane.stage);
-  if (!stage) return empty("This stage is not known here.", "Choose another one above.");
+  if (!stage) return empty("This stage is unknown.", "Choose another one above.");
   const compiled = isCompiled(stage.id);
   const wanted = (each: StageFile) =>
     compiled ? each.kernel === kernel?.name : each.path === pane.file;

@@ -55,7 +55,7 @@ function grounds(
 function groundsBefore(name: string, known: number): string {
   if (known === EXACT) return `Inductor recorded that ${name} came from this node (postToPre).`;
   if (known === INFERRED)
-    return `Both quote the same line of yours, and agree in operation, parameter or turn of the loop.`;
+    return `Both quote the same line of yours, and agree in operation, parameter or iteration of the loop.`;
   return "Both quote the same line of yours; nothing says which of its nodes it was.";
 }
 

@@ -42,7 +42,7 @@ function reasonOfLine(index: LinkIndex, kernel: Kernel, line: number, aligned: b
     return "No IR was uploaded with the graph: lines are aligned with its loop bodies.";
   }
   if (/template|user|foreach/.test(`${kernel.kind} ${kernel.category}`)) {
-    return "A template wrote it, from no loop body: it is linked at its call.";
+    return "A template wrote it, without a loop body: it is linked at its call.";
   }
   if (!aligned) return "No line of this kernel could be aligned with a loop body.";
   return "No operation of the kernel's loop bodies fits this line.";

@@ -37,8 +37,8 @@ export function describeCoverage(into: HTMLElement, picture: GraphPicture): void
   into.append(facts);
   if (picture.aligning) {
     const words =
-      "Calls are linked. The lines of their kernels follow, which until then light with all nodes " +
-      "of the call, and Dynamo's graphs. The page loads anew when they are aligned.";
+      "Calls are linked. Lines of kernels and Dynamo's graphs follow: until then, a kernel line " +
+      "lights up with all nodes of its call. The page reloads when they are aligned.";
     into.append(make("p", {}, words));
   }
   if (picture.notes.length) {

@@ -5,9 +5,8 @@ import type { LineTime } from "../code/heat";
 
 function meaning(us: number, graphs: number): string {
   return (
-    `The line's part, by bytes moved, of all kernels that it is in: ${microseconds(us)} in ` +
-    `${count(graphs, "graph")}. The time before it is that of these kernels in this graph, with all ` +
-    "else that they compute."
+    `The line's share, by bytes moved, of all kernels that it is part of: ${microseconds(us)} in ` +
+    `${count(graphs, "graph")}. The time before it is the full time of these kernels in this graph.`
   );
 }
 

@@ -124,7 +124,7 @@ export class NeighboursView {
     else {
       const [a = "", b = ""] = two.map((each) => `${each?.kernel}:${each?.handle}`);
       const href = `${this.fusing({ a, b })}#unfused`;
-      row.append(make("a", { href }, "What keeps them apart"), ". ");
+      row.append(make("a", { href }, "What prevents fusing"), ". ");
     }
     if (!between.length) row.append("Nothing runs between them.");
     else {

@@ -49,12 +49,14 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
   const [one] = inPart;
   if (one && spent.length === 1) parts.push(` · ${one.calls} of ${one.kernel.calls.length} calls`);
   const title = [
-    "Time of the kernels that compute the selection, with all else that they compute.",
+    "Time of the kernels that compute the selection, including everything else that they compute.",
     ...inPart.map(
       ({ kernel, calls, estimated }) =>
         `${calls} of ${kernel.calls.length} calls of ${kernel.name}, which takes ` +
         `${microseconds(kernel.time_us ?? 0)}: ` +
-        (estimated ? "counted as if its calls were alike." : "each call has its own time."),
+        (estimated
+          ? "counted as if all its calls took equally long."
+          : "each call has its own time."),
     ),
   ];
   const span = make("span", { title: title.slice(0, 12).join("\n") });
