@@ -106,12 +106,12 @@ def forecast_text(row: FunctionForecast) -> Iterator[str]:
     yield (
         f"{row.function}{at}: {plural(len(cost.calls), 'call')}, "
         f"{plural(cost.compiles, 'new compile')}"
-        + (f", {cost.unknown} cannot be told" if cost.unknown else "")
+        + (f", {cost.unknown} unknown" if cost.unknown else "")
     )
     for call in cost.calls:
         new = call.by.startswith("new compile") and not call.compiles
         by = f"{call.by}, if it adds no condition on sizes" if new else call.by
-        yield f"  {shape_text(call.values)}: {by or 'cannot be told'}"
+        yield f"  {shape_text(call.values)}: {by or 'unknown'}"
         if call.failed and (call.compiles or not call.by):
             place = (call.failed.place or "").partition(" (")[0].rpartition("/")[2]
             why = [call.failed.text, call.failed.code, place]
