@@ -1,5 +1,5 @@
 """Rewrites the texts of a run so that it can be shared: paths, names, source lines, strings and
-environment variables become placeholders, always the same one for the same word.
+environment variables become stand-ins, always the same one for the same word.
 
 The run is then read again from these texts, so that no page shows anything derived from the
 original texts, and links still work.
@@ -91,14 +91,14 @@ NOTE = (
 
 @dataclass
 class Redactor:
-    """Finds what to redact, and assigns placeholders."""
+    """Finds what to redact, and assigns stand-ins."""
 
     keep: list[str] = field(default_factory=list)
     """Names, or ends of paths, of source files whose lines stay, except strings and constants."""
     hide: list[str] = field(default_factory=list)
     """Further words to redact anywhere."""
     known: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Kind → word → placeholder."""
+    """Kind → word → stand-in."""
     counts: dict[str, int] = field(default_factory=lambda: {LINE: 0, VALUE: 0})
     left_out: list[str] = field(default_factory=list)
     """Files left out because they are not text."""
@@ -124,7 +124,7 @@ class Redactor:
         self._names = None
 
     def redact(self, text: str, path: str, *, is_source: bool) -> str:
-        """Returns the text with placeholders."""
+        """Returns the text with stand-ins."""
         if is_source:
             return self._text(self._code(text) if self._shown(path) else self._blank(text))
         text = self._environment(text)
@@ -147,7 +147,7 @@ class Redactor:
         return "\n".join(done)
 
     def named(self, text: str) -> str:
-        """Returns the text with placeholders only for names and chosen words."""
+        """Returns the text with stand-ins only for names and chosen words."""
         known = ChainMap(*(self.known.get(kind, {}) for kind in (WORD, HOST, USER)))
         if self._names is None:
             words = self.known.get(WORD, {})
@@ -241,7 +241,7 @@ class Redactor:
         return "".join(lines)
 
     def _path(self, match: re.Match[str]) -> str:
-        """Replaces a path's folder with a placeholder; names of library files stay."""
+        """Replaces a path's folder with a stand-in; names of library files stay."""
         path = match[1]
         if re.match(r"/p\d+/", path):
             return match[0]
