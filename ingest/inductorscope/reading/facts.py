@@ -65,31 +65,31 @@ def fill_run(
     """Fills in the run's facts. The capture's facts override the measuring script's, which override
     what texts mention."""
     result = _result(files, notes)
-    told = facts or CaptureFacts(device="")
+    captured = facts or CaptureFacts(device="")
     runnable = _runnables(files)
     run.graph_breaks, run.recompiles = logs.counts.graph_breaks, logs.counts.recompiles
     run.compile_seconds = logs.compile_seconds
     run.torch_version = _first(
-        told.torch_version,
+        captured.torch_version,
         result.torch,
         _found(_VERSION, runnable),
         logs.first("torch_version"),
     )
-    run.torch_git = _first(told.torch_git, _found(_GIT, runnable), logs.first("torch_git"))
+    run.torch_git = _first(captured.torch_git, _found(_GIT, runnable), logs.first("torch_git"))
     run.device_kind = _first(
-        told.device.partition(":")[0], result.device, _device_kind(graphs, profiles)
+        captured.device.partition(":")[0], result.device, _device_kind(graphs, profiles)
     )
-    run.device_name = _first(told.device_name)
+    run.device_name = _first(captured.device_name)
     if run.device_name is None and run.device_kind in _ACCELERATORS:
         names = (profile.trace.device_name for profile in profiles if profile.trace is not None)
         run.device_name = _first(*names, _found(_GPU, runnable), logs.first("device_name"))
-    run.name = run.name or _first(told.name, result.model) or ""
+    run.name = run.name or _first(captured.name, result.model) or ""
     run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
     _fill_environment(run, logs, facts)
     versions = {
-        "Triton": told.triton_version or logs.first("triton_version"),
-        "driver": told.driver_version,
+        "Triton": captured.triton_version or logs.first("triton_version"),
+        "driver": captured.driver_version,
         "driver's CUDA": _first(*(read.trace.driver for read in profiles if read.trace)),
     }
     if known := {name: value for name, value in versions.items() if value}:
@@ -145,8 +145,8 @@ def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
         if facts.state == "complete":
             return None
         error = facts.error
-        told = "." if error is None else f": {error.kind}: {error.message}"
-        return f"The capture {facts.state}{told}"[:LONGEST_FAILURE]
+        reason = "." if error is None else f": {error.kind}: {error.message}"
+        return f"The capture {facts.state}{reason}"[:LONGEST_FAILURE]
     for log in logs.summaries:
         for compilation in log.compilations:
             if compilation.fail_type:

@@ -104,7 +104,7 @@ class Notes:
     def dropped(self) -> list[Dropped]:
         """Returns what was left out, without repairs and guesses."""
         return [
-            Dropped(note.file, told(note), note.count)
+            Dropped(note.file, reason_with_line(note), note.count)
             for note in self._notes.values()
             if note.kind == "dropped"
         ]
@@ -123,7 +123,7 @@ class Notes:
         ]
 
 
-def told(note: Note) -> str:
+def reason_with_line(note: Note) -> str:
     """Returns the reason with its line, as one text."""
     if note.line is None:
         return note.reason

@@ -26,7 +26,7 @@ from inductorscope_server.web.parts import Parts, Shared
 
 html = APIRouter(dependencies=[OPEN])
 NO_STORE = {"Cache-Control": "no-store"}
-NOBODY = 0
+SERVER_TOKEN = 0
 """Stands for the server's token, in place of a person."""
 
 
@@ -72,7 +72,7 @@ async def log_in(
         if name and settings.accounts:
             check = partial(_person, parts, name, password)
             return await to_thread.run_sync(check, limiter=parts.attempts.passwords)
-        return NOBODY if token_is_right(token.strip(), settings) else None
+        return SERVER_TOKEN if token_is_right(token.strip(), settings) else None
 
     if not settings.token and not settings.accounts:
         wrong, person = "No token is needed.", None

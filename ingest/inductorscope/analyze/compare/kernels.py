@@ -25,9 +25,9 @@ INFERRED: tuple[Known, ...] = ("part", "name")
 """Ways that make a group inferred. All pairs found in other ways are right in the truth (decision
 29)."""
 
-HALF = 0.5
+PAIR_SHARE = 0.5
 """Share of common work from which on two calls are a pair."""
-PART = 0.25
+PART_SHARE = 0.25
 """Share of a call's work from which on another call is one of several counterparts."""
 MOST_CALLS = 100
 """A node that more calls compute says nothing about any of them."""
@@ -122,7 +122,7 @@ def _by_nodes(left: Sequence[Call], right: Sequence[Call], work: _Work) -> None:
         own = work.of(call)
         for other, shared in work.shared(call).items():
             alike = round(shared / (own + works[other] - shared), 6)
-            if alike >= HALF:
+            if alike >= PAIR_SHARE:
                 at = places[other]
                 found.append((-alike, call.digest != other.digest, abs(place - at), place, at))
     for alike, _, _, place, at in sorted(found):
@@ -137,11 +137,11 @@ def _by_parts(calls: Sequence[Call], work: _Work) -> None:
         own, shared = work.of(call), work.shared(call)
         covered = sum(shared[other] for other in call.others)
         for other in sorted(shared, key=lambda one: -shared[one]):
-            if covered >= HALF * own or shared[other] < PART * own:
+            if covered >= PAIR_SHARE * own or shared[other] < PART_SHARE * own:
                 break
             if other not in call.others:
                 whole = own + work.of(other) - shared[other]
-                _join(call, other, "most nodes" if shared[other] >= HALF * whole else "part")
+                _join(call, other, "most nodes" if shared[other] >= PAIR_SHARE * whole else "part")
                 covered += shared[other]
 
 

@@ -127,8 +127,8 @@ def generated_category(name: str) -> str | None:
 
 def family_of_name(name: str) -> str:
     """The family of a library's kernel, 'gemm' or another; 'memcpy' or 'memset'; else 'other'."""
-    told = telling(name)
-    return next((row.category for row in LIBRARIES if row.pattern.search(told)), OTHER)
+    part = telling(name)
+    return next((row.category for row in LIBRARIES if row.pattern.search(part)), OTHER)
 
 
 def telling(name: str) -> str:

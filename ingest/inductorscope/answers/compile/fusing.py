@@ -28,7 +28,7 @@ from inductorscope.store.tables.models import Graph
 PAGE = 300
 SHOWN = 100
 """Most pairs of kernels shown; a filter selects others."""
-HOPELESS = frozenset(("library", "between", "split"))
+UNFIXABLE = frozenset(("library", "between", "split"))
 """Rules that no change to sizes or settings would satisfy: pairs that they affect are shown only on
 request."""
 
@@ -151,7 +151,7 @@ def fusing_page(
         row
         for row in unfused
         if row.rule == rule
-        or (not rule and (row.rule not in HOPELESS or words or a or counts.keys() <= HOPELESS))
+        or (not rule and (row.rule not in UNFIXABLE or words or a or counts.keys() <= UNFIXABLE))
     ]
     shown.sort(key=lambda row: (-(row.saved_us or 0.0), -row.saved))
     slugs = _graphs(session, run_id)

@@ -258,10 +258,10 @@ def _apart(pair: _Pair, apart: Apart, texts: _Texts) -> ApartRow:
     elif left is not None and right is not None:
         text = f"{apart.what} of {where} differs"
         if apart.what == SCHEDULE:
-            told = collectives_apart(
+            difference = collectives_apart(
                 texts.read(left), texts.read(right), _name(pair.first), _name(pair.rank)
             )
-            text = f"in {where}, {told}" if told else text
+            text = f"in {where}, {difference}" if difference else text
     else:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {apart.what} of {where}, {_name(lacks)} has none"

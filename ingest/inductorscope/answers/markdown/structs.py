@@ -29,7 +29,7 @@ CELL = 120
 MOST_IN_LINE = 12
 SMALL = 2
 """Most fields of a struct that shares a table cell with others."""
-FEW = 3
+FEW_ROWS = 3
 """In tables of at least this many rows, a column with a single value is written once, above the
 table."""
 ANSWERS = frozenset(("yes", "no", DASH))
@@ -182,7 +182,7 @@ def _table(
         for name, column in columns.items()
         if chosen or once[column] == name or ANSWERS.issuperset(column)
     ]
-    alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
+    alike = [name for name in own if len(values) >= FEW_ROWS and len(set(columns[name])) == 1]
     shown = [name for name in own if name not in alike[: len(own) - 1]]
     labels = _labels(own)
     if len(shown) < len(own):
@@ -296,7 +296,7 @@ def _is_flat(value: Value) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_small, value))
     if isinstance(value, str):
-        return value.count("\n") < FEW
+        return value.count("\n") < FEW_ROWS
     return not isinstance(value, msgspec.Struct) or all(
         _is_flat(each) for _, each in fields_of(value)
     )

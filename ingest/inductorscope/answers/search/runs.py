@@ -15,7 +15,7 @@ from inductorscope.store.runs.rules import in_project, tagged
 from inductorscope.store.tables.models import Run, RunSearch
 
 MOST_TRIGRAMS = 50
-FEW = 2000
+MOST_ROWS = 2000
 
 
 class Narrowed(msgspec.Struct, frozen=True):
@@ -82,8 +82,8 @@ def _few_with(session: Session, trigrams: set[str]) -> Sequence[int] | None:
     trigrams. Then the newest runs are compared one by one until there are enough."""
     quoted = ('"' + trigram.replace('"', '""') + '"' for trigram in sorted(trigrams))
     index = text("SELECT rowid FROM run_index WHERE run_index MATCH :all LIMIT :most")
-    given = {"all": " AND ".join(islice(quoted, MOST_TRIGRAMS)), "most": FEW + 1}
+    given = {"all": " AND ".join(islice(quoted, MOST_TRIGRAMS)), "most": MOST_ROWS + 1}
     if not trigrams:
         return None
     few = session.scalars(index, given).all()
-    return few if len(few) <= FEW else None
+    return few if len(few) <= MOST_ROWS else None

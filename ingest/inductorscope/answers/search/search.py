@@ -33,7 +33,7 @@ LIMIT = 200
 """Lines per page."""
 MOST_PIECES = 100
 """Most pieces of texts read for one page."""
-FEW = 1000
+FEW_RUNS = 1000
 """If a search is narrowed to at most this many runs, their texts are listed before searching."""
 SHORTEST = 2
 """Fewest letters and digits of a search."""
@@ -127,8 +127,8 @@ def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
         return TextFrame.digest.in_(artifact.where(Artifact.id == scope.file))
     artifact = artifact.where(Artifact.role.in_([scope.role] if scope.role else SEARCHED))
     if conditions := scope.narrowed.conditions():
-        few = session.scalars(select(Run.id).where(*conditions).limit(FEW + 1)).all()
-        if len(few) <= FEW:  # if there are more, most texts belong to one of them
+        few = session.scalars(select(Run.id).where(*conditions).limit(FEW_RUNS + 1)).all()
+        if len(few) <= FEW_RUNS:  # if there are more, most texts belong to one of them
             return TextFrame.digest.in_(artifact.where(Artifact.run_id.in_(few)))
         narrow = select(Run.id).where(Run.id == Artifact.run_id, *conditions)
         artifact = artifact.where(narrow.exists())

@@ -32,7 +32,7 @@ other processes."""
 ROUNDS = 5
 """Rounds of timing and profiling such steps in turns, because the machine's speed changes from
 second to second."""
-QUIET = 0.2
+FASTEST_SHARE = 0.2
 """Share of these steps whose times count: the shortest, because other processes only ever add
 time."""
 STEP = "ProfilerStep"
@@ -71,7 +71,7 @@ def time_and_profile(
         if timed.median_ms > 1000 * LONG_STEP_S:
             break
     steps.sort(key=lambda step: step.us)
-    quiet = steps[: math.ceil(QUIET * len(steps))]
+    quiet = steps[: math.ceil(FASTEST_SHARE * len(steps))]
     facts = ProfileFacts(len(quiet), "", f"{name}.key_averages.json")
     _write_rows(_averages(event for step in quiet for event in step.events), facts, out)
     return summarize(samples, timed.calls_per_sample), facts

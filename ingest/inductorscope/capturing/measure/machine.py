@@ -14,11 +14,11 @@ from pathlib import Path
 from inductorscope.capturing import process_group
 
 EVERY_S = 1.0
-LAST = 3
+LAST_SECONDS = 3
 """Seconds at the end of a process that count, because a program compiles before it is timed."""
-OTHERS = 0.1
+DISTURBING_SHARE = 0.1
 """Share of all cores from which on other processes disturb a measurement."""
-SLOWED = 0x8 | 0x20 | 0x40 | 0x80
+THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
 """Bits of NVML's reasons for a lower clock: too hot, or too little power."""
 QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -54,12 +54,12 @@ class Seen:
     @property
     def others_share(self) -> float:
         """Returns the median share while the program was measured, at the end of the process."""
-        return statistics.fmean(self.others[-LAST:]) if self.others else 0.0
+        return statistics.fmean(self.others[-LAST_SECONDS:]) if self.others else 0.0
 
     def disturbed(self) -> list[str]:
         """Returns why the process's times may be wrong, as sentences."""
         found = list(dict.fromkeys(self.notes))
-        if self.others_share > OTHERS:
+        if self.others_share > DISTURBING_SHARE:
             found.append(f"Other processes used {self.others_share:.0%} of all cores.")
         return found
 
@@ -76,7 +76,7 @@ class Watching:
     def __enter__(self) -> Watching:
         self.seen.load = os.getloadavg()[0]
         gpu = gpu_now(self._gpu) if self._gpu is not None else None
-        if gpu is not None and gpu.used > OTHERS:
+        if gpu is not None and gpu.used > DISTURBING_SHARE:
             self.seen.notes.append(f"The GPU was {gpu.used:.0%} busy before it began.")
         self._thread.start()
         return self
@@ -103,7 +103,7 @@ class Watching:
             text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
             mhz = [float(one) for one in _MHZ.findall(text)]
             self.seen.mhz += [statistics.fmean(mhz)] if mhz else []
-        elif (gpu := gpu_now(self._gpu)) is not None and gpu.used > OTHERS:
+        elif (gpu := gpu_now(self._gpu)) is not None and gpu.used > DISTURBING_SHARE:
             self.seen.mhz.append(gpu.mhz)  # an idle GPU lowers its clock
             if gpu.slowed:
                 self.seen.notes.append("The GPU lowered its clock: it was hot or short of power.")
@@ -131,7 +131,7 @@ def read_gpu(text: str) -> Gpu | None:
         mhz, used, reasons = float(parts[0]), float(parts[1]), int(parts[2], 16)
     except (ValueError, IndexError):
         return None
-    return Gpu(mhz, used / 100, bool(reasons & SLOWED))
+    return Gpu(mhz, used / 100, bool(reasons & THROTTLED))
 
 
 def _cores() -> tuple[float, float]:

@@ -97,14 +97,14 @@ def _same_end(parts: tuple[str, ...], path: Path) -> int:
 
 def _says(text: str, quoted: dict[int, Quote]) -> bool:
     lines = text.split("\n")
-    told = {number: quote.code for number, quote in quoted.items() if quote.code.strip()}
-    if not told:
+    readable = {number: quote.code for number, quote in quoted.items() if quote.code.strip()}
+    if not readable:
         return False
     right = sum(
         number <= len(lines) and lines[number - 1].strip() == code.strip()
-        for number, code in told.items()
+        for number, code in readable.items()
     )
-    return right >= MATCHING * len(told)
+    return right >= MATCHING * len(readable)
 
 
 def _rebuild(path: str, quoted: dict[int, Quote], notes: Notes) -> str:

@@ -141,8 +141,8 @@ class LogGraphs:
         if record.attempt is not None and record.attempt > known.attempt:
             known.restart(record.attempt)
         # Without an id (AOTInductor, export) nothing marks the start of the next one.
-        anew = record.compile_id is None and known.graphs and part == "compile"
-        return self._begin(record) if anew else known
+        starts_another = record.compile_id is None and known.graphs and part == "compile"
+        return self._begin(record) if starts_another else known
 
     def finish(self) -> list[GraphSource]:
         """Returns the graphs in the order of their codes. Graphs without a code come with the texts
@@ -185,14 +185,14 @@ def _give_aot(compile_: _Compile) -> None:
         if number and number not in numbers:
             numbers.append(number)
         which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
-        logged = _told(compile_.aot[which] if which < len(compile_.aot) else {})
+        logged = _corrected(compile_.aot[which] if which < len(compile_.aot) else {})
         graph.direction = direction or _likely(logged, position)
         for name, role in ((graph.direction, AOT), (JOINT, JOINT)):
             if name in logged:
                 graph.texts.setdefault(role, logged[name])
 
 
-def _told(logged: dict[str, GraphText]) -> dict[str, GraphText]:
+def _corrected(logged: dict[str, GraphText]) -> dict[str, GraphText]:
     """Corrects a role: until 2.4 a graph for inference was logged as a forward graph. A real
     forward graph has a joint graph."""
     if set(logged) == {FORWARD}:

@@ -77,7 +77,7 @@ def _parse(file: File) -> BenchmarkLog:
 
 
 def _facts(kernel: KernelBandwidth) -> JsonObject:
-    told: JsonObject = {
+    facts: JsonObject = {
         "benchmark_ms": kernel.ms,
         "benchmark_gb": kernel.gigabytes,
         "benchmark_gb_per_s": kernel.gb_per_s,
@@ -85,7 +85,7 @@ def _facts(kernel: KernelBandwidth) -> JsonObject:
         "spills": kernel.spills,
         "shared_memory_bytes": kernel.shared_bytes,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _words(log: BenchmarkLog) -> str:

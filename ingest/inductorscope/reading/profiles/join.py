@@ -50,7 +50,7 @@ def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None
     orders = profile.kept.orders if profile.kept is not None else []
     joined = join_times(profile.trace, graphs, profile.steps, orders, write=write)
     if profile.kept is not None:
-        profile.kept.tell(joined.kernels, joined.cpu_ops)
+        profile.kept.set_kernels(joined.kernels, joined.cpu_ops)
     profile.facts |= {
         "joined_to_code": write,
         "steps_used": joined.steps,

@@ -57,8 +57,8 @@ class ProfileRead(msgspec.Struct):
     @property
     def steps(self) -> int | None:
         """Returns how many steps the rows and the trace cover, if known."""
-        told = self.rows.steps if self.rows is not None else None
-        return told or (self.trace.steps if self.trace is not None else None)
+        steps = self.rows.steps if self.rows is not None else None
+        return steps or (self.trace.steps if self.trace is not None else None)
 
     @property
     def shows_compiled_code(self) -> bool:

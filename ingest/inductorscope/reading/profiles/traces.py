@@ -56,7 +56,7 @@ class TraceRead(msgspec.Struct):
             "work": self.work,
         }
 
-    def tell(
+    def set_kernels(
         self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
     ) -> None:
         """Sets the code's kernel of each row."""

@@ -13,9 +13,9 @@ Known = Literal["measured", "estimated", "at most", "unknown"]
 MOST = 3
 STANDS_OUT = 0.01
 """Smallest share of a step that removing a cause must save."""
-COUNTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.0}
+WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.0}
 """Weight of a saving in the ranking, by how it is known: few programs reach an upper bound."""
-ONCE = 0.25
+COMPILE_WEIGHT = 0.25
 """Weight of a share of the compile time, compared with a share of every step."""
 
 
@@ -79,6 +79,6 @@ def ranked(found: list[Cause | Cleared]) -> Diagnosis:
 
 
 def _rank(cause: Cause) -> tuple[bool, bool, bool, float]:
-    counts = COUNTS[cause.known] * (ONCE if cause.of == "compile time" else 1.0)
+    counts = WEIGHTS[cause.known] * (COMPILE_WEIGHT if cause.of == "compile time" else 1.0)
     unknown = cause.share is None
     return not cause.urgent, unknown, bool(cause.trade), -(cause.share or 0.0) * counts

@@ -19,7 +19,7 @@ from inductorscope.analyze.time.parts import (
     TALKING,
     UNKNOWN,
 )
-from inductorscope.answers.compile.fusing import HOPELESS
+from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
@@ -43,7 +43,7 @@ from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0
 """In shorter calls, starting dominates, so no roofline says how fast they could be."""
-FAR = 0.6
+FAR_FROM_ROOF = 0.6
 """A kernel below this share of its roof counts as far from it."""
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
@@ -263,7 +263,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         and (row.each_us or 0.0) >= SMALL_US
         and (row.graph, row.name) not in library
     ]
-    far = [row for row in judged if (row.standing.share or 1.0) < FAR]
+    far = [row for row in judged if (row.standing.share or 1.0) < FAR_FROM_ROOF]
     worst = max(far, key=lambda row: row.standing.headroom_us or 0.0, default=None)
     wins = 0.0 if worst is None else worst.standing.headroom_us or 0.0
     if worst is None or wins < STANDS_OUT * step:
@@ -385,7 +385,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
         row
         for graph, known in facts
         for row in unfused_rows(evidence.story, graph, known)
-        if row.rule not in HOPELESS
+        if row.rule not in UNFIXABLE
     ]
     worst = max(rows, key=lambda row: row.saved_us or 0.0, default=None)
     wins = 0.0 if worst is None else worst.saved_us or 0.0
