@@ -13,7 +13,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Form
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
-from inductorscope.store.logins import LASTS, begin_login, end_login
+from inductorscope.store.logins import LIFETIME, begin_login, end_login
 from inductorscope.store.people import password_is_right, person_of
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -131,7 +131,7 @@ def begin(request: Request, parts: Parts, person: int | None, target: str) -> Re
     answer.set_cookie(
         COOKIE,
         value,
-        max_age=int(LASTS.total_seconds()),
+        max_age=int(LIFETIME.total_seconds()),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",

@@ -7,7 +7,7 @@ import msgspec
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, work_of
 from inductorscope.analyze.compile.torch_says import LoopNest
 from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
-from inductorscope.analyze.fusing.rules import Apart, apart
+from inductorscope.analyze.fusing.rules import Apart, unfused_pairs
 from inductorscope.analyze.fusing.vectors import nests_in_code
 
 VERSION = 1
@@ -28,7 +28,7 @@ def facts_of(read: GraphTextsRead, *, ir: bool) -> GraphFacts:
     works = work_of(read)
     return GraphFacts(
         works,
-        apart(read, works),
+        unfused_pairs(read, works),
         nests_in_code(read.code, read.lines),
         chosen_kernels(read.code, read.lines, works),
         ir,

@@ -77,7 +77,7 @@ class Apart(msgspec.Struct, frozen=True):
     """Never empty; the one that names the pair is first."""
 
 
-def apart(read: GraphTextsRead, works: list[CallWork]) -> list[Apart]:
+def unfused_pairs(read: GraphTextsRead, works: list[CallWork]) -> list[Apart]:
     """Returns all pairs of a graph, those with the most bytes first."""
     values = values_of(read, works)
     rules = _Rules(read, works, values)

@@ -17,7 +17,7 @@ from inductorscope.fields import Flops, Prose
 Provenance = Literal["measured", "estimated", "unknown"]
 Bound = Literal["memory", "compute", "unknown"]
 
-CLOSE = 1.02
+AT_PEAK = 1.02
 """Shares up to this count as at the peak, because clocks and timers vary by as much."""
 START_US, SHORT_US = 2.0, 5.0
 """Starting and ending a kernel takes about 2 µs, which is a large part of a call that takes less
@@ -142,7 +142,7 @@ def standing(
         roof_us=roof_us,
         headroom_us=headroom,
         saves=headroom / step_us if step_us and not small else None,
-        over=_why_over(peaks, bound, bytes_rate) if roof_us > CLOSE * time_us else "",
+        over=_why_over(peaks, bound, bytes_rate) if roof_us > AT_PEAK * time_us else "",
         small=small,
     )
 
@@ -164,7 +164,7 @@ def _why_over(peaks: Peaks, bound: str, rate: float | None) -> str:
             "Faster than the arithmetic peak: either operations are overcounted, as for attention "
             "with a causal mask, or reduced precision is in use."
         )
-    if peaks.cache is not None and rate is not None and rate <= peaks.cache * CLOSE:
+    if peaks.cache is not None and rate is not None and rate <= peaks.cache * AT_PEAK:
         return (
             "Faster than memory: its inputs were still in the cache. It is below the cache's own "
             "peak."

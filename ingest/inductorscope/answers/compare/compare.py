@@ -30,7 +30,7 @@ from inductorscope.answers.compare.page import (
     KernelCalls,
     NodeRow,
 )
-from inductorscope.answers.compare.said import said
+from inductorscope.answers.compare.said import sentences
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.compare.step import steps
 from inductorscope.answers.compare.texts import explained, peak_step, plans_of
@@ -63,7 +63,7 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
     found = page.measured.found
     if found is not None and found.judged is not None and page.measured.complete:
         page = replace(page, verdict=found.judged.answer)
-    page = replace(page, said=said(page))
+    page = replace(page, said=sentences(page))
     return replace(page, markdown=as_markdown(page))
 
 

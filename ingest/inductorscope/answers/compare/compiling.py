@@ -15,7 +15,7 @@ from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import load_story
 
-PAID = ("graph break", "recompile", "CUDA graphs skipped")
+IN_EVERY_STEP = ("graph break", "recompile", "CUDA graphs skipped")
 """Kinds of events that cost time in every step."""
 
 
@@ -69,7 +69,7 @@ def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
         for key in {**counts, **others}
         if counts[key] != others[key]
     ]
-    events.sort(key=lambda row: row.kind not in PAID)
+    events.sort(key=lambda row: row.kind not in IN_EVERY_STEP)
     return CompilingRows(True, total_seconds(one), total_seconds(other), phases, events)
 
 
@@ -108,5 +108,5 @@ def events_in_words(compiling: CompilingRows) -> str:
     return "; ".join(
         f"{row.kind} {described(row)}: {row.a} → {row.b}"
         for row in compiling.events
-        if row.kind in PAID
+        if row.kind in IN_EVERY_STEP
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
 from inductorscope.analyze.verdicts import Level
-from inductorscope.answers.compare.compiling import PAID, described
+from inductorscope.answers.compare.compiling import IN_EVERY_STEP, described
 from inductorscope.answers.compare.history import Levels
 from inductorscope.answers.compare.inputs import COMMIT
 from inductorscope.answers.compare.measured import LEVELS
@@ -35,7 +35,7 @@ LONG = 60
 """Most characters of a value in a sentence."""
 
 
-def said(page: ComparePage) -> list[Said]:
+def sentences(page: ComparePage) -> list[Said]:
     """Returns the sentences; a single one if nothing differs."""
     if page.same:
         return [Said("good", "the same", "This is one run: nothing differs.", "")]
@@ -112,7 +112,7 @@ def _level(levels: Levels) -> Said:
 
 def _structure(page: ComparePage) -> Iterator[Said]:
     for row in page.compiling.events:
-        if row.kind in PAID:
+        if row.kind in IN_EVERY_STEP:
             level: Level = "warn" if row.b > row.a else "good"
             text = f"{described(row)}: {row.a} in A, {row.b} in B."
             yield Said(level, row.kind, text, "compiling")

@@ -54,7 +54,7 @@ class Beside(msgspec.Struct, frozen=True):
     trouble: str
 
 
-def beside(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
+def compare_phases(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
     """Compares the phases of two compiles; `a` and `b` are ids or numbers."""
     story = run_story.story or Story()
     left, right = _chosen(story, a), _chosen(story, b)

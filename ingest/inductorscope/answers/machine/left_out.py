@@ -53,7 +53,7 @@ class LeftOut(msgspec.Struct, frozen=True):
     """The job that compiled it."""
 
 
-def taken(cache: Path, key: str) -> Taken:
+def resources_of(cache: Path, key: str) -> Taken:
     """Returns the resources of a kernel compiled into a folder. `key`: the configuration's folder
     in Triton's cache, or nothing for a C++ kernel. Raises NotAnalysed."""
     pattern = f"**/{key}/*{OF_KERNELS[SASS]}" if key else f"*/*{OF_KERNELS[ASSEMBLY]}"

@@ -45,7 +45,7 @@ PAGES = (*OF_RUN, "explorer", "memory", "kernel")
 """Names of pages. The last three show one graph: the slowest, unless the request names one."""
 
 
-def shown(
+def page_of_run(
     session: Session,
     run: str,
     page: str = "overview",

@@ -70,12 +70,12 @@ def times(done: Sequence[Once], label: str) -> list[float]:
     return [each.ms for each in done if each.arm == label]
 
 
-def beside(done: Sequence[Once], first: str, label: str) -> Judged | None:
+def compare_arms(done: Sequence[Once], first: str, label: str) -> Judged | None:
     """Compares two arms; returns None with fewer than two processes of each."""
     a, b = times(done, first), times(done, label)
     return judge(a, b) if min(len(a), len(b)) > 1 else None
 
 
 def _judged(done: Sequence[Once], arms: Sequence[Arm]) -> bool:
-    judged = beside(done, arms[0].label, arms[-1].label)
+    judged = compare_arms(done, arms[0].label, arms[-1].label)
     return judged is not None and judged.answer != "cannot tell"

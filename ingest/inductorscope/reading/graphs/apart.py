@@ -29,7 +29,7 @@ from inductorscope.reading.notes import Notes
 MOST_WORKERS = 8
 BATCH = 1_000_000
 """Bytes of texts that make starting a process worthwhile."""
-TOGETHER = 12_000_000
+MOST_AT_ONCE = 12_000_000
 """Bytes of texts that may be read at the same time. Parsed, they take about ten times as much
 memory."""
 MOST_SECONDS = 60.0
@@ -122,7 +122,7 @@ class _Reading:
             if batch is None:
                 return
             size = sum(other.size for other in self.busy.values())
-            if size and size + batch.size > TOGETHER:
+            if size and size + batch.size > MOST_AT_ONCE:
                 return
             self._upcoming = None
             self._start(batch)
