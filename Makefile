@@ -8,7 +8,7 @@ CASES ?= 100000
 # Of the tests; more than cores, since much of their time is waiting for others.
 PROCESSES ?= 4
 VENV := .venv
-# Compiled modules are kept whatever the environment says: compiling them anew is 40 % of a start.
+# Compiled modules are always kept: compiling them again is 40 % of a start.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
@@ -24,7 +24,7 @@ help:
 	@echo "make check        linters and type checkers, Python and TypeScript"
 	@echo "make docs         write the tables of docs/logs.md and docs/reading.md"
 	@echo "make screenshots  take the pictures of docs/screenshots"
-	@echo "make bench        read logs beside tlparse, traces beside HTA; ARGS=--quick for a short one"
+	@echo "make bench        read logs and traces, compared with tlparse and HTA; ARGS=--quick for a short one"
 	@echo "make fuzz         CASES=100000 damaged inputs for every reader"
 	@echo "make clean        remove what the other commands made, but not your data"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.bytes.graph import read_graph, work_of
 from inductorscope.analyze.fusing.chosen import chosen_kernels, sizes_of
-from inductorscope.analyze.fusing.rules import Apart, apart, walked
+from inductorscope.analyze.fusing.rules import Apart, unfused_pairs, walked
 from inductorscope.analyze.fusing.vectors import nests_in_code
 from inductorscope.formats.code.output_code import parse_output_code
 
@@ -24,7 +24,7 @@ def texts(folder: Path) -> tuple[str, str, str]:
 def pairs(folder: Path) -> list[Apart]:
     code, ir, fx = texts(folder)
     read = read_graph(code, ir, fx)
-    return apart(read, work_of(read))
+    return unfused_pairs(read, work_of(read))
 
 
 def graph(shared: Path, trace: str, name: str) -> Path:

@@ -35,7 +35,7 @@ def test_two_kernels_are_two_clicks_away_and_stand_level(page: Page, zoo: Served
     page.get_by_role("link", name="Another kernel of this graph").click()
     wait_until_level(page)
     status = page.locator("#status")
-    expect(status).to_contain_text("only at the left")
+    expect(status).to_contain_text("only on the left")
     left, right = tops(page, "left"), tops(page, "right")
     shared = left.keys() & right.keys()
     assert len(shared) > 3
@@ -61,7 +61,7 @@ def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, zoo: Se
     with page.expect_navigation():
         page.locator("[data-side=right] select.run").select_option("cpu-ops-zoo")
     wait_until_level(page)
-    expect(page.locator("#status")).to_contain_text("only at the right")
+    expect(page.locator("#status")).to_contain_text("only on the right")
     # What differs in numbers and comments alone is hidden until one asks.
     marked = page.locator(".level-only, .level-changed, .level-moved")
     some = marked.count()

@@ -193,7 +193,7 @@ def test_a_graph_that_is_not_there_leads_to_those_that_are(page: Page, zoo: Serv
 def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Served) -> None:
     open_graph(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
     page.get_by_role("button", name="Compare this pane with").first.click()
-    page.get_by_role("button", name="The pane at the right").click()
+    page.get_by_role("button", name="The pane on the right").click()
     status = page.locator("#status")
     expect(status).to_contain_text("FX received beside FX post-grad")
     expect(status).to_contain_text(" moved")

@@ -32,7 +32,7 @@ def test_it_says_what_is_read_and_shows_kernels_when_they_come(
     Explorer(page)
     kernel = page.locator("[data-stage=kernel]")
     expect(kernel).to_contain_text("The kernels of this graph are still being read.")
-    expect(kernel).to_contain_text("They show here by themselves")
+    expect(kernel).to_contain_text("They appear here as soon as they are read")
 
     half.link_one()
     expect(page.locator("[data-kernel=triton_poi_fused_mul_0]")).to_be_visible(timeout=15_000)

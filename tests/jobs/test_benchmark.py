@@ -22,7 +22,7 @@ from inductorscope.jobs.errors import CaptureRefusedError
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
-from inductorscope.jobs.work.__main__ import attend
+from inductorscope.jobs.work.__main__ import perform_job
 from inductorscope.jobs.work.folders import work_folder
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -222,7 +222,7 @@ def compiled_without(
     job = client.enqueue_benchmark(BenchmarkAsked(run, slug, kernel, handle, without=line))
     attempt = claim(factory, job, "a test")
     assert attempt is not None
-    attend(here, attempt)
+    perform_job(here, attempt)
     status = client.job(job)
     assert status.state == "done", status.message
     with factory() as session:

@@ -44,13 +44,13 @@ def rows(factory: Sessions, model: type[Base]) -> int:
         return session.scalar(select(func.count()).select_from(model)) or 0
 
 
-def found(settings: Settings, *, mend: bool = False) -> list[Finding]:
+def found(settings: Settings, *, repair: bool = False) -> list[Finding]:
     findings = []
     with closing(Doctor(settings)) as doctor:
         for finding in doctor.findings():
             findings.append(finding)
-            if mend and finding.mend is not None:
-                finding.mend()
+            if repair and finding.repair is not None:
+                finding.repair()
     return findings
 
 
@@ -77,7 +77,7 @@ def test_a_backup_has_runs_and_uploads_that_wait_and_jobs_go_on(
         assert list(session.scalars(select(Run.id))) == [run] != [later]
     assert (settings.uploads / upload.id / "files/0").read_bytes() == b"abc"
     assert client.job(job).title == "x"
-    assert [finding.what for finding in found(settings) if finding.mend] == []
+    assert [finding.what for finding in found(settings) if finding.repair] == []
     assert whole(factory, "third")  # rows are numbered on
     assert whole(factory, "second") == later
 
@@ -131,7 +131,7 @@ def test_the_doctor_finds_and_mends(
         session.execute(delete(TextFrame))
         session.execute(update(Run).where(Run.id == half.id).values(reader="job:gone"))
         session.add(job_unknown_to_the_engine())
-    sentences = "\n".join(finding.what for finding in found(settings, mend=True))
+    sentences = "\n".join(finding.what for finding in found(settings, repair=True))
     for part in (
         "Nobody reads 1 unfinished run any more: " + half.id,
         "Nothing uses 1 content of 9\u202fB",

@@ -106,7 +106,7 @@ def test_a_worker_starts_a_process_only_where_something_is_old(
     settings: Settings, engine: Engine, factory: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert begin(settings, factory) is None, "a query writes the facts of two runs"
-    monkeypatch.setattr(facts, "FEW", 1)
+    monkeypatch.setattr(facts, "LEFT_TO_QUERY", 1)
     for old in ("facts", "links"):
         if old == "links":
             age(factory)

@@ -18,7 +18,7 @@ import pytest
 from inductorscope.jobs.first import capture_if_empty
 from inductorscope.jobs.queue.answering import answers
 from inductorscope.jobs.queue.processes import environment, processes_of
-from inductorscope.jobs.queue.supervisor import Kept
+from inductorscope.jobs.queue.supervisor import Supervised
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 
@@ -74,7 +74,7 @@ def test_what_dies_is_started_again_and_said_and_nothing_outlives_the_supervisor
 def test_a_web_process_that_does_not_answer_is_started_again(tmp_path: Path) -> None:
     port = free_port()
     settings = Settings(data=tmp_path / "data", database_url="", port=port)
-    web = Kept(
+    web = Supervised(
         "web process",
         program("inductorscope_server"),
         answers=partial(answers, "127.0.0.1", port),

@@ -123,11 +123,11 @@ def test_the_doctor_finds_what_is_left_and_a_backup_has_what_waits(
         webs[0].append(upload, 0, 0, b"abc")
     webs[0].cancel(webs[0].finish_upload(cancelled))
     with closing(Doctor(apart)) as doctor:
-        (found,) = [each for each in doctor.findings() if each.mend is not None]
+        (found,) = [each for each in doctor.findings() if each.repair is not None]
         assert f"uploads/{cancelled}" in found.what
-        assert found.mend is not None
-        found.mend()
-        assert [each for each in doctor.findings() if each.mend is not None] == []
+        assert found.repair is not None
+        found.repair()
+        assert [each for each in doctor.findings() if each.repair is not None] == []
     before = objects(tmp_path)
     assert {path.partition("/")[0] for path in before} == {waiting}
     back_up(apart, tmp_path / "backup")

@@ -65,13 +65,13 @@ def kept(apart: Settings) -> Objects:
     return objects
 
 
-def found(apart: Settings, *, mend: bool = False) -> list[str]:
+def found(apart: Settings, *, repair: bool = False) -> list[str]:
     with closing(Doctor(apart)) as doctor:
         said = []
         for finding in doctor.findings():
             said.append(finding.what)
-            if mend and finding.mend is not None:
-                finding.mend()
+            if repair and finding.repair is not None:
+                finding.repair()
         return said
 
 
@@ -93,7 +93,7 @@ def test_contents_are_written_read_in_ranges_and_freed(
         assert next(text.lines(70_001, 70_001)) == b"70000 a line of a log\n"
     assert set(kept(apart).digests()) == {content.digest for content in contents}
 
-    assert len(found(apart, mend=True)) == 1  # no run uses them
+    assert len(found(apart, repair=True)) == 1  # no run uses them
     assert list(kept(apart).digests()) == []
 
 
@@ -104,7 +104,7 @@ def test_a_crash_leaves_an_object_that_the_doctor_finds_and_a_lost_one_is_told(
     with factory() as session:
         add_blobs(session, [lost])
         session.rollback()
-    assert found(apart, mend=True) == ["The object store has 1 object that no row names."]
+    assert found(apart, repair=True) == ["The object store has 1 object that no row names."]
     assert found(apart) == []
 
     run = HalfRead(factory, "a")

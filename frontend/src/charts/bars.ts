@@ -1,4 +1,4 @@
-// Bars of times: one below the other, or two beside one another.
+// Bars of times: one below the other, or in pairs.
 
 import { microseconds, share as percent, unitOfTime } from "../shared/figures";
 import { categoryTitle, hueOf } from "../shared/naming";
@@ -11,7 +11,7 @@ function short(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, most - 13)}…${name.slice(-12)}`;
 }
 
-/** Plotly reads some markup in labels; what comes from a trace is text. */
+/** Plotly interprets some markup in labels, so text from a trace is escaped. */
 export function plain(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
@@ -55,7 +55,7 @@ export function eagerAndCompiled(data: TimeData): Drawn {
       xaxis: { title: { text: `${unit} a step`, font: { size: 12 } }, rangemode: "tozero" },
       yaxis: {
         tickvals: labels.map((_, at) => at),
-        // Beside the bar, where neither a short bar nor a whisker is in its way.
+        // Next to the bar, where neither a short bar nor a whisker covers it.
         ticktext: labels.map((label) => `${label}  ${microseconds((medians[label] ?? 0) * 1000)}`),
       },
     },
@@ -127,7 +127,7 @@ export function timeline({ timeline: found }: TimeData): Drawn {
   return times(rows, "of the trace");
 }
 
-/** Two bars a group: eager above compiled. */
+/** Two bars per group: eager above compiled. */
 export function groups({ groups: found, per }: TimeData): Drawn {
   const upwards = [...found].reverse();
   const most = Math.max(0, ...found.flatMap((one) => [one.eager_us, one.compiled_us]));

@@ -1,4 +1,4 @@
-/** Plotly 4 offers to post charts to its maker's cloud; ours stay on this machine. */
+/** Turns off Plotly 4's offer to upload charts to its maker's cloud: ours stay on this machine. */
 export const CONFIG = {
   showSendToCloud: false,
   plotlyServerURL: "",

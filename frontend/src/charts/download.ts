@@ -1,7 +1,7 @@
-// Charts as pictures, tables as CSV: made here, from what the page shows.
+// Saves charts as pictures and tables as CSV, in the browser, from what the page shows.
 import { button } from "../shared/elements";
 
-/** Offer a file of this content under a name. */
+/** Offer a file with this content to download. */
 export function save(name: string, content: Blob | string): void {
   const link = document.createElement("a");
   const address = typeof content === "string" ? content : URL.createObjectURL(content);
@@ -20,7 +20,7 @@ export function csv(rows: readonly (readonly (string | number)[])[]): Blob {
   return new Blob([`${text}\n`], { type: "text/csv" });
 }
 
-/** The rows of a table as they stand, numbers whole where the cell holds them. */
+/** The visible rows of a table, with full-precision numbers if the cell holds them. */
 export function rowsOf(table: HTMLTableElement): string[][] {
   return [...table.rows].map((row) =>
     [...row.cells].map((cell) => {

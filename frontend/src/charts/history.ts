@@ -8,10 +8,10 @@ interface History {
   runs: HistoryRun[];
   title: string;
   unit: "us" | "ms" | "s" | "ratio" | "count";
-  /** Places of the first runs of new levels, and the median of each level. */
+  /** Positions of the first runs of new levels, and the median of each level. */
   places: number[];
   levels: number[];
-  /** The page of a run, whose id stands where `RUN` stands. */
+  /** The page of a run, with `RUN` in place of its id. */
   run_url: string;
 }
 

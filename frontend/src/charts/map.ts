@@ -8,9 +8,9 @@ import type { Tile, TimeData } from "./time-data";
 export type Shape = "treemap" | "icicle";
 
 const HEIGHT = { wide: 380, narrow: 240 };
-/** Room between a tile's edge and its label on both sides together, in pixels. */
+/** Space between a tile's edges and its label, on both sides together, in pixels. */
 const EDGES = 10;
-/** Characters below which a cut label says nothing. */
+/** A cut label with fewer characters says nothing. */
 const LEAST = 3;
 
 function hueOfTile(tile: Tile): string {
@@ -18,7 +18,7 @@ function hueOfTile(tile: Tile): string {
   return tile.parent === "" ? "sunk" : "line";
 }
 
-/** A kernel's name without what the names of many begin with. */
+/** A kernel's name without the beginning that many share. */
 function short(name: string): string {
   return name.replace(
     /^(?:(?:triton_[a-z]{3}|cpp)_fused_+(?=\w)|extern_kernels\.|torch\.ops\.aten\._?)|\.default$/g,
@@ -26,7 +26,7 @@ function short(name: string): string {
   );
 }
 
-/** `level`: the tile that fills the map; empty for all. */
+/** `level`: the tile that fills the map; empty for the whole map. */
 export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
   const whole = map.reduce((sum, tile) => sum + (tile.parent === "" ? tile.us : 0), 0);
   return (colours, narrow) => ({
@@ -60,7 +60,7 @@ export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
   });
 }
 
-/** Cut labels to their tiles: Plotly draws them over others, or drops them. */
+/** Cut labels to the size of their tiles: Plotly draws them over others, or drops them. */
 export function cutLabels(place: HTMLElement): void {
   for (const slice of place.querySelectorAll<SVGGElement>("g.slice")) {
     const room = slice.querySelector("path.surface")?.getBoundingClientRect();
@@ -74,7 +74,7 @@ export function cutLabels(place: HTMLElement): void {
       const words = line.textContent ?? "";
       const keep = Math.floor((words.length * (room.width - EDGES)) / (box.width || 1)) - 1;
       if (keep >= words.length - 1 && height <= room.height) continue;
-      // A figure that is cut would be another figure.
+      // A number must not be cut: the rest would be a different number.
       const isCut = at === 0 && keep >= LEAST && height <= room.height;
       line.textContent = isCut ? `${words.slice(0, keep)}…` : "";
     }

@@ -1,4 +1,4 @@
-// Entry of the memory page: what is held along the wrapper, and the lives of its buffers.
+// Entry of the memory page: memory in use along the wrapper, and the lifetimes of its buffers.
 
 import type { Life, Point } from "../shared/api";
 import { bytes } from "../shared/figures";
@@ -17,10 +17,10 @@ export interface Memory {
 }
 
 const STANDS_FOR_A_LINE = "987654321";
-/** Rows of 26 px that a curve takes. */
+/** Height of a curve, in rows of 26 px. */
 const TALL = 11;
 
-/** The unit of bytes that suits a whole axis. */
+/** The unit of bytes for a whole axis. */
 function unitOfBytes(most: number): { unit: string; size: number } {
   if (most >= 2 ** 30) return { unit: "GiB", size: 2 ** 30 };
   if (most >= 2 ** 20) return { unit: "MiB", size: 2 ** 20 };
@@ -78,7 +78,7 @@ function held(data: Memory) {
   });
 }
 
-/** Its name is that of its colour, too. */
+/** The name also determines its colour. */
 function roleOf({ role }: Life): string {
   return role === "intermediate" ? "temporary" : role;
 }

@@ -6,16 +6,17 @@ import { type Chart, type Colours, plot } from "./plot";
 
 interface Numbers {
   points: Point[];
-  /** The explorer at a node, whose name stands where `NODE` stands; empty where there is none. */
+  /** The explorer at a node, with `NODE` in place of its name; empty if there is none. */
   node_url: string;
 }
 
-/** What is exact, and what no number says, would leave a logarithmic picture: they keep to its rims. */
+/** Exact values and values without a number do not fit on a logarithmic axis: they are drawn at its
+ * edges. */
 const LEAST = 1e-3;
 const MOST = 1e9;
 const TALL = 10;
 
-/** Where a point stands: its error in multiples of what is allowed. */
+/** The position of a point: its error in multiples of the allowed error. */
 export function height(point: { excess: number | null }): number {
   return point.excess === null ? MOST : Math.min(MOST, Math.max(LEAST, point.excess));
 }
@@ -78,7 +79,7 @@ function chart(points: Point[]) {
         xaxis: {
           title: { text: "node, in the graph's order", font: { size: 12 } },
           range: [-0.5, last + 0.5],
-          // Nodes are counted: there is nothing between two of them.
+          // Nodes are counted, so there are no ticks between two of them.
           ...(last < 12 ? { dtick: 1 } : {}),
           tickformat: "d",
         },

@@ -1,4 +1,5 @@
-// The one door to Plotly: its defaults here send nothing anywhere and follow the page's theme.
+// The only module that uses Plotly: its defaults here send nothing anywhere and follow the page's
+// theme.
 import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
 import icicle from "plotly.js/lib/icicle";
@@ -9,9 +10,9 @@ import { CONFIG } from "./config";
 Plotly.register([bar, treemap, icicle]);
 
 export interface Chart {
-  /** How many bars stand below one another. */
+  /** Number of bars below each other. */
   rows: number;
-  /** Its height in pixels, where bars do not tell. */
+  /** Its height in pixels, if it does not follow from the bars. */
   height?: number;
   traces: object[];
   layout: Record<string, unknown>;
@@ -19,10 +20,11 @@ export interface Chart {
 
 export type Colours = (token: string) => string;
 
-/** Room of one bar with its gap, and of the axis, in pixels; `.plot[data-bars]` reserves as much. */
+/** Height of one bar with its gap, and of the axis, in pixels; `.plot[data-bars]` reserves as
+ * much. */
 const ROW = 24;
 const AXIS = 44;
-/** Below this width labels are cut shorter and ticks fewer. */
+/** Below this width, labels are cut shorter and there are fewer ticks. */
 const NARROW = 480;
 
 function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
@@ -52,7 +54,8 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
   };
 }
 
-/** Draw, and again when the theme changes or labels have more or less room; gives what draws anew. */
+/** Draw, and redraw when the theme or the space for labels changes; returns a function that
+ * redraws. */
 export function plot(
   into: HTMLElement,
   chart: (colours: Colours, narrow: boolean) => Chart,

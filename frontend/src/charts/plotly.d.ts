@@ -1,4 +1,4 @@
-// The parts of Plotly that the custom bundle is made of come without types of their own.
+// Types for the parts of Plotly in the custom bundle, which come without.
 declare module "plotly.js/lib/core" {
   const Plotly: {
     register(modules: unknown[]): void;

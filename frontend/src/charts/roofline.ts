@@ -13,10 +13,10 @@ export interface Roofline {
   kernel_url: string;
 }
 
-/** Operations a byte, below which a point would leave the picture. */
+/** Operations per byte below which a point would be outside the chart. */
 const LEAST = 1 / 64;
 const TALL = 15;
-/** Characters of the shapes that a hint shows. */
+/** Most characters of shapes in a tooltip. */
 const LONGEST = 70;
 
 export interface Dot {
@@ -25,7 +25,8 @@ export interface Dot {
   rate: number;
 }
 
-/** Where kernels stand: operations a byte, and operations a second. Copies count as next to none. */
+/** Positions of kernels: operations per byte, and operations per second. Copies count as almost
+ * none. */
 export function dots(kernels: readonly Kernel[]): Dot[] {
   return kernels.flatMap((kernel) => {
     const seconds = (kernel.time_us ?? 0) / 1e6;
@@ -50,7 +51,7 @@ function standingOf({ standing }: Kernel): string {
 
 function chart(data: Roofline, placed: Dot[]) {
   const used = new Set(placed.map((dot) => dot.kernel.dtype));
-  // A trace alone records operations without their type: any limit may be theirs.
+  // A trace alone records operations without their type, so any limit may apply.
   const anyType = placed.some(({ kernel }) => kernel.how === "recorded" && kernel.operations);
   const byRate = new Map<number, string[]>();
   for (const [dtype, rate] of Object.entries(data.peaks.matmul)) {
@@ -132,7 +133,7 @@ function chart(data: Roofline, placed: Dot[]) {
       yaxis: {
         type: "log",
         title: { text: "operations a second", font: { size: 12 } },
-        tickformat: "~s", // powers of ten would be set with inline styles, which pages forbid
+        tickformat: "~s", // powers of ten would need inline styles, which pages forbid
         showgrid: true,
         dtick: 1,
       },

@@ -1,4 +1,4 @@
-// Entry of the SQL page: lines over numbers and times, or bars of names.
+// Entry of the SQL page: lines over numbers and times, or bars by name.
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
 
@@ -7,7 +7,7 @@ type Cell = string | number | boolean | null;
 interface Result {
   columns: string[];
   rows: Cell[][];
-  /** Positions of the columns that have numbers. */
+  /** Positions of the numeric columns. */
   numeric: number[];
 }
 
@@ -42,7 +42,7 @@ function lines({ columns, rows }: Result, shown: number[]) {
   });
 }
 
-/** Of the first column with numbers alone: others may have other units. */
+/** Only the first column of numbers: others may have other units. */
 function bars({ columns, rows }: Result, shown: number) {
   const first = rows.slice(0, MOST_BARS);
   return (colours: Colours, narrow: boolean): Chart => ({

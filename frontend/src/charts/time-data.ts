@@ -1,4 +1,4 @@
-// What the time page carries for its charts.
+// The data in the time page for its charts.
 import type { MapPart as Tile } from "../shared/api";
 
 export interface Timing {
@@ -28,9 +28,9 @@ export interface TimeData {
   eager_ms: number | null;
   compiled_ms: number | null;
   timings: Record<string, Timing>;
-  /** Steps that the profile is the sum of. */
+  /** Number of steps that the profile sums over. */
   steps: number;
-  /** What a time of the profile is of: "a step" or "of the trace". */
+  /** What a time in the profile refers to: "a step" or "of the trace". */
   per: string;
   categories: { category: string; us: number; calls: number }[];
   timeline: { span_us: number; busy_us: number; parts: Part[] } | null;

@@ -1,4 +1,4 @@
-// Entry of the long tables of times: the rows shown can be saved.
+// Entry of the long tables of times: the visible rows can be saved.
 import { startTableDownloads } from "./download";
 
 startTableDownloads();

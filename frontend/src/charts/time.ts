@@ -1,4 +1,4 @@
-// Entry of the time pages: their charts, from the JSON that the page carries, with their downloads.
+// Entry of the time pages: their charts, from the JSON in the page, with their downloads.
 import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
 import { startTableDownloads } from "./download";
@@ -62,8 +62,8 @@ function mapRows(data: TimeData): Rows {
 
 type Listens = (event: string, then: (what: { points?: { id?: string }[] }) => unknown) => void;
 
-/** The map in one of two shapes. A line fills it and is shown in the table of lines, a kernel leads
- * to its page, a button back to what was shown before. */
+/** The map in one of two shapes. Clicking a line zooms to it and filters the table of lines, a
+ * kernel opens its page, and a button goes back. */
 function startMap(place: HTMLElement, data: TimeData): void {
   const tiles = new Map(data.map.map((tile) => [tile.id, tile]));
   const back = document.querySelector<HTMLButtonElement>("button[data-map-back]");
@@ -93,7 +93,7 @@ function startMap(place: HTMLElement, data: TimeData): void {
       const tile = tiles.get(points?.[0]?.id ?? "");
       if (tile?.href) location.assign(tile.href);
       else show(tile && tile.id !== level ? tile.id : (tile?.parent ?? ""));
-      return false; // Plotly's own zoom leaves no way back that one sees
+      return false; // Plotly's own zoom has no visible way back
     });
   }
   listen?.("plotly_afterplot", () => cutLabels(place));

@@ -1,7 +1,7 @@
-// Trees that filter as one types: what matches stays, with what it hangs from.
+// Trees that are filtered while the user types: rows that match stay, with their parents.
 import { count } from "../shared/figures";
 
-/** Which rows of an indented list stay: those that hold all words, and what is above them. */
+/** The rows of an indented list to keep: those with all words, and their parents. */
 export function kept(rows: readonly { depth: number; text: string }[], words: string[]): boolean[] {
   const stays = rows.map(() => words.length === 0);
   if (words.length === 0) return stays;
@@ -36,7 +36,7 @@ function rowsOf(list: HTMLElement): { element: HTMLElement; depth: number; text:
   });
 }
 
-/** Branches of a tree fold. */
+/** Branches of a tree can be folded. */
 export function startFolding(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>(".tree button.fold")) {
     const below = button.closest("li")?.querySelector<HTMLElement>(":scope > .below");

@@ -1,5 +1,5 @@
-// Phases over time as an icicle: what runs inside a phase hangs below it. Click a phase to see it
-// alone; arrow keys walk, Enter goes in, Escape goes out.
+// Phases over time as an icicle: nested phases are drawn below. Click a phase to see it alone;
+// arrow keys move, Enter zooms in, Escape zooms out.
 
 import { drawing, make } from "../shared/elements";
 import { microseconds, share } from "../shared/figures";
@@ -34,7 +34,8 @@ class Icicle {
       height: count * ROW,
       tabindex: 0,
       role: "application",
-      "aria-label": "Phases over time. Arrow keys walk, Enter shows a phase alone, Escape all.",
+      "aria-label":
+        "Phases over time. Arrow keys move, Enter shows a phase alone, Escape shows all.",
       "aria-describedby": "icicle-said",
     });
     this.said = make("p", { class: "icicle-said soft", id: "icicle-said", role: "status" });

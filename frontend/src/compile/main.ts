@@ -1,4 +1,4 @@
-// Entry of the pages about compiling: phases over time, trees that filter, texts beside the list.
+// Entry of the pages about compiling: phases over time, filtered trees, texts next to the list.
 import { startFilters, startFolding } from "./filter";
 import { startIcicles } from "./icicle";
 import { startViewer } from "./viewer";

@@ -1,4 +1,4 @@
-// Phases as they are drawn: which row, which part of the window, which one is next to another.
+// Phases as they are drawn: their row, the visible part, and which are neighbours.
 
 import type { SpanRow as Span } from "../shared/api";
 
@@ -19,7 +19,7 @@ export function whole(spans: readonly Span[]): Window {
   return { from: Number.isFinite(from) ? from : 0, to: Math.max(to, 1) };
 }
 
-/** The first row of each lane; lanes stand below each other with a row between. */
+/** The first row of each lane; lanes are separated by an empty row. */
 export function laneRows(spans: readonly Span[]): { rows: number[]; count: number } {
   const deepest: number[] = [];
   for (const span of spans) deepest[span.lane] = Math.max(deepest[span.lane] ?? 0, span.depth);
@@ -32,7 +32,7 @@ export function laneRows(spans: readonly Span[]): { rows: number[]; count: numbe
   return { rows, count: Math.max(1, row - 1) };
 }
 
-/** Which span an arrow key leads to, if any. */
+/** The span that an arrow key moves to, if any. */
 export function neighbour(spans: readonly Span[], at: number, key: string): number | null {
   const here = spans[at];
   if (!here) return spans.length ? 0 : null;

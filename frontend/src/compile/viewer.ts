@@ -1,5 +1,5 @@
-// Texts of records beside their list: a click shows one, with colours and a search; the
-// link still leads to the whole file in a tab.
+// Texts of records next to their list: a click shows one, highlighted and searchable; the link
+// still opens the whole file in a tab.
 import { standardKeymap } from "@codemirror/commands";
 import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";

@@ -1,5 +1,5 @@
-// Pages of a folder that is being watched grow by themselves: when there is a newer reading, what
-// the page shows is taken from it, and the address follows.
+// Updates pages of a watched folder: when a newer run is available, the page shows its content, and
+// the address changes.
 import type { Watched } from "../shared/api";
 import { ask } from "../shared/server";
 
@@ -30,7 +30,7 @@ async function renew(run: string, grown: () => void): Promise<void> {
   grown();
 }
 
-/** `grown`: starts again what scripts do on the page. */
+/** `grown`: runs the page's scripts again on the new content. */
 export function startWatching(grown: () => void): void {
   if (!document.querySelector("main[data-watch]")) return;
   const look = async () => {
@@ -41,7 +41,7 @@ export function startWatching(grown: () => void): void {
         const { run } = await ask<Watched>(main.dataset.watch);
         if (run && run.id !== main.dataset.run) await renew(run.id, grown);
       } catch {
-        // The server is away for a moment: the next look tells.
+        // The server is unreachable for a moment; the next check decides.
       }
     }
     window.setTimeout(look, PAUSE_MS);

@@ -1,4 +1,4 @@
-// What the keys do.
+// The commands behind the keys.
 
 import { share } from "../page/share";
 import { IR_POST, KERNEL, POST_GRAD, SOURCE } from "../shared/vocabulary";
@@ -11,7 +11,7 @@ import { helpDialog, type Key, listen } from "./views/keys";
 export class Commands {
   private readonly explorer: Explorer;
 
-  /** Everything that a key does. */
+  /** Everything that a key can do. */
   readonly keys: readonly Key[];
 
   constructor(explorer: Explorer) {
@@ -84,7 +84,7 @@ export class Commands {
     this.explorer.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
   }
 
-  /** With a line kept, among the kernels that compute it; else down the list. */
+  /** With a line selected, step through the kernels that compute it; otherwise down the list. */
   private stepKernel(by: 1 | -1): void {
     const { computing } = this.explorer.state;
     const at = computing.findIndex(({ name }) => name === this.explorer.state.kernel?.name);
@@ -115,8 +115,8 @@ export class Commands {
       key(["["], "[", "previous kernel", () => this.stepKernel(-1)),
       key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
       key([","], ",", "previous call site", () => this.stepCall(-1)),
-      key(["ArrowRight"], "→", "to the pane at the right", () => this.goPane(1)),
-      key(["ArrowLeft"], "←", "to the pane at the left, then to the kernels", () =>
+      key(["ArrowRight"], "→", "to the pane on the right", () => this.goPane(1)),
+      key(["ArrowLeft"], "←", "to the pane on the left, then to the kernels", () =>
         this.goPane(-1),
       ),
       key(["k"], "k", "filter the kernels", () => this.explorer.list.focusFilter()),
@@ -127,7 +127,7 @@ export class Commands {
       key(
         ["d"],
         "d",
-        "compare the pane with the one at its right, lines kept level; again ends it",
+        "compare the pane with the one on its right, lines aligned; press again to stop",
         () => {
           this.explorer.compared(this.explorer.row.active);
         },
@@ -147,11 +147,11 @@ export class Commands {
           if (kernel) void this.explorer.neighbours.open(kernel);
         },
       ),
-      key(["c"], "c", "to the chain of the selection; again closes it", () => this.chain()),
-      key(["l"], "l", "colour the lines by the source line that they come from, or not", () =>
+      key(["c"], "c", "to the chain of the selection; press again to close it", () => this.chain()),
+      key(["l"], "l", "turn colours by source line on or off", () =>
         this.explorer.showColours(!colours.read()),
       ),
-      key(["w"], "w", "wrap long lines, or not", () =>
+      key(["w"], "w", "turn wrapping of long lines on or off", () =>
         this.adjust({ wrapped: !this.explorer.options.wrapped }),
       ),
       key(
@@ -166,7 +166,7 @@ export class Commands {
         "close the pane",
         () => this.explorer.row.active && this.explorer.closed(this.explorer.row.active),
       ),
-      key(["y"], "y", "share: copy a link to exactly this", () => share()),
+      key(["y"], "y", "share: copy a link to exactly this view", () => share()),
       key([], "", "show the pictures of the graph before and after fusion side by side", () =>
         this.explorer.showStages(["picture_pre", "picture_post"]),
       ),

@@ -41,7 +41,7 @@ import { ReasonsView } from "./views/reasons-view";
 import { StatusLine } from "./views/status";
 import { UnmappedView } from "./views/unmapped-view";
 
-/** How long a kernel is looked at before its figures are asked for. */
+/** How long a kernel must be shown before its figures are requested. */
 const RESTING_MS = 400;
 
 export class Explorer implements RowHost {
@@ -66,18 +66,18 @@ export class Explorer implements RowHost {
   readonly reasons: ReasonsView;
   readonly status: StatusLine;
   private readonly comparison: Comparison;
-  /** By file, as far as it has come. */
+  /** Text by file, as far as it is loaded. */
   private heat: Map<string, Heat> = new Map();
   private times: Promise<Map<string, Heat>> | null = null;
-  /** Settles when the panes show what was last asked for. */
+  /** Settles when the panes show what was last requested. */
   settled: Promise<unknown> = Promise.resolve();
-  /** Whether the list, the tabs and the chain are about to follow. */
+  /** Whether an update of the list, the tabs and the chain is scheduled. */
   private following = false;
   private resting = 0;
   private readonly closing = new AbortController();
-  /** Aborted when another explorer takes this one's place. */
+  /** Aborted when another explorer replaces this one. */
   readonly ended = this.closing.signal;
-  /** Called when other lines light. */
+  /** Called when other lines are highlighted. */
   onLight: () => void = () => {};
 
   constructor(
@@ -132,7 +132,7 @@ export class Explorer implements RowHost {
     this.restore();
   }
 
-  /** Lets go of the page, for another explorer. */
+  /** Detaches from the page, so that another explorer can take over. */
   close(): void {
     this.closing.abort();
     for (const pane of this.row.panes) pane.close();
@@ -148,7 +148,7 @@ export class Explorer implements RowHost {
     const stages = this.picture.stages.map(({ id }) => id);
     const held = this.picture.stages.filter(({ files }) => files.length > 0).map(({ id }) => id);
     const address = read(location.search, stages, held);
-    // An address that says nothing opens on something; from then on it says so.
+    // If the address selects nothing, choose something; then write it into the address.
     const opening =
       location.search === "" ? openingTarget(this.picture, this.index, this.errors) : null;
     if (opening) address.selected = opening;
@@ -167,16 +167,17 @@ export class Explorer implements RowHost {
     if (query !== location.search) history.pushState(null, "", query);
   }
 
-  /** Show what the state says; `reveal` scrolls each pane to what lights. */
+  /** Show the state; `reveal` scrolls each pane to its highlighted lines. */
   private async show(reveal: boolean): Promise<void> {
     this.row.arrange();
     const fetched = this.row.panes.flatMap((pane) => {
       const shown = pane.show();
-      if (shown && this.comparison.holds(pane)) this.comparison.end(); // the text is another one
+      if (shown && this.comparison.holds(pane)) this.comparison.end(); // the text has changed
       return shown ?? [];
     });
     if (fetched.length) {
-      // Most texts are here already. Where one has to come first, the other panes light before.
+      // Most texts are already here. If one must be loaded first, the other panes are highlighted
+      // before.
       const slow = setTimeout(() => this.light(reveal));
       await Promise.all(fetched);
       clearTimeout(slow);
@@ -187,7 +188,7 @@ export class Explorer implements RowHost {
     afterPaint(() => whenIdle(() => this.follow()));
   }
 
-  /** Give the lines of all panes the colour of the source line that they come from, or not. */
+  /** Turn the colours of source lines in all panes on or off. */
   showColours(shown: boolean): void {
     this.root.classList.toggle("coloured", shown);
     colours.write(shown);
@@ -200,7 +201,7 @@ export class Explorer implements RowHost {
     this.onLight();
   }
 
-  /** List, tabs and chain follow when the lines that light are painted. */
+  /** Update list, tabs and chain after the highlighted lines are painted. */
   private follow(): void {
     this.following = false;
     const { kernel, computing, selected } = this.state;
@@ -220,9 +221,9 @@ export class Explorer implements RowHost {
     afterPaint(() => this.push()); // the browser takes long to write the address
   }
 
-  // --- what one selects --------------------------------------------------------------------------
+  // --- selecting ---------------------------------------------------------------------------------
 
-  /** Select something, as a click on it does. */
+  /** Select something, as a click does. */
   select(target: Target | null): void {
     this.state.hovered = null;
     this.state.select(target);
@@ -239,7 +240,7 @@ export class Explorer implements RowHost {
     this.state.showKernel(kernel);
     this.state.hovered = null;
     this.state.select({ entity: `kernel:${kernel.name}` });
-    this.state.trouble = null; // a kernel without links can be looked at all the same
+    this.state.trouble = null; // a kernel without links can still be shown
     this.change(true);
   }
 
@@ -249,21 +250,21 @@ export class Explorer implements RowHost {
     this.change(true);
   }
 
-  /** Show a stop of the walk; the selection stays. */
+  /** Show a stop of the walk. The selection stays. */
   async goTo(stop: Stop): Promise<void> {
     const turns = !this.state.shows(stop);
     this.state.walkTo(stop);
     if (turns) {
       this.change(false);
       await this.settled;
-      if (this.state.stop !== stop) return; // walked on meanwhile
+      if (this.state.stop !== stop) return; // the reader has moved on
     }
     this.reach(stop.pane, stop.line);
     this.row.showTabs();
     this.light();
   }
 
-  /** Lead a pane to a line, as a link of the chain does; the selection stays. */
+  /** Scroll a pane to a line, as a link of the chain does. The selection stays. */
   async lead({ stage, line, file, kernel, handle }: LinkPlace): Promise<void> {
     const pane = this.state.paneFor(stage);
     if (!pane) return;
@@ -276,7 +277,7 @@ export class Explorer implements RowHost {
     this.reach(pane, line);
   }
 
-  /** Bring a line into sight and put the caret there. */
+  /** Scroll to a line and put the caret there. */
   private reach(address: PaneAddress, line: number): void {
     const pane = this.row.at(address);
     if (!pane) return;
@@ -293,7 +294,7 @@ export class Explorer implements RowHost {
     return (await this.stageLines(key))[line - 1] ?? null;
   }
 
-  /** All lines of a stage or source; none where there is no such text. */
+  /** All lines of a stage or source; none if there is no such text. */
   async stageLines(key: string): Promise<readonly string[]> {
     if (this.compiled.has(key)) return (await this.compiled.of(key)).text.split("\n");
     const file = fileOf(this.picture, key);
@@ -308,7 +309,7 @@ export class Explorer implements RowHost {
     return warmthOfTimes(await this.heatOf(file.path));
   }
 
-  /** A text that was compiled of a kernel; its lines light from now on. */
+  /** Add a compiled text of a kernel; its lines are highlighted from now on. */
   async compiledText(key: string): Promise<string> {
     const isNew = !this.compiled.has(key);
     const { text } = await this.compiled.of(key);
@@ -321,14 +322,15 @@ export class Explorer implements RowHost {
 
   private async heatOf(path: string): Promise<Heat> {
     if (this.picture.graph_time_us === null) return new Map();
-    this.times ??= fetchHeat(this.root.dataset.heatUrl ?? "").catch(() => new Map()); // code reads well without
+    // A failure is ignored: code is readable without times.
+    this.times ??= fetchHeat(this.root.dataset.heatUrl ?? "").catch(() => new Map());
     const first = !this.heat.size;
     this.heat = await this.times;
     if (first) this.status.show();
     return this.heat.get(path) ?? new Map();
   }
 
-  /** What a selected line of a source costs in other graphs. */
+  /** The cost of a selected source line in other graphs. */
   private elsewhere({ origin }: Selected): HTMLElement | null {
     const path = /^source:(.+)/.exec(origin?.key ?? "")?.[1];
     const time = path && origin ? this.heat.get(path)?.get(origin.first) : null;
@@ -338,13 +340,13 @@ export class Explorer implements RowHost {
     return elsewhere([...links], this.picture.graph.slug, time, select);
   }
 
-  // --- what panes report -------------------------------------------------------------------------
+  // --- events of panes ---------------------------------------------------------------------------
 
   hovered(pane: Pane, line: number | null): void {
     if (this.state.point(pane.address, line)) this.light();
   }
 
-  /** A picture's node is pointed at. */
+  /** The pointer is on a node of a picture. */
   previewed(selected: Selected | null): void {
     if (this.state.preview(selected)) this.light();
   }
@@ -378,7 +380,7 @@ export class Explorer implements RowHost {
     void this.settled.then(() => pane?.focus());
   }
 
-  /** Show these stages, each in a pane. */
+  /** Show these stages, one in each pane. */
   showStages(stages: readonly string[]): void {
     this.comparison.end();
     this.state.panes = stages.map((stage) => ({ stage, file: null, hops: 0 }));
@@ -400,7 +402,7 @@ export class Explorer implements RowHost {
 
   // --- comparing ---------------------------------------------------------------------------------
 
-  /** What a pane can be compared with on a page of its own. */
+  /** The pages with which a pane can be compared. */
   comparable(pane: Pane): Entry[] {
     const links = this.root.querySelectorAll<HTMLElement>(".graph-links a");
     const siblings = Array.from(links, ({ dataset }) => ({
@@ -409,14 +411,14 @@ export class Explorer implements RowHost {
     }));
     const { state, picture } = this;
     const { stage } = pane.address;
-    // A comment names all the nodes below it.
+    // A comment refers to all the nodes below it.
     const isCode = (each: number) => !/^\s*(#|\/\/)/.test(pane.text(each) ?? "");
     const lit = [...state.matchesIn(pane.address, state.selected).lines].find(isCode) ?? null;
     const line = stage === "source" ? null : (state.originIn(pane.address)?.first ?? lit);
     return entriesOf(picture, siblings, stage, state.kernel, line);
   }
 
-  /** Compare a pane with its neighbour, or end it. */
+  /** Compare a pane with its neighbour, or stop comparing. */
   compared(pane: Pane | null): void {
     this.status.sayOnce(this.comparison.toggle(pane));
     this.push();
@@ -424,7 +426,7 @@ export class Explorer implements RowHost {
 
   // --- a run that is still being read ------------------------------------------------------------
 
-  /** Say which step of reading the run is at; panes that wait for it show it. */
+  /** Say which step of reading the run has reached; panes that wait for it show it. */
   readingIs(step: string): void {
     if (this.picture.reading === step) return;
     this.picture.reading = step;

@@ -1,5 +1,5 @@
-// A graph can be looked at while its run is still being read: says which step the run is at, and loads the
-// page anew when more has come. The address holds the state of the page, so nothing is lost.
+// Shows a graph while its run is still being read: says which step has been reached, and reloads
+// the page when there is more. The address holds the state of the page, so nothing is lost.
 
 import type { RunState } from "../shared/api";
 import { ask } from "../shared/server";
@@ -8,7 +8,7 @@ import type { GraphPicture, Links } from "./shapes";
 const READING_MS = 1500;
 const ALIGNING_MS = 3000;
 
-/** The step that a run is at, as a sentence; null when the run is read. */
+/** The step that a run has reached, as a sentence; null if it is completely read. */
 export async function readingStep(run: string): Promise<string | null> {
   const { state, step, share } = await ask<RunState>(`/api/runs/${run}/state`);
   if (state !== "reading") return null;
@@ -16,7 +16,7 @@ export async function readingStep(run: string): Promise<string | null> {
   return `${step ?? "Reading"}${percent} …`;
 }
 
-/** Load the page anew as soon as `isDone`. A server that does not answer is asked again. */
+/** Reload the page as soon as `isDone`. Retries while the server does not answer. */
 function reloadWhen(isDone: () => Promise<boolean>, every: number): void {
   const look = async () => {
     if (await isDone().catch(() => false)) location.reload();
@@ -25,7 +25,7 @@ function reloadWhen(isDone: () => Promise<boolean>, every: number): void {
   setTimeout(look, every);
 }
 
-/** Wait for the links and kernels of a graph; `step` gets each sentence until then. */
+/** Wait for the links and kernels of a graph; `step` receives each sentence until then. */
 export function followReading(
   { run, explorerUrl, linksUrl }: { run: string; explorerUrl: string; linksUrl: string },
   step: (sentence: string) => void,
@@ -39,7 +39,7 @@ export function followReading(
   }, READING_MS);
 }
 
-/** Wait until the lines of a graph's kernels are aligned, which is done last. */
+/** Wait until the lines of a graph's kernels are aligned, which is the last step. */
 export function followAligning(explorerUrl: string): void {
   reloadWhen(async () => !(await ask<GraphPicture>(explorerUrl)).aligning, ALIGNING_MS);
 }

@@ -1,4 +1,4 @@
-// The server's structs by the names that the explorer uses.
+// The server's structs, under the explorer's names.
 import type { Explorer } from "../shared/api";
 
 export type {
@@ -12,6 +12,6 @@ export type {
 } from "../shared/api";
 
 export interface GraphPicture extends Explorer {
-  /** What of the run is being read just now; null when all of the graph is here. */
+  /** The part of the run that is being read; null if the whole graph is here. */
   reading?: string | null;
 }

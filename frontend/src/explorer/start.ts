@@ -13,7 +13,7 @@ import { Texts } from "./state/texts";
 import { handleOf } from "./test-handle";
 import { Palette } from "./views/palette";
 
-/** The explorer; null where the graph cannot be shown, which the element says. */
+/** The explorer; null if the graph cannot be shown, which the element then says. */
 export async function start(root: HTMLElement): Promise<Explorer | null> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return null;
@@ -31,7 +31,8 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
       : [];
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
-    // Without a selection CodeMirror looks for one at each change, and the page is laid out for that.
+    // Without a selection, CodeMirror searches for one at each change, which costs a layout of the
+    // page.
     document.getSelection()?.collapse(document.body, 0);
     const run = picture.run.id;
     const isHalf = links.engine === "" || !picture.kernels.length;
@@ -55,7 +56,7 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
       make("b", {}, "The graph could not be shown."),
       make("p", {}, sentenceOf(trouble)),
     );
-    words.append(make("p", {}, "Load the page again; if it stays so, see the server's log."));
+    words.append(make("p", {}, "Reload the page; if that does not help, see the server's log."));
     panes?.replaceChildren(words);
     root.dataset.ready = "failed";
     return null;

@@ -1,23 +1,23 @@
-// What browser tests and curious people reach from the console: the explorer by stage and line.
+// The explorer's handle in the console, for browser tests and curious people: by stage and line.
 import type { Explorer } from "./explorer";
 
 export interface ExplorerHandle {
-  /** True once the panes show their first texts. */
+  /** Whether the panes show their first texts. */
   ready: boolean;
   stages(): string[];
-  /** Keep a line, as a click on it does; resolves when all panes show it. */
+  /** Select a line, as a click does; resolves when all panes show it. */
   selectLine(stage: string, line: number): Promise<void>;
   linesLit(stage: string): number[];
-  /** How each lit line is known: 1 kernel, 2 inferred, 3 exact. */
+  /** How each highlighted line is known: 1 kernel, 2 inferred, 3 exact. */
   known(stage: string): number[];
   text(stage: string, line: number): string | null;
-  /** The lines of a pane whose text contains something. */
+  /** The lines of a pane whose text contains a string. */
   find(stage: string, part: string): number[];
-  /** The first line of a pane whose text contains something; 0 when none does. */
+  /** The first line of a pane whose text contains a string; 0 if there is none. */
   lineOf(stage: string, part: string): number;
-  /** Bring a line into sight. */
+  /** Scroll to a line. */
   reveal(stage: string, line: number): void;
-  /** Text of the line that the caret of a pane stands on. */
+  /** Text of the line at the caret of a pane. */
   cursorText(stage: string): string;
   clear(): Promise<void>;
 }

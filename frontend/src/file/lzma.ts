@@ -1,8 +1,9 @@
-// Unpacks raw LZMA, which browsers lack and which makes files a fifth smaller than gzip does.
+// Unpacks raw LZMA, which browsers do not support and which is a fifth smaller than gzip.
 
-/** Bits of the byte before that choose a literal's probabilities; `lc` of the packer, whose `lp` and `pb` are 0. */
+/** Bits of the previous byte that select a literal's probabilities; `lc` of the packer, whose `lp`
+ * and `pb` are 0. */
 const CONTEXT = 4;
-/** Where kinds of decisions begin in the table of probabilities. */
+/** Where each kind of decision begins in the table of probabilities. */
 const IS_MATCH = 0;
 const IS_REPEAT = 12;
 const IS_OLDER = 24;
@@ -16,7 +17,7 @@ const NEAR = SLOTS + 256;
 const ALIGNED = NEAR + 115;
 const LITERALS = ALIGNED + 16;
 
-/** The first `size` bytes of what was packed. */
+/** The first `size` bytes of the unpacked data. */
 export function unpack(packed: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(size);
   const probabilities = new Uint16Array(LITERALS + (0x300 << CONTEXT)).fill(1024);

@@ -1,5 +1,6 @@
-// Entry of an exported file. Shows the pages that the file holds: their scripts, unchanged, get a location, a
-// history and a fetch that know the file instead of a server. The address of a page stands after the #.
+// Entry of an exported file. Shows the pages in the file: their unchanged scripts get a location, a
+// history and a fetch that read from the file instead of a server. The address of a page follows
+// the #.
 
 import { unpack } from "./lzma";
 
@@ -7,18 +8,18 @@ import { unpack } from "./lzma";
 type Where = [number, number, number, string];
 interface Contents {
   start: string;
-  /** What a reader should know of the file, if anything. */
+  /** A note for the reader about the file, if any. */
   note: string;
-  /** A string is the address that an answer leads to. */
+  /** A string is an address that this one redirects to. */
   answers: Record<string, Where | string>;
 }
 
 const NONCE = "inductorscope";
-/** What only a server has: other runs, changes to this one, the Markdown of a page. */
+/** Features that need a server: other runs, changes to this one, the Markdown of a page. */
 const NEEDS_SERVER =
   "#export, [popovertarget=export], .top a.button, #as-markdown, .rename, [id^=rename-]";
 const LACKING = "This is not in the file. Send the file to a server to see it.";
-/** The file's encoding, with a character for each byte. */
+/** The file's encoding, in which each character is a byte. */
 const CHARSET = "windows-1252";
 const BYTES = new Map(
   [...new TextDecoder(CHARSET).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte))].map(
@@ -31,7 +32,8 @@ const unpacked = new Map<number, Uint8Array<ArrayBuffer>>();
 const modules = new Map<string, Promise<string>>();
 const contents = JSON.parse(new TextDecoder().decode(block(0))) as Contents;
 
-/** The document. A server that names another encoding has garbled it: then it is fetched again. */
+/** The document. If a server declared another encoding, the text is garbled and must be fetched
+ * again. */
 async function whole(): Promise<ParentNode> {
   if (document.characterSet === CHARSET) return document;
   const bytes = await (await fetch(browser.pathname)).arrayBuffer();
@@ -64,7 +66,7 @@ function addressed(address: string | URL, base?: URL): URL {
   return new URL(address, base ?? "http://file");
 }
 
-/** The address of the page that is shown. */
+/** The address of the current page. */
 function here(): URL {
   return resolved(addressed(browser.hash.slice(1) || contents.start));
 }
@@ -82,7 +84,7 @@ function held(url: URL): Where | string | undefined {
   return contents.answers[plain ? url.pathname : url.pathname + url.search];
 }
 
-/** The address that an address leads to. */
+/** The address that an address redirects to. */
 function resolved(url: URL): URL {
   const answer = held(url);
   return typeof answer === "string" ? addressed(answer) : url;
@@ -123,7 +125,7 @@ function go(address: string | URL): void {
     say(LACKING);
     return;
   }
-  history.pushState(null, "", fragment(url)); // the page that is left hears nothing of it
+  history.pushState(null, "", fragment(url)); // the previous page must not notice
   browser.reload(); // the next page starts with fresh scripts, as from a server
 }
 
@@ -156,7 +158,7 @@ const past = {
 Object.assign(window, { inductorscopeFile: { location: place, history: past, fetch: answer } });
 const BEFORE_MODULES = "const {location, history, fetch} = window.inductorscopeFile;\n";
 
-/** A module of the bundle, with those that it imports, as an address that the browser can load. */
+/** A module of the bundle, with its imports, as an address that the browser can load. */
 function moduleAt(url: URL): Promise<string> {
   const made = modules.get(url.pathname) ?? makeModule(url);
   modules.set(url.pathname, made);

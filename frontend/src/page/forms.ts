@@ -1,4 +1,4 @@
-// Forms that ask before they do: `data-ask` holds the question.
+// Forms that ask for confirmation: `data-ask` holds the question.
 
 export function startForms(): void {
   document.addEventListener("submit", (event) => {

@@ -1,4 +1,4 @@
-// What the head of every page holds: theme, sharing, the search box.
+// The header of every page: theme, sharing, the search box.
 
 import { startTheme } from "../shared/theme";
 import { startSearch } from "./search";

@@ -1,9 +1,9 @@
-// Listings of code: their colours; in a file the marked line comes into sight, and Shift-click on a
+// Listings of code: highlighting; in a file, the marked line is scrolled to, and Shift-click on a
 // number marks a range.
 import { make } from "../shared/elements";
 import { TOKENS, tokenise } from "../shared/tokens";
 
-/** Characters that are coloured; what follows stays plain. */
+/** Most characters that are highlighted; the rest stays plain. */
 const MOST = 200_000;
 
 export function startColours(): void {

@@ -18,13 +18,13 @@ startLines();
 startColours();
 startUploads();
 
-// On a phone the tabs of a run do not fit: the one of this page is brought in sight.
+// On a phone, the tabs of a run do not fit: scroll to the current one.
 for (const tab of document.querySelectorAll<HTMLElement>(".run-nav [aria-current]")) {
   const row = tab.parentElement;
   row?.scrollTo({ left: tab.offsetLeft - (row.clientWidth - tab.clientWidth) / 2 });
 }
 
-// Which columns the list of runs has: a letter for each that is hidden.
+// The columns of the list of runs: a letter for each hidden one.
 document.addEventListener("change", (event) => {
   const box = event.target;
   if (!(box instanceof HTMLInputElement) || !box.dataset.column) return;
@@ -33,7 +33,7 @@ document.addEventListener("change", (event) => {
   document.dispatchEvent(new Event("runschange"));
 });
 
-// A run that came in shows in the list at once.
+// Show a new run in the list at once.
 document.addEventListener("runschange", () => {
   if (document.querySelector("#runs")) {
     void htmx.ajax("GET", location.href, { target: "#runs", select: "#runs", swap: "outerHTML" });

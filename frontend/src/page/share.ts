@@ -1,9 +1,9 @@
-// Copying: a link to exactly this page, or what a button names.
+// Copies a link to exactly this page, or the text that a button names.
 
 let said: HTMLElement | null = null;
 let hiding = 0;
 
-/** Say something for a moment, to eye and ear. */
+/** Show a message for a moment, also to screen readers. */
 function announce(words: string): void {
   said ??= document.querySelector<HTMLElement>("#said");
   if (!said) return;
@@ -20,7 +20,7 @@ export async function copy(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     announce(`${what} copied.`);
   } catch {
-    // No clipboard over plain HTTP on another machine: show it for copying by hand.
+    // There is no clipboard over plain HTTP: show the text for copying by hand.
     window.prompt(`Copy ${what.toLowerCase()}:`, text);
   }
 }
@@ -36,7 +36,7 @@ async function copyMarkdown(): Promise<void> {
   else announce("The server has no Markdown of this page now.");
 }
 
-/** Names cut in the middle are whole again on the clipboard. */
+/** Names cut in the middle are copied in full. */
 function copyWhole(event: ClipboardEvent): void {
   const selection = document.getSelection();
   if (!selection?.rangeCount || !event.clipboardData) return;
@@ -53,7 +53,7 @@ export function startCopying(): void {
   document.addEventListener(
     "beforetoggle",
     ({ target }) => {
-      // What an export of the explorer opens on is chosen after the page is made.
+      // The explorer's state to export is chosen after the page is rendered.
       const box = target instanceof Element ? target.querySelector("[data-here]") : null;
       if (box instanceof HTMLInputElement) box.value = location.pathname + location.search;
     },

@@ -1,5 +1,5 @@
-// Tables that sort in place: `<table data-sortable>`, buttons in the heads, `data-value` on cells
-// whose text does not sort as it reads.
+// Tables that sort in place: `<table data-sortable>`, with buttons in the headings, and
+// `data-value` on cells whose text does not sort correctly.
 
 function sortKey(row: HTMLTableRowElement, column: number): number | string {
   const cell = row.cells[column];
@@ -31,9 +31,9 @@ function sort(table: HTMLTableElement, head: HTMLTableCellElement): void {
   }
 }
 
-/** Rows beyond the first so many stay folded until asked for. */
+/** Rows beyond the first few stay folded until requested. */
 function limit(table: HTMLTableElement): void {
-  // On a phone names take several lines.
+  // On a phone, names take several lines.
   const [share, few] = window.innerWidth < 761 ? [2, 2] : [1, 5];
   const most = Math.ceil(Number(table.dataset.limit) / share);
   const body = table.tBodies[0];
@@ -57,7 +57,7 @@ function limit(table: HTMLTableElement): void {
   apply();
 }
 
-/** Shows by a shadow that a frame can be scrolled to further columns. */
+/** Shows with a shadow that a frame can be scrolled to further columns. */
 function markOverflow(frame: HTMLElement): void {
   const mark = () => {
     const left = frame.scrollWidth - frame.clientWidth - frame.scrollLeft;

@@ -1,4 +1,4 @@
-// Relative times stay true while a page is open.
+// Keeps relative times current while a page is open.
 import { ago } from "../shared/figures";
 
 function refresh(): void {

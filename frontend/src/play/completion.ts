@@ -7,7 +7,7 @@ export type Names = Readonly<Record<string, readonly string[]>>;
 const TENSOR = "torch.Tensor";
 const DOTTED = /(?:[\w)\]]+\.)*\w*$/;
 
-/** What the code's imports call modules: `F` → `torch.nn.functional`. */
+/** The names that the code's imports give to modules: `F` → `torch.nn.functional`. */
 export function importedNames(code: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const [, module, name] of code.matchAll(/^\s*import ([\w.]+) as (\w+)/gm)) {
@@ -22,7 +22,8 @@ export function importedNames(code: string): Map<string, string> {
   return found;
 }
 
-/** The module or class whose names fit after `owner.`; what is no module is taken for a tensor. */
+/** The module or class whose names fit after `owner.`; anything that is not a module counts as a
+ * tensor. */
 export function ownerOf(owner: string, code: string, names: Names): string {
   const [first = "", ...rest] = owner.split(".");
   const full = [importedNames(code).get(first) ?? first, ...rest].join(".");

@@ -1,4 +1,5 @@
-// The editor of the playground: code with the colours that its lines share with the explorer's panes.
+// The editor of the playground: code with the colours that its lines share with the explorer's
+// panes.
 import { autocompletion } from "@codemirror/autocomplete";
 import {
   defaultKeymap,
@@ -21,7 +22,7 @@ import { completing, type Names } from "./completion";
 interface EditorEvents {
   compile(): void;
   edited(): void;
-  /** The caret came to a line of the code that was compiled last. */
+  /** The caret moved to a line of the code that was compiled last. */
   reached(line: number): void;
 }
 
@@ -48,7 +49,7 @@ export class Editor {
             "aria-label": "Code. Ctrl-Enter compiles; Escape, then Tab, leaves the editor.",
             spellcheck: "false",
             autocapitalize: "off",
-            tabindex: "0", // its scrolling part is reached by keyboard
+            tabindex: "0", // its scrollable part is reachable by keyboard
           }),
           EditorState.tabSize.of(4),
           history(),
@@ -97,7 +98,7 @@ export class Editor {
     return this.text === this.compiled.join("\n");
   }
 
-  /** Colour the lines of the code that was compiled; those that are edited since lose theirs. */
+  /** Colour the lines of the compiled code; lines edited since lose their colour. */
   colour(text: string, tintOf: TintOf): void {
     this.compiled = text.split("\n");
     const current: TintOf = (line) => {

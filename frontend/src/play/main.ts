@@ -1,4 +1,4 @@
-// Entry of the playground: compiles what is typed and shows it in the explorer beside the editor.
+// Entry of the playground: compiles what is typed and shows it in the explorer next to the editor.
 
 import type { Explorer } from "../explorer/explorer";
 import { start } from "../explorer/start";
@@ -25,12 +25,12 @@ class Play {
   private readonly form: HTMLFormElement;
   private explorer: Explorer | null = null;
   private shown: Shown | null = null;
-  /** The try that was there first or that was last asked for; others are compared with it. */
+  /** The first try, or the last one that the reader requested; others are compared with it. */
   private base: Shown | null = null;
   private file = "";
   private busy = false;
   private ready = false;
-  /** What is compiled next: because the person asked, or because of what they typed. */
+  /** Why the next try is compiled: on request, or because the reader typed. */
   private next: "asked" | "typed" | null = null;
   private pause = 0;
   private compiled = "";
@@ -116,7 +116,7 @@ class Play {
     this.part(".play-said").replaceChildren(line);
   }
 
-  /** Put an example in, with its options, and compile it. */
+  /** Load an example with its options, and compile it. */
   private async begin(id: string): Promise<void> {
     const lesson = (await this.page).lessons.find((each) => each.id === id);
     if (!lesson) return;
@@ -132,7 +132,7 @@ class Play {
     await this.compile("asked");
   }
 
-  /** Compile once nothing was typed for a moment. */
+  /** Compile when nothing has been typed for a moment. */
   private wait(): void {
     clearTimeout(this.pause);
     const typing = this.form.elements.namedItem("typing") as HTMLInputElement;
@@ -161,7 +161,7 @@ class Play {
     };
   }
 
-  /** Compile the code. What was compiled last stays until the new result is here. */
+  /** Compile the code. The previous result stays until the new one arrives. */
   private async compile(why: "asked" | "typed"): Promise<void> {
     clearTimeout(this.pause);
     if (!this.canCompile) return;
@@ -217,7 +217,7 @@ class Play {
     );
   }
 
-  /** Show a try in place of the one that is shown. */
+  /** Show a try in place of the current one. */
   private async turnTo(run: string, code: string, why: "asked" | "typed"): Promise<void> {
     const path = this.pathOf(run);
     const answer = await fetch(path, { headers: { "hx-request": "true" } });
@@ -282,7 +282,7 @@ class Play {
   }
 }
 
-/** Errors of torch go on for pages. */
+/** Errors of torch can be several pages long. */
 function shortened(error: string): string {
   const lines = error.split("\n").filter((line) => line.trim());
   return lines.slice(0, FIRST_LINES).join(" ").slice(0, 400);

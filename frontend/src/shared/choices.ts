@@ -1,13 +1,13 @@
-// What a reader chose for all pages, such as the theme. It is kept in a cookie, so that the server can write
-// it into each page and no page flickers.
+// A reader's choices for all pages, such as the theme. They are stored in a cookie, so that the
+// server can render each page with them and no page flickers.
 const COOKIE = "inductorscope_choices";
-const LONG = 400 * 24 * 3600; // in seconds; browsers keep none for longer
+const LONG = 400 * 24 * 3600; // in seconds; browsers limit it to this
 
 function ofPage(): URLSearchParams {
   return new URLSearchParams(document.documentElement.dataset.choices);
 }
 
-/** Other pages may have chosen since this one came. */
+/** Other pages may have changed choices since this one loaded. */
 function kept(): URLSearchParams {
   const all = document.cookie.split("; ");
   return new URLSearchParams(all.find((each) => each.startsWith(`${COOKIE}=`))?.split(/=(.*)/)[1]);
@@ -27,6 +27,6 @@ export function choose(name: string, value: string): void {
     // biome-ignore lint/suspicious/noDocumentCookie: the other way needs HTTPS
     document.cookie = `${COOKIE}=${all}; path=/; max-age=${LONG}; samesite=lax`;
   } catch {
-    // Cookies are forbidden here: the choice holds until the page is left.
+    // Without cookies, the choice lasts until the reader leaves the page.
   }
 }

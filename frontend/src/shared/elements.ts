@@ -1,4 +1,4 @@
-// Small makers of elements; text only ever goes in as text.
+// Small functions that make elements; text is only inserted as text.
 
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 type Child = Node | string | null;
@@ -27,7 +27,7 @@ export function drawing(name: string, attributes: Attributes, ...children: Child
   return element;
 }
 
-/** A bar whose width is a share of the whole. The number stands beside it in words. */
+/** A bar whose width is a share of the whole. The number is next to it as text. */
 export function bar(part: number, hue: string): SVGElement {
   const rect = drawing("rect", { width: Math.max(0, Math.min(1, part)) * 100, height: 4 });
   return drawing(

@@ -1,4 +1,4 @@
-// Numbers with their units, as `inductorscope.units` formats them on the server.
+// Numbers with their units, formatted like `inductorscope.units` on the server.
 
 const SPACE = "\u202f";
 
@@ -21,7 +21,7 @@ export function microseconds(value: number): string {
   return `${Math.floor(seconds / 60)}${SPACE}min ${seconds % 60}${SPACE}s`;
 }
 
-/** The unit of time that suits a whole axis, and how many microseconds it has. */
+/** The unit of time for a whole axis, and its number of microseconds. */
 export function unitOfTime(most: number): { unit: string; size: number } {
   if (most >= 1e6) return { unit: "s", size: 1e6 };
   return most >= 1e3 ? { unit: "ms", size: 1e3 } : { unit: "µs", size: 1 };
@@ -45,7 +45,7 @@ export function perSecond(value: number, unit: string): string {
   return `${scaled}${SPACE}${["T", "G", "M", "k"][at] ?? ""}${unit}/s`;
 }
 
-/** A part of a whole, 0 to 1, in percent. */
+/** A share of a whole, 0 to 1, in percent. */
 export function share(value: number): string {
   if (value === 0 || value === 1) return `${value * 100}${SPACE}%`;
   if (value > 0 && value < 0.001) return `<${SPACE}0.1${SPACE}%`;
@@ -53,12 +53,13 @@ export function share(value: number): string {
   return `${(value * 100).toFixed(1)}${SPACE}%`;
 }
 
-/** The same without decimals, where room is short. */
+/** The same without decimals, where space is short. */
 export function percent(value: number): string {
   return value > 0 && value < 0.01 ? `<${SPACE}1${SPACE}%` : `${Math.round(value * 100)}${SPACE}%`;
 }
 
-/** A whole number. Without what the browser has for all languages, which takes ten milliseconds to load. */
+/** A whole number. Avoids the browser's formatter for all languages, which takes ten milliseconds
+ * to load. */
 function thousands(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, SPACE);
 }
@@ -68,7 +69,7 @@ export function count(number: number, one: string, many: string = `${one}s`): st
 }
 
 const DAY = 86_400;
-/** Up to how many seconds a unit serves, its seconds, and its name. */
+/** For each unit: the seconds up to which it is used, its seconds, and its name. */
 const AGES: [number, number, string][] = [
   [3600, 60, "min"],
   [DAY, 3600, "h"],
@@ -78,7 +79,7 @@ const AGES: [number, number, string][] = [
   [Infinity, 365 * DAY, "year"],
 ];
 
-/** How long ago, in the coarsest unit that says something. */
+/** How long ago, in the largest sensible unit. */
 export function ago(then: Date, now: Date): string {
   const passed = (now.getTime() - then.getTime()) / 1000;
   if (passed < 60) return passed < 0 ? "now" : "just now";

@@ -1,10 +1,10 @@
-// Work that may wait until what was just changed is painted.
+// Defers work until the current changes are painted.
 
 export function afterPaint(work: () => void): void {
   requestAnimationFrame(() => setTimeout(work));
 }
 
-/** Work that may wait until the page has nothing better to do. */
+/** Defers work until the browser is idle. */
 export function whenIdle(work: () => void): void {
   requestIdleCallback(work, { timeout: 200 });
 }

@@ -1,4 +1,4 @@
-// Looking entries of the vocabulary up: stages, categories of kernels, certainties. Pure.
+// Looks up entries of the vocabulary: stages, categories of kernels, certainties. Pure.
 import {
   CATEGORIES,
   CERTAINTIES,
@@ -24,12 +24,12 @@ export function titleOf(stage: string): string {
   return STAGE_BY_ID.get(stage)?.title ?? stage;
 }
 
-/** Whether a stage shows what was compiled of one kernel. */
+/** Whether a stage shows a compiled text of one kernel. */
 export function isCompiled(stage: string): boolean {
   return Boolean(STAGE_BY_ID.get(stage)?.ending);
 }
 
-/** Stages whose lines name things of this sort. */
+/** Stages whose lines name entities of this kind. */
 export function naming(names: StageEntry["names"]): Set<string> {
   return new Set(STAGES.filter((stage) => stage.names === names).map(({ id }) => id));
 }
@@ -48,7 +48,8 @@ export function kernelTitle(kind: string, category: string): string {
   return KERNEL_KINDS[kind] ? `${KERNEL_KINDS[kind]}, ${title}` : title;
 }
 
-/** The colour of a category; its title stands beside it, colour is never the only sign. */
+/** The colour of a category. Its title is always shown too, because colour must not be the only
+ * sign. */
 export function hueOf(category: string): string {
   return CATEGORY_BY_ID.get(category)?.hue ?? "other";
 }

@@ -1,4 +1,4 @@
-// Talking to the server: its errors are sentences, and stay sentences here.
+// Requests to the server. Its errors are sentences, and are passed on as such.
 
 export class Refusal extends Error {
   readonly status: number;
@@ -17,10 +17,10 @@ export function refusalOf(status: number, body: string): Refusal {
     const { error } = JSON.parse(body) as { error?: { what?: string; do?: string } };
     if (error?.what) return new Refusal(status, error.what, error.do ?? null);
   } catch {
-    // Not the server's own words (a proxy's page, say): the status has to do.
+    // Not the server's own response (a proxy's page, for example), so use the status.
   }
   if (status === 401 || status === 403) {
-    return new Refusal(status, "The server wants its token first.", "Sign in, then try again.");
+    return new Refusal(status, "The server asks for its token.", "Sign in, then try again.");
   }
   return new Refusal(status, `The server answered with status ${status}.`);
 }

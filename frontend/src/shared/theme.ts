@@ -1,4 +1,4 @@
-// The theme: the system's, light or dark, in turn. Pages come with the one that was chosen.
+// Switches the theme: system, light, dark. Pages are rendered with the chosen one.
 import { choose } from "./choices";
 
 const TURNS = ["system", "light", "dark"] as const;
@@ -34,7 +34,7 @@ export function startTheme(): void {
   });
 }
 
-/** A colour token as a plain colour, for canvases and charts that know no `light-dark()`. */
+/** A colour token as a plain colour, for canvases and charts that do not support `light-dark()`. */
 export function colourOf(token: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(--${token})`;

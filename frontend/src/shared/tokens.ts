@@ -1,5 +1,6 @@
-// Tokens of code, by one pattern a language. Kernels lie inside strings of `output_code.py`, slices begin in
-// the middle of files, and files have megabytes: a grammar would colour the first wrongly and the last late. Pure.
+// Highlights code with one regular expression per language. Kernels are inside strings of
+// `output_code.py`, slices begin in the middle of files, and files have megabytes: a grammar would
+// colour kernels wrongly and large files late. Pure.
 
 const PYTHON_WORDS =
   "and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|" +
@@ -30,7 +31,7 @@ export function isColoured(language: string): boolean {
   return language in PATTERNS;
 }
 
-/** Calls `add` with each token of a line: where it begins and ends, and its place in `TOKENS`. */
+/** Calls `add` with each token of a line: its start and end, and its position in `TOKENS`. */
 export function tokenise(
   text: string,
   language: string,

@@ -1,4 +1,4 @@
-// The bars that were loaded, row by row. Pure.
+// The loaded bars, row by row. Pure.
 import type { TimelinePage } from "../shared/api";
 
 export interface Bar {
@@ -6,7 +6,7 @@ export interface Bar {
   row: number;
   start: number;
   us: number;
-  /** Null if it is merged of events with different names. */
+  /** Null if events with different names are merged in it. */
   name: string | null;
   category: string;
   event: number;
@@ -14,7 +14,7 @@ export interface Bar {
   busy: number;
 }
 
-/** An answer's bars, ready to be drawn and searched. */
+/** The bars of an answer, ready to draw and search. */
 export class Bars {
   readonly start: number;
   readonly end: number;
@@ -63,7 +63,7 @@ export class Bars {
     return this.starts.length;
   }
 
-  /** The bars of a row that a stretch of time touches, as a range of indices. */
+  /** The bars of a row that a time range touches, as a range of indices. */
   inRow(row: number, start: number, end: number): [number, number] {
     const range = this.firsts.get(row);
     if (!range) return [0, 0];
@@ -100,7 +100,7 @@ export class Bars {
     };
   }
 
-  /** The bar of a row closest to a moment, if it is within some µs. */
+  /** The bar of a row that is closest to a moment, if it is within some µs. */
   near(row: number, us: number, within: number): Bar | null {
     const [first, last] = this.inRow(row, us - within, us + within);
     let best: Bar | null = null;
@@ -116,7 +116,7 @@ export class Bars {
     return best;
   }
 
-  /** The gap around a moment between two bars of a row. */
+  /** The gap around a moment, between two bars of a row. */
   gap(row: number, us: number): { start: number; us: number } | null {
     const [first] = this.inRow(row, us, us);
     const range = this.firsts.get(row);

@@ -1,7 +1,7 @@
-// Wheel, pointer and keys on the timeline's canvas, as what they mean.
+// Translates wheel, pointer and keys on the timeline's canvas into actions.
 
 export interface Acts {
-  /** Whether there was anything to zoom. */
+  /** Returns whether zooming was possible. */
   zoom(factor: number, x: number): boolean;
   pan(pixels: number): void;
   scroll(pixels: number): void;
@@ -18,7 +18,7 @@ const CLICK_PIXELS = 4;
 const PER_PIXEL = 1.0022;
 const LINE = 30;
 
-/** `ruler`: the height from which on a drag pans; above, or with Shift, it marks a stretch. */
+/** `ruler`: the height below which a drag pans; above it, or with Shift, it marks a stretch. */
 export function listen(canvas: HTMLCanvasElement, ruler: number, acts: Acts): void {
   const at = (event: MouseEvent): [number, number] => {
     const box = canvas.getBoundingClientRect();
@@ -32,9 +32,9 @@ export function listen(canvas: HTMLCanvasElement, ruler: number, acts: Acts): vo
       let done = true;
       if (event.shiftKey && !event.ctrlKey) acts.scroll((event.deltaY || event.deltaX) * unit);
       else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) acts.pan(event.deltaX * unit);
-      // A pinch on a touchpad comes as small steps with Ctrl.
+      // A pinch on a touchpad arrives as small steps with Ctrl.
       else done = acts.zoom(PER_PIXEL ** (event.deltaY * unit * (event.ctrlKey ? 4 : 1)), x);
-      // With the whole trace in sight, the wheel scrolls the page on.
+      // If the whole trace is visible, the wheel scrolls the page instead.
       if (done || event.ctrlKey) event.preventDefault();
     },
     { passive: false },
@@ -84,7 +84,7 @@ export function listen(canvas: HTMLCanvasElement, ruler: number, acts: Acts): vo
   canvas.addEventListener("pointerleave", () => acts.leave());
   canvas.addEventListener("dblclick", (event) => acts.open(...at(event)));
 
-  // Letters work anywhere on the page, other keys only where they are no one else's.
+  // Letters work anywhere on the page, other keys only if no other element uses them.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;

@@ -1,4 +1,4 @@
-// Where each row of the timeline is drawn: tracks below one another, each with its title. Pure.
+// Positions of the timeline's rows: tracks below each other, each with its title. Pure.
 import type { Track } from "../shared/api";
 
 export const ROW = 17;
@@ -7,7 +7,7 @@ const GAP = 5;
 
 export interface Lane {
   track: Track;
-  /** Of its title, from the top of all tracks. */
+  /** Position of its title, from the top of all tracks. */
   y: number;
   rows: number;
 }
@@ -15,13 +15,13 @@ export interface Lane {
 export interface Lanes {
   all: Lane[];
   height: number;
-  /** Of each row of the answer, -1 if it is folded away. */
+  /** Position of each row of the answer; -1 if it is folded away. */
   rowY: number[];
 }
 
 const ON_DEVICE = ": annotations";
 
-/** Devices first, then threads, the busiest first, then what the profiler marked. */
+/** Devices first, then threads, the busiest first, then the profiler's marks. */
 function inOrder(tracks: readonly Track[]): Track[] {
   const device = (track: Track) => track.title.replace(ON_DEVICE, "");
   const place = ({ kind, title }: Track) =>
@@ -58,7 +58,7 @@ export function laneAt(lanes: Lanes, y: number): Lane | null {
   );
 }
 
-/** The row at a height, or null between rows and on titles. */
+/** The row at a height; null between rows and on titles. */
 export function rowAt(lanes: Lanes, y: number): number | null {
   const lane = laneAt(lanes, y);
   if (!lane) return null;

@@ -1,11 +1,11 @@
-// Asks the server for what is in sight: bars in as much detail as there are pixels, and some to the
-// sides, so that panning finds them there.
+// Requests what is visible from the server: bars in as much detail as there are pixels, and a
+// margin at the sides for panning.
 import type { TimelinePage } from "../shared/api";
 import { ask } from "../shared/server";
 import { Bars } from "./bars";
 import { inside, length, type View } from "./view";
 
-/** Loaded to each side of the view, in parts of it. */
+/** The margin to load on each side, as a multiple of the view. */
 const BESIDE = 0.5;
 const MOST_WIDTH = 20_000;
 const ROUNDING_US = 0.002;
@@ -14,7 +14,7 @@ export class Loader {
   bars: Bars | null = null;
   private wanted: { view: View; pixel: number } | null = null;
   private busy = false;
-  /** µs of a pixel when the loaded bars were asked for. */
+  /** µs per pixel when the loaded bars were requested. */
   private pixel = 0;
 
   constructor(
@@ -24,13 +24,13 @@ export class Loader {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** What the page brought along. */
+  /** The data that came with the page. */
   begin(answer: TimelinePage): void {
     this.bars = new Bars(answer);
     this.pixel = answer.resolution_us;
   }
 
-  /** Loads what the view needs, unless it is there. */
+  /** Loads what the view needs, unless it is already loaded. */
   want(view: View, width: number): void {
     const pixel = length(view) / Math.max(1, width);
     if (this.covers(view, pixel)) this.wanted = null;

@@ -1,4 +1,4 @@
-// Entry of the timeline page: a window of a trace on a canvas, and beside it what is selected.
+// Entry of the timeline page: a window of a trace on a canvas, with the selected event next to it.
 import type { Matches, Selected, TimelinePage, Track } from "../shared/api";
 import { count, microseconds, share } from "../shared/figures";
 import { categoryTitle } from "../shared/naming";
@@ -123,7 +123,7 @@ class Timeline implements Acts {
     });
   }
 
-  /** Shows another window; the address and the panels follow when it stays for a moment. */
+  /** Shows another window; the address and the panels follow after a short pause. */
   private show(view: View): void {
     this.view = view;
     this.leave();
@@ -174,7 +174,7 @@ class Timeline implements Acts {
     return `/api${location.pathname}?${this.query(query)}`;
   }
 
-  /** The query of an address of this trace. */
+  /** The query of an address in this trace. */
   private query(query: Record<string, string> = {}): URLSearchParams {
     const profile = new URLSearchParams(location.search).get("profile");
     return new URLSearchParams(profile ? { profile, ...query } : query);
@@ -184,7 +184,7 @@ class Timeline implements Acts {
     this.status.textContent = words;
   }
 
-  // --- what keys and pointers do ---
+  // --- actions of keys and pointers ---
 
   zoom(factor: number, x: number): boolean {
     if (factor > 1 && length(this.view) >= this.span) return false;
@@ -383,7 +383,7 @@ class Timeline implements Acts {
     return key in keys;
   }
 
-  /** What keys zoom to: the selected event, if it is in sight. */
+  /** The target of zooming by key: the selected event, if it is visible. */
   private middle(): number {
     const { start, end } = this.view;
     const event = this.selected?.event;
@@ -467,7 +467,7 @@ class Timeline implements Acts {
     }
   }
 
-  /** Goes to the next or the last match, from the one visited or from the window's begin. */
+  /** Goes to the next or previous match, from the current one or from the start of the window. */
   private async visit(direction: number): Promise<void> {
     const typed = this.search.value.trim();
     if (typed !== this.q) await this.find(typed);

@@ -27,7 +27,7 @@ function mixed(one: Rgb, other: Rgb, part: number): string {
 }
 
 interface Hue {
-  /** For wide bars: neighbours with other names differ a little. */
+  /** For wide bars: neighbours with different names get slightly different shades. */
   shades: string[];
   strong: string;
   pale: string;
@@ -70,7 +70,7 @@ export interface Scene {
   top: number;
   selected: Selected | null;
   matches: Matches | null;
-  /** Number of the match that is visited. */
+  /** Number of the current match. */
   match: number | null;
   mark: [number, number] | null;
   folded: ReadonlySet<number>;
@@ -227,7 +227,7 @@ export class Painter {
       const hue = palette.of(bars.categories[bars.category[at] as number] ?? "");
       const count = bars.count[at] as number;
       if (count > 1) {
-        // Merged: as high as its events fill it.
+        // A merged bar is as high as the share of it that its events fill.
         const part = Math.min(1, (bars.busy[at] as number) / ((bars.lengths[at] as number) || 1));
         const high = Math.max(3, Math.round(tall * part * 0.8));
         fill(hue.pale);
@@ -270,7 +270,7 @@ export class Painter {
       const y = this.y(scene, row);
       if (y === null || y + ROW < RULER || y > this.height) continue;
       const x = Math.max(-1, (start - view.start) * scale);
-      if (Math.floor(x) === last.get(row)) continue; // drawn already
+      if (Math.floor(x) === last.get(row)) continue; // already drawn
       last.set(row, Math.floor(x));
       const wide = Math.max(2, Math.min(this.width + 1, (end - view.start) * scale) - x);
       pen.globalAlpha = at === scene.match ? 0.9 : 0.45;
@@ -333,7 +333,7 @@ export class Painter {
   }
 }
 
-/** A name in little room, without the begin that many share. */
+/** A name for little space, without the beginning that many share. */
 function cut(name: string, room: number): string {
   const short = name.replace(/^(triton_|aten::|void )/, "");
   return short.length > room ? `${short.slice(0, room - 1)}…` : short;

@@ -1,4 +1,4 @@
-// The window of the timeline that is in sight, in µs since the begin of the trace. Pure.
+// The visible window of the timeline, in µs since the start of the trace. Pure.
 
 export interface View {
   start: number;
@@ -12,14 +12,14 @@ export function length(view: View): number {
   return view.end - view.start;
 }
 
-/** The view inside the trace, as long as it was where possible. */
+/** Moves the view inside the trace, and keeps its length if possible. */
 export function inside(view: View, span: number): View {
   const long = Math.min(Math.max(length(view), SHORTEST_US), span);
   const start = Math.min(Math.max(0, view.start), span - long);
   return { start, end: start + long };
 }
 
-/** Zooms by a factor (below 1: in) around a moment, which stays where it is. */
+/** Zooms by a factor (below 1 zooms in) around a moment, which stays in place. */
 export function zoomed(view: View, factor: number, at: number, span: number): View {
   const long = Math.min(Math.max(length(view) * factor, SHORTEST_US), span);
   const part = (at - view.start) / length(view);
@@ -27,20 +27,20 @@ export function zoomed(view: View, factor: number, at: number, span: number): Vi
   return inside({ start, end: start + long }, span);
 }
 
-/** Moves by a part of what is in sight. */
+/** Moves by a share of the view. */
 export function panned(view: View, part: number, span: number): View {
   const by = length(view) * part;
   return inside({ start: view.start + by, end: view.end + by }, span);
 }
 
-/** The view that shows a stretch with some room around it. */
+/** The view of a stretch, with a margin. */
 export function around(start: number, us: number, span: number, room = 4): View {
   const long = Math.max(us * room, 1);
   const middle = start + us / 2;
   return inside({ start: middle - long / 2, end: middle + long / 2 }, span);
 }
 
-/** The view moved so that a moment is in sight. */
+/** The view, moved so that a moment is visible. */
 export function showing(view: View, start: number, us: number, span: number): View {
   if (start >= view.start && start + us <= view.end) return view;
   if (us > length(view)) return around(start, us, span, 1.2);
@@ -53,7 +53,7 @@ export interface Tick {
   label: string;
 }
 
-/** Round moments for a ruler, about every hundred pixels. */
+/** Round values for a ruler, about every hundred pixels. */
 export function ticks(view: View, width: number): Tick[] {
   const least = (length(view) / Math.max(1, width)) * 95;
   const power = 10 ** Math.floor(Math.log10(least));

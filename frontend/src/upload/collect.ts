@@ -1,4 +1,4 @@
-// What was dropped or chosen, as files with the paths they had below what was dropped.
+// Turns dropped or chosen items into files with their paths inside the dropped folder.
 
 export interface Picked {
   path: string;
@@ -9,7 +9,7 @@ function fileOf(entry: FileSystemFileEntry): Promise<File> {
   return new Promise((resolve, reject) => entry.file(resolve, reject));
 }
 
-/** A folder's reader hands out its entries in lots, until an empty one. */
+/** A folder's reader returns its entries in batches, until an empty one. */
 async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader();
   const all: FileSystemEntry[] = [];
@@ -31,7 +31,8 @@ async function walk(entry: FileSystemEntry, into: Picked[]): Promise<void> {
   for (const child of await entriesOf(entry as FileSystemDirectoryEntry)) await walk(child, into);
 }
 
-/** Everything of a drop. The entries must be taken before the first wait: then the drop is gone. */
+/** All files of a drop. The entries must be read before the first `await`, after which the drop is
+ * gone. */
 export async function dropped(data: DataTransfer): Promise<Picked[]> {
   const entries = [...data.items]
     .map((item) => item.webkitGetAsEntry())
@@ -46,7 +47,7 @@ export function chosen(files: FileList): Picked[] {
   return [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** What the upload is called when nobody says: the folder, or the file. */
+/** The default name of the upload: the folder's, or the file's. */
 export function nameOf(picked: readonly Picked[]): string {
   const tops = new Set(picked.map((each) => each.path.split("/")[0] ?? ""));
   const [top] = tops;

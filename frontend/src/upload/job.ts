@@ -1,4 +1,4 @@
-// The page of one job: progress, log and outcome follow the stream.
+// The page of one job: progress, log and outcome are updated from the stream.
 import { make } from "../shared/elements";
 import { figureOf, follow, type JobProgress, OVER } from "./progress";
 
@@ -15,7 +15,7 @@ export function startJob(): void {
   const log = page.querySelector<HTMLElement>(".log");
   let first = true;
   const update = (progress: JobProgress) => {
-    // The run can be looked at while it is being read.
+    // The run can be opened while it is being read.
     const run = document.querySelector<HTMLAnchorElement>("#job-run");
     if (run) {
       run.hidden = !progress.run;
@@ -37,10 +37,10 @@ export function startJob(): void {
       if (atEnd) log.scrollTop = log.scrollHeight;
     }
     first = false;
-    if (OVER.has(progress.state)) location.reload(); // the finished page is the server's to write
+    if (OVER.has(progress.state)) location.reload(); // the server renders the finished page
   };
   follow(page.dataset.jobEvents, update, (isAway) => {
     const step = field("step");
-    if (step && isAway) step.textContent = "The server is away; waiting for it …";
+    if (step && isAway) step.textContent = "The server is unreachable; waiting for it …";
   });
 }

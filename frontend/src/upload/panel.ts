@@ -1,4 +1,4 @@
-// The upload's panel: what is being sent or read, how far it is, what came out.
+// The upload panel: what is being sent or read, its progress, and the result.
 import { button, make } from "../shared/elements";
 import { bytes, count } from "../shared/figures";
 import { sentenceOf } from "../shared/server";
@@ -71,7 +71,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
       progress.state === "queued" ? "Waiting for a worker" : progress.step || "Starting";
     panel.far(figure ? `${words}: ${figure}` : words, progress.done, progress.total);
     if (progress.run && progress.run !== shown) {
-      shown = progress.run; // it can be looked at while it is being read
+      shown = progress.run; // it can be opened while it is being read
       const href = `/runs/${progress.run}`;
       panel.act(make("a", { class: "button main", href }, "See the run so far"), details);
       document.dispatchEvent(new CustomEvent("runschange"));
@@ -86,7 +86,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
     }
   };
   follow(`/api/jobs/${job}/events`, update, (isAway) => {
-    if (isAway) panel.far("The server is away; waiting for it …", 0, null);
+    if (isAway) panel.far("The server is unreachable; waiting for it …", 0, null);
   });
 }
 
@@ -110,7 +110,7 @@ export async function upload(picked: readonly Picked[]): Promise<void> {
       away = seconds;
       if (seconds)
         panel.far(
-          `The server is away for ${seconds} s; what arrived is kept. Trying again …`,
+          `No answer from the server for ${seconds} s; what has arrived is kept. Trying again …`,
           0,
           null,
         );
@@ -133,7 +133,7 @@ function carriesFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
 }
 
-/** Anything dropped anywhere, or chosen by one of the inputs. */
+/** Handles anything dropped on the page, or chosen in one of the inputs. */
 export function startUploads(): void {
   const veil = make("div", { class: "drop-veil" }, "Drop it to upload");
   let depth = 0;

@@ -1,4 +1,4 @@
-// A job's progress as the server streams it, in words and true figures.
+// A job's progress as the server streams it, as text with exact figures.
 import { bytes, count } from "../shared/figures";
 
 export interface JobProgress {
@@ -17,7 +17,7 @@ export const OVER = new Set(["done", "failed", "cancelled"]);
 
 const RETRY_MS = 2000;
 
-/** Listen until the job is over. A server that is away for a while is waited for. */
+/** Listen until the job has ended. Waits while the server is unreachable. */
 export function follow(
   url: string,
   update: (progress: JobProgress) => void,
@@ -39,7 +39,7 @@ export function follow(
     };
     source.onerror = () => {
       away(true);
-      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
       waiting = window.setTimeout(listen, RETRY_MS);
     };
   };

@@ -1,4 +1,4 @@
-// Sending files in pieces that a lost connection or a restarted server costs one of.
+// Sends files in pieces, so that a lost connection or a restarted server costs only one of them.
 import type { UploadState } from "../shared/api";
 import { ask, Refusal, refusalOf } from "../shared/server";
 import type { Picked } from "./collect";
@@ -9,13 +9,13 @@ const LANES = 4;
 
 export interface Watch {
   sent(bytes: number, total: number): void;
-  /** The server is away, since so many seconds; 0 when it is back. */
+  /** The server has been unreachable for this many seconds; 0 when it is back. */
   waiting(seconds: number): void;
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Try until it works: what the server refuses ends it, what the network loses is tried again. */
+/** Retry until it works: a refusal of the server ends it, a network error is retried. */
 async function patiently<Result>(
   work: () => Promise<Result>,
   watch: Watch,
@@ -47,7 +47,8 @@ class Conflict extends Error {
   }
 }
 
-/** Send one piece with true progress (which `fetch` cannot tell); resolves with the new offset. */
+/** Send one piece with exact progress (which `fetch` cannot report); resolves with the new
+ * offset. */
 function sendPiece(
   url: string,
   piece: Blob,
@@ -98,7 +99,7 @@ class Sending {
     this.watch.sent(sum(this.received) + sum(this.flying), this.total);
   }
 
-  /** Ask how much of a file arrived, after something went wrong. */
+  /** Ask how much of a file has arrived, after an error. */
   private async lookAgain(id: string, index: number): Promise<void> {
     const state = await ask<UploadState>(`/api/uploads/${id}`);
     this.received[index] = state.files.find((file) => file.index === index)?.received ?? 0;

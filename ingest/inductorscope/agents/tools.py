@@ -20,7 +20,7 @@ from inductorscope.answers.compile.fusing import fusing_page
 from inductorscope.answers.compile.story import compile_page
 from inductorscope.answers.limits import begin
 from inductorscope.answers.markdown.pages import page_markdown
-from inductorscope.answers.markdown.shown import shown
+from inductorscope.answers.markdown.shown import page_of_run
 from inductorscope.answers.markdown.structs import CELL, Links, rows
 from inductorscope.answers.missing import NotHere, no_run
 from inductorscope.answers.parts import graph_of
@@ -40,7 +40,7 @@ from inductorscope.store.runs.runs import find_run_ids
 from inductorscope.store.tables.models import Artifact, Run
 
 MOST_RUNS = 20
-DEAREST = 5
+SLOWEST_LINES = 5
 """Number of lines of code that a diagnosis names."""
 MOST_LINES = 400
 """Most lines that one answer quotes."""
@@ -78,7 +78,7 @@ def diagnose(session: Session, run: OfRun, *, base: str) -> str:
     """What happened in a run and what to change first: causes with what each would win, its lines
     and its fix; step times, slowest kernels, graph breaks, recompiles, versions."""
     run = run_named(session, run)
-    lines = with_code(session, run, line_times(session, run, DEAREST))
+    lines = with_code(session, run, line_times(session, run, SLOWEST_LINES))
     # The run's origin does not help to make it faster; the page `read` shows it.
     page = replace(run_page(session, run), sources=[], torch_git=None, file_count=0)
     text = page_markdown(page, "A run", base)
@@ -104,7 +104,7 @@ def explain_line(
 ) -> str:
     """What a line became in every other stage, which kernels compute it, what it costs per step,
     and how certain that is."""
-    return shown(session, run_named(session, run), line=line, graph=graph, base=base)
+    return page_of_run(session, run_named(session, run), line=line, graph=graph, base=base)
 
 
 def kernel(
@@ -117,12 +117,12 @@ def kernel(
 ) -> str:
     """A kernel's time, calls, bytes, share of the machine's limit, code, FX nodes and source
     lines."""
-    return shown(session, run_named(session, run), "kernel", name, graph=graph, base=base)
+    return page_of_run(session, run_named(session, run), "kernel", name, graph=graph, base=base)
 
 
 def page(session: Session, run: str, *, base: str, page: str) -> str:
     """A page of a run by its name."""
-    return shown(session, run_named(session, run), page, base=base)
+    return page_of_run(session, run_named(session, run), page, base=base)
 
 
 def compare(

@@ -50,14 +50,22 @@ COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 NUMBERS = {word: str(number) for number, word in enumerate(COUNTED)}
 _NUMBERS = re.compile(rf"\b({'|'.join(NUMBERS)})\b(?= \w+)", re.IGNORECASE)
 _CLAUSES = re.compile(r"[,;] |\. |\b(?:and|but|versus|vs|while|with)\b")
-DULL = frozenset(("are", "for", "has", "its", "per", "run", "takes", "take", "the", "this", "was"))
+STOP_WORDS = frozenset(
+    ("are", "for", "has", "its", "per", "run", "takes", "take", "the", "this", "was")
+)
 STEM = 6
 """Number of letters by which words are compared."""
 NAME = re.compile(r"\A[^_.:/]*[_.:/]")
 """Matches a word that names one thing, such as a kernel or a line."""
-SAME = {"faster": "speed", "slower": "speed", "speedup": "speed", "move": "byte", "moved": "byte"}
+SYNONYMS = {
+    "faster": "speed",
+    "slower": "speed",
+    "speedup": "speed",
+    "move": "byte",
+    "moved": "byte",
+}
 """Words of a sentence → words in the names of figures."""
-NEARLY = 1.0
+SCORE_TOLERANCE = 1.0
 """How much worse than the best figure an agreeing one may fit the sentence."""
 NAMING = ("graph", "kernel", "name", "function", "category", "path", "line")
 """Fields that name the subject of a struct."""
@@ -131,7 +139,7 @@ def _judged(
     fits = scores[agreeing[0]] if agreeing else 0.0
     if best <= 0:
         yield f"- {escaped(quantity.text)}: **unknown**, no figure of the run is named like this."
-    elif fits >= best - NEARLY:
+    elif fits >= best - SCORE_TOLERANCE:
         yield f"- {escaped(quantity.text)}: **confirmed**, {_said(agreeing[0])}."
     else:
         likely = fits >= best / 2
@@ -154,7 +162,9 @@ def _score(fact: Fact, near: frozenset[str], words: frozenset[str]) -> float:
 
 def _words(text: str) -> frozenset[str]:
     """Returns names as they are, and the beginnings of other words: `compiling` means `compile`."""
-    found = (SAME.get(word, word) for word in _WORDS.findall(text.lower()) if word not in DULL)
+    found = (
+        SYNONYMS.get(word, word) for word in _WORDS.findall(text.lower()) if word not in STOP_WORDS
+    )
     return frozenset(word if NAME.match(word) else word.rstrip("s")[:STEM] for word in found)
 
 

@@ -12,11 +12,12 @@ from inductorscope.units import microseconds, milliseconds, percent, plural, rat
 Level = Literal["good", "fact", "note", "warn", "bad"]
 
 SLOWER, FASTER = 0.97, 1.03
-"""Speed-ups between these count as equal: repeated timings on one machine differ by that much."""
+"""Speed-ups between these count as equal, because repeated timings on one machine differ by that
+much."""
 
 LONGER = 3
-"""Profiled kernel time divided by the timed step, from which the profile contradicts the timings:
-neither concurrent streams nor the profiler's overhead explain that much."""
+"""If profiled kernel time divided by the timed step exceeds this, the profile contradicts the
+timings: neither concurrent streams nor the profiler's overhead explain that much."""
 
 
 Spread = tuple[float, float]
@@ -41,7 +42,7 @@ class Busy(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What verdicts are based on; None where unknown."""
+    """The facts for the verdicts; None if unknown."""
 
     failure: str | None
     """What failed, as a sentence."""
@@ -53,16 +54,17 @@ class Facts(msgspec.Struct, frozen=True):
     kernel_us: float | None = None
     """Time of all kernels of a profiled step."""
     busy: Busy | None = None
-    """Of the run's trace."""
+    """How busy the run's trace was."""
     eager_spread: Spread | None = None
-    """Of the eager step, from 10 to 90 % of its runs, in milliseconds."""
+    """Time of an eager step, from 10 to 90 % of its runs, in milliseconds."""
     compiled_spread: Spread | None = None
     reading: bool = False
-    """The files are still being read, so these facts cover only a part."""
+    """Whether files are still being read, so that these facts are incomplete."""
 
 
 def verdicts(facts: Facts) -> list[Verdict]:
-    """The verdicts, never empty: the first says whether it works and how fast it is."""
+    """Returns the verdicts, never empty: the first says whether the program works and how fast it
+    is."""
     if facts.reading:
         return [Verdict("note", "being read", "The files are still being read.")]
     # Breaks and recompiles matter more than how busy the device was; having none matters less.
@@ -125,7 +127,7 @@ def _profile(facts: Facts) -> list[Verdict]:
 
 
 def _trace(facts: Facts) -> list[Verdict]:
-    """Of runs without timings, whose speed only a trace can tell."""
+    """Judges runs without timings, whose speed only a trace can show."""
     busy = facts.busy
     if busy is None or (facts.eager_ms and facts.compiled_ms):
         return []
@@ -137,7 +139,7 @@ def _trace(facts: Facts) -> list[Verdict]:
 
 
 def slowdown_warning(kernel_us: float | None, compiled_ms: float | None) -> str | None:
-    """A warning if the profile contradicts the timings."""
+    """Returns a warning if the profile contradicts the timings."""
     if not kernel_us or not compiled_ms or kernel_us < LONGER * compiled_ms * 1000:
         return None
     return (

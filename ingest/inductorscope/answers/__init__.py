@@ -1,1 +1,1 @@
-"""Answers: one struct a page, for its template and as JSON, and the queries that fill it."""
+"""Answers: one struct per page, for its template and as JSON, and the queries that fill it."""

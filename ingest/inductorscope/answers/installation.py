@@ -1,4 +1,4 @@
-"""Figures of a whole installation: what it stores, and what its jobs do."""
+"""Figures of a whole installation: its stored data and its jobs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class JobCount(msgspec.Struct, frozen=True):
     state: str
     count: int
     oldest_seconds: float
-    """Since the first of them was asked for."""
+    """Seconds since the oldest of them was requested."""
 
 
 class Installation(msgspec.Struct, frozen=True):
-    """What the database and the data folder hold."""
+    """The contents of the database and the data folder."""
 
     runs: int
-    """Without those in the trash."""
+    """Runs that are not in the trash."""
     uploads: int
-    """Uploads that no run has come of yet."""
+    """Uploads that have not become a run yet."""
     contents: Shares
     database_bytes: int
     disk_free: Bytes

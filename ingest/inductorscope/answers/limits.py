@@ -16,15 +16,15 @@ class NotAnalysed(ValueError):
 
 
 def _anything(text: str, size: int) -> None:
-    """Outside the server nothing is passed over."""
+    """The default outside the server: passes nothing over."""
 
 
 watching: ContextVar[Callable[[str, int], None]] = ContextVar("watching", default=_anything)
-"""Is called with the name and size of each text before it is analysed; raises NotAnalysed to pass
-it over."""
+"""Called with the name and size of each text before it is analysed; raises NotAnalysed to pass it
+over."""
 
 
 def begin(text: str, size: int = 0) -> None:
-    """Says that a text is analysed from now on; a longer one may take more time. Raises NotAnalysed
-    if it must be passed over."""
+    """Announces that a text is analysed from now on; a longer text may take more time. Raises
+    NotAnalysed if it must be passed over."""
     watching.get()(text, size)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class NotHere(LookupError):
-    """Something is not in the database; `what` and `do` are sentences for the user. `run`: the run
-    that lacks it, so that the error's page can show the run's tabs."""
+    """An object is not in the database; `what` and `do` are sentences for the user. `run`: the run
+    that should have it, so that the error's page can show the run's tabs."""
 
     def __init__(self, what: str, do: str | None = None, run: str | None = None) -> None:
         super().__init__(what)

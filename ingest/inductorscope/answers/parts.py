@@ -1,4 +1,4 @@
-"""Rows that several pages show."""
+"""Rows that several pages share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GraphRow(GraphName, frozen=True):
     """Share of the run's kernel time, 0 to 1."""
     coverage: Coverage | None
     aligning: bool
-    """Whether the lines of its kernels are still to be aligned."""
+    """Whether its kernels' lines are not aligned yet."""
 
 
 class KernelRow(msgspec.Struct, frozen=True):
@@ -76,24 +76,24 @@ class CategoryTime(msgspec.Struct, frozen=True):
 
 
 def kernel_time(session: Session, run: str) -> float | None:
-    """Kernel time of one step over all graphs; None if no profile names any kernel."""
+    """Returns the kernel time of one step over all graphs; None if no profile names any kernel."""
     return session.scalar(select(func.sum(Kernel.time_us)).join(Graph).where(Graph.run_id == run))
 
 
 def share(part: float | None, whole: float | None) -> float | None:
-    """The share of a part; None if either figure is missing or the whole is 0."""
+    """Returns the share of a part; None if either figure is missing or the whole is 0."""
     return part / whole if part is not None and whole else None
 
 
 def each(kernel: Kernel) -> float | None:
-    """Time of one call: the profiled time divided by the profiled calls."""
+    """Returns the time of one call: the profiled time divided by the profiled calls."""
     if kernel.time_us is None or not kernel.time_calls:
         return None
     return kernel.time_us / kernel.time_calls
 
 
 def graph_rows(session: Session, run: str) -> list[GraphRow]:
-    """All graphs of a run, in order."""
+    """Returns all graphs of a run, in order."""
     whole = kernel_time(session, run)
     query = (
         select(Graph, Links.coverage, Links.engine)
@@ -131,7 +131,7 @@ FIRST_CALL = (
 
 
 def kernels_of(run: str) -> Select[Kernel, str, int | None]:
-    """The arguments of `kernel_row` for each kernel of a run."""
+    """Returns the arguments of `kernel_row` for each kernel of a run."""
     return (
         select(Kernel, Graph.slug, FIRST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
@@ -140,7 +140,7 @@ def kernels_of(run: str) -> Select[Kernel, str, int | None]:
 
 
 def kernel_row(kernel: Kernel, slug: str, first: int | None, whole: float | None) -> KernelRow:
-    """`whole`: time of all kernels."""
+    """Returns a kernel's row. `whole`: time of all kernels."""
     return KernelRow(
         graph=slug, name=kernel.name, handle=first, kind=kernel.kind, category=kernel.category,
         call_count=kernel.call_count, time_us=kernel.time_us, time_calls=kernel.time_calls,
@@ -149,7 +149,8 @@ def kernel_row(kernel: Kernel, slug: str, first: int | None, whole: float | None
 
 
 def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:
-    """The slowest first; those without a time follow in the order of the code."""
+    """Returns the kernels, the slowest first; those without a time follow in the order of the
+    code."""
     whole = kernel_time(session, run)
     slowest = Kernel.time_us.is_(None), Kernel.time_us.desc(), Graph.position, Kernel.id
     query = kernels_of(run).order_by(*slowest).limit(limit)
@@ -158,7 +159,7 @@ def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:
 
 
 def categories(session: Session, run: str) -> list[CategoryTime]:
-    """Time by category, of the kernels that have a time."""
+    """Returns time by category, from the kernels that have a time."""
     whole = kernel_time(session, run)
     if not whole:
         return []
@@ -177,7 +178,7 @@ def categories(session: Session, run: str) -> list[CategoryTime]:
 
 
 def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
-    """Coverage of all graphs together; None if nothing was linked."""
+    """Returns the coverage of all graphs together; None if nothing was linked."""
     known = [part for part in parts if part is not None]
     if not known:
         return None
@@ -186,7 +187,7 @@ def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
 
 
 def run_of(session: Session, run_id: str) -> Run:
-    """The run; raises NotHere if there is none."""
+    """Returns the run. Raises NotHere if there is none."""
     run = session.get(Run, run_id)
     if run is None:
         raise no_run(run_id)
@@ -194,7 +195,7 @@ def run_of(session: Session, run_id: str) -> Run:
 
 
 def run_name(session: Session, run: str) -> RunName:
-    """Name and id of a run; raises NotHere if there is none."""
+    """Returns name and id of a run. Raises NotHere if there is none."""
     row = session.execute(select(Run.id, Run.name).where(Run.id == run)).one_or_none()
     if row is None:
         raise no_run(run)
@@ -202,7 +203,7 @@ def run_name(session: Session, run: str) -> RunName:
 
 
 def graph_of(session: Session, run: str, slug: str) -> Graph:
-    """The graph of a run; raises NotHere if there is none."""
+    """Returns the graph of a run. Raises NotHere if there is none."""
     query = select(Graph).where(Graph.run_id == run, Graph.slug == slug)
     graph = session.scalars(query).one_or_none()
     if graph is None:
@@ -216,6 +217,6 @@ def graph_name(graph: Graph) -> GraphName:
 
 
 def graphs_of(session: Session, run: str) -> list[GraphName]:
-    """All graphs of a run in order; empty if there is no such run."""
+    """Returns all graphs of a run in order; empty if there is no such run."""
     query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
     return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]

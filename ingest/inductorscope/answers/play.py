@@ -1,4 +1,4 @@
-"""A try of the playground: its code and options, and the graph that is shown."""
+"""A try of the playground: its code, its options and the graph that is shown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Try(msgspec.Struct, frozen=True):
 
 
 def try_of(session: Session, run_id: str, slug: str) -> Try:
-    """Raises NotHere for a run that is no try."""
+    """Returns the try. Raises NotHere if the run is not a try."""
     run = run_of(session, run_id)
     if run.origin != TRY:
         raise NotHere(f"The run {run_id} was not made in the playground.", "Open it as a run.")

@@ -1,4 +1,4 @@
-"""SQL on the facts of runs: one SELECT, read-only, with limits on time, memory and rows."""
+"""Runs SQL on the facts of runs: one SELECT, read-only, with limits on time, memory and rows."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ LONGEST_CELL = 2000
 SECONDS = 5.0
 MEMORY = "400MB"
 WRITTEN_AT_ONCE = 500
-"""Runs whose facts are written ahead of a query; workers write those of more."""
+"""Most runs whose facts are written before a query; for more, workers write them."""
 SOURCES = {"range", "generate_series", "unnest"}
-"""Functions that may stand in the place of a table."""
+"""Functions that may be used as a table."""
 FROM = {"BASE_TABLE", "TABLE_FUNCTION", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST", "PIVOT"}
-"""What may stand after FROM, by DuckDB's names."""
+"""What may follow FROM, by DuckDB's names."""
 
 EXAMPLES = {
     "Kernels that take most time in all runs": """\
@@ -57,19 +57,19 @@ FROM runs GROUP BY torch_version ORDER BY runs DESC""",
 
 
 class SqlPage(msgspec.Struct, frozen=True):
-    """A query and its rows `/sql`; the address has the query, so it is a permalink."""
+    """A query and its rows, `/sql`. The address contains the query, so it is a permalink."""
 
     sql: str
     error: str | None = None
     columns: list[str] = msgspec.field(default_factory=list)
     rows: list[list[Any]] = msgspec.field(default_factory=list)
     numeric: list[int] = msgspec.field(default_factory=list)
-    """Positions of the columns that have numbers."""
+    """Positions of numeric columns."""
     more: bool = False
     """Whether there are more rows than are shown."""
     seconds: float | None = None
     unwritten: int = 0
-    """Runs whose facts no query reads yet, because many are to be written."""
+    """Number of runs that queries do not include yet, because many facts have to be written."""
     tables: dict[str, dict[str, str]] = msgspec.field(
         default_factory=lambda: {"runs": RUNS, **FACTS}
     )
@@ -81,7 +81,7 @@ class _Refused(ValueError):
 
 
 def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
-    """Runs a query on the facts of the runs that the session sees."""
+    """Runs a query on the facts of the runs that the session may see."""
     if not available():
         return SqlPage(sql, "Queries need DuckDB: `pip install 'inductorscope[facts]'`.")
     place = Path(folder)
@@ -115,7 +115,7 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
 def _prepare(
     database: DuckDBPyConnection, session: Session, folder: Path, wanted: set[str]
 ) -> None:
-    """Makes the tables that a query names, then closes everything else."""
+    """Creates the tables that a query names, then closes everything else."""
     for name, value in (
         ("memory_limit", MEMORY), ("threads", "2"), ("temp_directory", ""),
         ("autoinstall_known_extensions", "false"), ("autoload_known_extensions", "false"),
@@ -129,7 +129,7 @@ def _prepare(
         Run.compile_seconds, Run.eager_ms, Run.compiled_ms, Run.bytes_in, Run.bytes_stored,
         Run.failure,
     ).where(Run.state == COMPLETE)  # fmt: skip
-    # The others need the runs too, but only their ids.
+    # Other tables need the runs too, but only their ids.
     columns = RUNS if "runs" in wanted else {"run": RUNS["run"]}
     query = runs if "runs" in wanted else select(Run.id).where(Run.state == COMPLETE)
     read_rows(database, "runs", columns, session.execute(query))
@@ -146,7 +146,7 @@ def _empty(table: str) -> str:
 
 def _tables_of(database: DuckDBPyConnection, sql: str) -> set[str]:
     """Returns the names of the tables that a query reads. Raises _Refused unless it is one SELECT
-    that reads nothing but the tables of facts."""
+    that reads only the tables of facts."""
     (text,) = database.execute("SELECT json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
     parsed = json.loads(text)
     if parsed.get("error"):
@@ -157,12 +157,12 @@ def _tables_of(database: DuckDBPyConnection, sql: str) -> set[str]:
     nodes = list(_nodes(parsed))
     for node in nodes:
         if "cte_map" in node:
-            # Only of words: outside of its query, another name could be that of a file.
+            # Only identifiers: outside of its query, any other name could be a file's.
             keys = [entry["key"].lower() for entry in node["cte_map"]["map"]]
             names.update(key for key in keys if key.isidentifier())
     for node in nodes:
         kind = node.get("type")
-        if "alias" in node and "sample" in node and kind not in FROM:  # stands after FROM
+        if "alias" in node and "sample" in node and kind not in FROM:  # allowed after FROM
             raise _Refused(f"Only these tables can be read: {', '.join(['runs', *FACTS])}.")
         if kind == "BASE_TABLE" and (
             node["schema_name"] or node["catalog_name"] or node["table_name"].lower() not in names

@@ -1,4 +1,4 @@
-"""The catalogue of built-in models: what each is and shows. Torch-free.
+"""The catalogue of built-in models: each with a description and what it demonstrates. Torch-free.
 
 The models are small files in `models/`, imported only in the capture's child process. They are the
 user's sources that a captured run shows.

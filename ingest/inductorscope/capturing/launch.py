@@ -1,4 +1,4 @@
-"""How a captured program is started: with which Python, variables and kernels."""
+"""How to start a captured program: with which Python, variables and kernels."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ import msgspec
 
 OURS = str(Path(__file__).parents[2])
 SWAP = "SCOPE_SWAP"
-"""The environment variable with the file of a `Swap` to make."""
+"""The environment variable that names the file of a `Swap`."""
 
 
 class Swap(msgspec.Struct, frozen=True):
-    """Definitions of kernels in generated code."""
+    """A kernel to replace in generated code."""
 
     own: str
     other: str
-    """What replaces it, under its name."""
+    """The definition that replaces it, under its name."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How a program is started."""
+    """How to start a program."""
 
     python: str = sys.executable
-    """Another one needs torch, msgspec and numpy."""
+    """The Python to use. It needs torch, msgspec and numpy."""
     folders: tuple[Path, ...] = ()
-    """Folders, besides those of the settings, whose models may be run."""
+    """Folders, in addition to those in the settings, whose models may be run."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
     """Variables to set; None removes one."""
     brief: bool = False
-    """Whether compiled steps are only timed and profiled, to be compared with others."""
+    """Whether to only time and profile compiled steps, to compare them with others."""
 
     def variables(self, own: Mapping[str, str]) -> dict[str, str]:
-        """What its processes get in place of `own`."""
+        """Returns the environment for its processes, based on `own`."""
         wanted = {**own, **self.environment}
-        if self.python != sys.executable:  # our modules may not be installed there
+        if self.python != sys.executable:  # this package may not be installed for that Python
             parts = [OURS, wanted.get("PYTHONPATH")]
             wanted["PYTHONPATH"] = os.pathsep.join(part for part in parts if part)
         return {name: value for name, value in wanted.items() if value is not None}
 
 
 HERE = Launch()
-"""With this Python."""
+"""Uses this Python."""

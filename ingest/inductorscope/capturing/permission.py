@@ -1,8 +1,8 @@
 """Decides which models may be run. Torch-free.
 
 Running a model means running its code. A worker runs built-in models and those in folders that its
-owner configured; a user at the command line may run anything. The child checks the options, and
-learns from `Loading` whom it runs for.
+owner configured; a user at the command line may run anything. The child checks the options;
+`Loading` tells it who runs the model.
 """
 
 from __future__ import annotations

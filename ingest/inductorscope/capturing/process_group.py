@@ -24,12 +24,12 @@ class Member:
     group: int
     resident: int
     seconds: float
-    """Processor time, with that of children that have ended."""
+    """Processor time, including that of children that have ended."""
 
 
 def members(leader: int) -> dict[int, Member]:
-    """Returns the processes of a group and their descendants, some of which may have left it:
-    torchrun starts each rank in a group of its own."""
+    """Returns the processes of a group and their descendants. Some of these may have left the
+    group: torchrun starts each rank in its own."""
     running = dict(_running())
     found = {pid: one for pid, one in running.items() if one.group == leader or pid == leader}
     added = found
@@ -55,7 +55,7 @@ def _running() -> Iterator[tuple[int, Member]]:
             continue
         try:
             stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:  # it ended meanwhile
+        except OSError:  # it has ended meanwhile
             continue
         # "pid (name, perhaps with spaces) state ppid pgrp …": count from the last parenthesis
         fields = stat.rpartition(")")[2].split()
@@ -67,11 +67,11 @@ def _running() -> Iterator[tuple[int, Member]]:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kills every process of the child's group, and what descends from these, and waits until the
+    """Kills every process of the child's group and all their descendants, then waits until the
     child has ended.
 
-    SIGKILL without warning: an interrupted capture has nothing to clean up, and compilers in native
-    code would ignore other signals.
+    It uses SIGKILL without warning: an interrupted capture has nothing to clean up, and compilers
+    in native code would ignore other signals.
     """
     descendants = members(process.pid)
     with contextlib.suppress(ProcessLookupError):

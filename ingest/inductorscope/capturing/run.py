@@ -51,7 +51,7 @@ def run_capture(
     the configured folders and options that could run commands or write anywhere (a user at the
     command line). `cache` keeps compiled kernels for the next capture, whose first call is then
     faster than a real compile. `measured` is called with a folder to read when a script that runs
-    to its end is measured.
+    to its end has been measured.
     """
     folders = [*model_folders(settings.model_folders), *launch.folders]
     loading = permit(spec, folders, trusted)

@@ -58,7 +58,7 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dtype: str | None = None
     """Type to which parameters and floating-point inputs are converted; None: no conversion."""
     train: bool = False
-    """Forward and backward instead of inference."""
+    """Run forward and backward, instead of inference only."""
     dynamic: bool | None = None
     mode: str | None = None
     backend: str = "inductor"
@@ -83,14 +83,15 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     eager: bool | None = None
     """Run a script again without torch.compile. None: if it takes less than a minute."""
     steps_after: int = 0
-    """Steps that a script may run when everything is measured; then it is ended."""
+    """Steps that a script may run after everything is measured, before it is ended."""
     full: bool = False
     """Let a script run to its end."""
     measure: bool = True
     """Run and time the model in eager and compiled, profile and explain it. Without it, it is only
     compiled."""
     pretend: str | None = None
-    """GPU to compile for, `NVIDIA H100`, which need not be here. Its kernels do not run."""
+    """GPU to compile for, such as `NVIDIA H100`. This machine need not have it; kernels do not
+    run."""
     shapes: str = ""
     """Further arguments to call the compiled model with, as `formats.call_shapes` reads them."""
 
@@ -157,7 +158,7 @@ def from_builtins(values: dict[str, Any]) -> CaptureSpec:
 def kind_of(model: str) -> ModelKind:
     """Returns a model's kind: scripts end in .py, factories have a colon, others are built in.
 
-    A launcher is the script that it starts.
+    A launcher counts as the script that it starts.
     """
     if model.endswith(".py") or model in LAUNCHERS:
         return "script"

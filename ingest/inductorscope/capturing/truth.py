@@ -51,7 +51,7 @@ def write_truth(run: Path, out: Path) -> TruthWritten:
         for graph, lines in _lines_of(file).items():
             folders = [code.parent for code in file.parent.rglob(f"{graph}/output_code.py")]
             if not lines or len(folders) != 1 or graph in truth:
-                continue  # without its code, or with two of them, line numbers mean nothing
+                continue  # without its code, or with two codes, line numbers mean nothing
             truth[graph] = lines
             _copy(folders[0], out)
     if not truth:

@@ -1,8 +1,8 @@
 """Follows a child process that runs a user's model: forwards its messages and enforces its limits.
 
-RLIMIT_AS alone does not do: CUDA reserves far more address space than it uses, so a bound on it
-would refuse every GPU job. The limit that counts is on the resident memory of the whole process
-group, compilers included. Jobs on a CPU get both limits.
+RLIMIT_AS alone is not enough: CUDA reserves far more address space than it uses, so such a limit
+would refuse every GPU job. The effective limit is on the resident memory of the whole process
+group, including compilers. Jobs on a CPU get both limits.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from inductorscope.formats.sizes import MIB
 CHUNK = 8 * MIB
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))
 """How long a server may be unavailable before the client gives up."""
-AWAY = (429, 502, 503, 504)
+UNAVAILABLE = (429, 502, 503, 504)
 """Status codes of a server or proxy that is unavailable for a moment."""
 
 Progress = Callable[[str, int, int], None]
@@ -166,7 +166,7 @@ class Client:
                 continue
             if answer.status_code in accept:
                 return answer
-            if answer.status_code in AWAY and wait is not None:
+            if answer.status_code in UNAVAILABLE and wait is not None:
                 time.sleep(wait)
                 continue
             raise ServerError(_sentence(answer))

@@ -28,7 +28,7 @@ class Difference(msgspec.Struct, frozen=True):
     """`graph breaks: 0 → 1`."""
     gone: list[str] = msgspec.field(default_factory=list)
     new: list[str] = msgspec.field(default_factory=list)
-    mend: str = ""
+    fix: str = ""
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -90,14 +90,14 @@ def _compared(
         text += f" ({(value - was) / was:+.1%})"
     if budget is not None:
         if not within(budget, was, value):
-            yield Difference("worse", f"{text}, and the budget is {budget}", gone, new, count.mend)
+            yield Difference("worse", f"{text}, and the budget is {budget}", gone, new, count.fix)
         elif value != was or gone or new:
             yield Difference("allowed", f"{text}, within the budget {budget}", gone, new)
     elif value != was:
         verdict: Verdict = "changed"
-        if count.more == "worse":
+        if count.increase == "worse":
             verdict = "worse" if value > was else "better"
-        yield Difference(verdict, text, gone, new, count.mend if verdict == "worse" else "")
+        yield Difference(verdict, text, gone, new, count.fix if verdict == "worse" else "")
     elif gone or new:
         yield Difference("changed", f"{count.title}: {_figure(count, was)}, but others", gone, new)
 

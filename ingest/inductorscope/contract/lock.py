@@ -21,11 +21,11 @@ class Count(msgspec.Struct, frozen=True):
 
     id: str
     title: str
-    mend: str = ""
+    fix: str = ""
     """What to do if the count grows."""
     unit: str = ""
-    more: str = "worse"
-    """What a higher count means: worse, better or changed."""
+    increase: str = "worse"
+    """What an increase means: worse, better or changed."""
     made: tuple[str, ...] = ()
     """Keys of `Program.made` that change this count for reasons outside of the program; it is
     compared only if they are equal."""
@@ -48,11 +48,11 @@ COUNTS = (
     Count("casts", "conversions between dtypes", "Convert once, before the step."),
     Count("fallbacks", "calls of operators that Inductor does not compile",
           "Express them by operators that Inductor compiles."),
-    Count("library_calls", "calls of libraries", more="changed"),
+    Count("library_calls", "calls of libraries", increase="changed"),
     Count("collectives", "collectives", "Communicate once for several tensors."),
     Count("scalar_loops", "C++ loops that are not vectorised",
           "The page Fusing of the run says why."),
-    Count("vector_loops", "vectorised C++ loops", more="changed"),
+    Count("vector_loops", "vectorised C++ loops", increase="changed"),
     Count("cuda_graphs_skipped", "compiles without a CUDA graph", "Remove what the reason names."),
     Count("cache_bypasses", "compiles that a cache bypasses", "Remove what the reason names."),
     Count("registers", "registers of a thread, over all kernels",

@@ -28,8 +28,8 @@ def _lines(result: Compared) -> Iterator[str]:
     for one in result.differences:
         yield f"  {one.verdict}: {one.text}"
         yield from (f"    {line}" for line in _changed(one))
-        if one.mend:
-            yield f"    → {one.mend}"
+        if one.fix:
+            yield f"    → {one.fix}"
 
 
 def _changed(one: Difference) -> Iterator[str]:
@@ -53,7 +53,7 @@ def as_markdown(results: Sequence[Compared]) -> str:
         lines.append(f"- {'✅' if result.passes else '❌'} **{result.model}**: {summary(result)}")
         lines += [f"  - made with {note}" for note in result.notes]
         for one in result.differences:
-            lines.append(f"  - {one.verdict}: {one.text}{f'. {one.mend}' if one.mend else ''}")
+            lines.append(f"  - {one.verdict}: {one.text}{f'. {one.fix}' if one.fix else ''}")
             changed = [f"    {line}" for line in _changed(one)]
             lines += ["    ```diff", *changed, "    ```"] if changed else []
     return "\n".join(lines) + "\n"
@@ -85,5 +85,5 @@ def as_benchmark(programs: Sequence[Program]) -> list[dict[str, Any]]:
          "value": program.counts[count.id]}
         for program in programs
         for count in COUNTS
-        if count.more == "worse" and count.id in program.counts
+        if count.increase == "worse" and count.id in program.counts
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Arguments of several calls, as people write them: `x=(8,128),(8,129);flag=1,0`.
+"""Arguments of several calls, in the form that a user types: `x=(8,128),(8,129);flag=1,0`.
 
 Each argument lists a shape or a number for every call. One with a single value has it in all calls.
 """
@@ -55,7 +55,7 @@ def read_shapes(text: str) -> CallShapes:
 
 
 def _values(text: str) -> list[Value]:
-    """Empty if any of them is neither a shape nor a number."""
+    """Reads values; empty if any of them is neither a shape nor a number."""
     try:
         read = ast.literal_eval(f"[{text.strip()}]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):

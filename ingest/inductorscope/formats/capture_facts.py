@@ -156,7 +156,7 @@ class CompileEvent(msgspec.Struct):
 
 
 class CudaGraphs(msgspec.Struct):
-    """What became of CUDA graphs."""
+    """What happened to CUDA graphs."""
 
     recorded: int = 0
     re_recorded: int = 0

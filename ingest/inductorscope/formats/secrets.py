@@ -17,7 +17,7 @@ from inductorscope.formats.sizes import MIB
 REMOVED = b"<secret removed>"
 
 OWN_SETTING = "setting of Inductorscope"
-"""The kind of secret that protects an installation of Inductorscope: its token was published."""
+"""A published token of an installation of Inductorscope: the kind of secret that protects it."""
 VARIABLE = "variable named as a secret"
 URL_PASSWORD = "password in an address"  # noqa: S105  # the name of a kind
 HUGGING_FACE, GITHUB, GITLAB = "Hugging Face token", "GitHub token", "GitLab token"
@@ -62,7 +62,7 @@ _KEY = re.compile(
 )
 
 # Marks of secrets, each searched separately: a search for one or a few first letters skips to the
-# next place that has them; a search with alternatives does not.
+# next place with them; a search with alternatives does not.
 _KEY_WORD = re.compile(rb"KEY")
 _AT_HOST = re.compile(rb"@(?<=[^\s@\"'({\[,]@)(?=[A-Za-z0-9\[/])")
 _ENVIRON_WORD = re.compile(rb"os\.environ\[")
@@ -103,12 +103,12 @@ _NO_SECRETS = re.compile(
     rb"|(?:\S* )?<secret removed>.*)",
     re.I | re.S,
 )
-"""Values that are no secrets, such as replacements."""
+"""Values that are not secrets, such as replacements."""
 
 
 def scrub(text: bytes) -> tuple[bytes, Removed]:
-    """The text with words in place of each secret, and the number removed. The number and order of
-    lines stay the same."""
+    """Replaces each secret with words; returns the text and the number removed. The number and
+    order of lines stay the same."""
     removed: Removed = Counter()
     for pattern, kind in list(_suspected(text)):
         text = pattern.sub(_replacing(kind, removed), text)
@@ -140,8 +140,8 @@ def _place_to_cut(data: bytes) -> int:
 
 
 def _suspected(text: bytes) -> Iterator[tuple[re.Pattern[bytes], str]]:
-    """The patterns to try, chosen by marks that are quick to search. Assignments come first: a name
-    identifies a value better than its form."""
+    """Chooses the patterns to try, by marks that are quick to search. Assignments come first,
+    because a name identifies a value better than its form."""
     if b"INDUCTORSCOPE_" in text:
         yield _OWN, OWN_SETTING
     if _ENVIRON_WORD.search(text):
@@ -175,7 +175,7 @@ def _replacing(kind: str, removed: Removed) -> Callable[[re.Match[bytes]], bytes
 
 
 def _words_for(value: bytes) -> bytes:
-    """The replacement, with as many lines as the value."""
+    """Returns the replacement, with as many lines as the value."""
     lines = value.split(b"\n")
     middle = [REMOVED if line.strip() else line for line in lines]
     return b"\n".join(middle)

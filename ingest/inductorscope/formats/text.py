@@ -32,14 +32,15 @@ _LEVELS = frozenset("[VDIWEC")  # the first character of such a line
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something a reader could not read and skipped."""
+    """Something that a reader could not read and skipped."""
 
     line: int | None
     reason: str
 
 
 def split_top(text: str, separator: str = ",") -> list[str]:
-    """The parts of `text` between separators (`,` or `;`) outside brackets and quotes, stripped.
+    """Returns the parts of `text` between separators (`,` or `;`) outside brackets and quotes,
+    stripped.
 
     An empty text has no parts; a trailing separator adds none.
     """
@@ -69,7 +70,7 @@ def _stripped(parts: list[str]) -> list[str]:
 
 
 def closing(text: str, position: int) -> int:
-    """The position where the bracket at `position` closes; the end of the text when it never
+    """Returns the position where the bracket at `position` closes; the end of the text if it never
     does."""
     depth = 0
     for mark in _MARK.finditer(text, position):
@@ -84,7 +85,8 @@ def closing(text: str, position: int) -> int:
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text is, if it has digits only and no more than numbers of torch have."""
+    """Returns the number that a text is, if it consists of digits and is no longer than torch's
+    numbers."""
     return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
@@ -94,14 +96,14 @@ def split_flat(text: str) -> list[str]:
 
 
 def balance(text: str) -> int:
-    """How many brackets `text` leaves open (negative: closes more than it opens)."""
+    """Returns how many brackets `text` leaves open (negative: closes more than it opens)."""
     count = text.count
     opened = count("(") + count("[") + count("{")
     return opened - count(")") - count("]") - count("}")
 
 
 def call_arguments(text: str) -> tuple[str, list[str]]:
-    """`f(a, b)` → (`f`, [`a`, `b`]); a text without a call is all name."""
+    """`f(a, b)` → (`f`, [`a`, `b`]). Without a call, the whole text is the name."""
     opened = text.find("(")
     if opened < 0:
         return text.strip(), []

@@ -18,8 +18,8 @@ from inductorscope.formats.sizes import KIB, MIB
 
 READ = 64 * KIB
 ZSTD_READ = KIB
-"""zstd takes no limit on its output: 4 bytes can expand to 128 KiB, so this many expand to at most
-32 MiB."""
+"""zstd has no limit on its output: 4 bytes can expand to 128 KiB, so this many expand to at most 32
+MiB."""
 ZSTD_WINDOW = 128 * MIB
 """The default limit of `zstd -d`."""
 XZ_MEMORY = 256 * MIB

@@ -99,7 +99,7 @@ CPU_OP: Final = "cpu_op"
 ANNOTATION: Final = "annotation"
 ROW_TITLES = {KERNEL: "kernel", CPU_OP: "operator", ANNOTATION: "annotation"}
 
-# Work of threads that is no operator.
+# Work of threads that is not an operator.
 DRIVER: Final = "driver"
 PYTHON: Final = "python"
 OTHER_EVENT: Final = "other_event"
@@ -154,10 +154,10 @@ class Stage:
     made_from: str = ""
     """The default stage to compare it with."""
     part_of: str = ""
-    """The stage of whose text it shows a part."""
+    """The stage that it shows a part of."""
     ending: str = ""
-    """The ending of its files in a compile cache. Such a text is of one kernel; its lines refer to
-    the kernel's lines, and by these to nodes and to the user's lines."""
+    """The ending of its files in a compile cache. Such a text belongs to one kernel; its lines
+    refer to the kernel's lines, and through these to nodes and to the user's lines."""
     formerly: tuple[str, ...] = ()
     """Names of its role in addresses and databases of earlier versions."""
 
@@ -253,14 +253,14 @@ STAGES: tuple[Stage, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The role of a stored file that is no stage's text."""
+    """The role of a stored file that is not a stage's text."""
 
     id: str
     title: str
     became: str = "kept as text"
     """The result of reading such a file."""
     of_graph: bool = False
-    """Whether it belongs to the graph whose folder it lies in."""
+    """Whether it belongs to the graph in whose folder it is."""
     file: str = ""
     """The file's name in Inductor's or a capture's folder."""
     formerly: tuple[str, ...] = ()
@@ -508,7 +508,7 @@ class Certainty:
     """How a reference is known."""
 
     level: int
-    """Higher is surer."""
+    """Higher is more certain."""
     id: str
     title: str
     meaning: str
@@ -552,7 +552,7 @@ FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 REFUSED = frozenset(role.id for role in ROLES if role.refused)
 """Roles of files that are known but not read."""
 OF_KERNELS = {stage.id: stage.ending for stage in STAGES if stage.ending}
-"""Stages of what was compiled of kernels, with the endings of their files."""
+"""Stages of texts that kernels were compiled to, with the endings of their files."""
 SEARCHED = (
     *(stage.id for stage in STAGES if not stage.part_of and not stage.ending), KERNEL_STACKS,
 )  # fmt: skip
@@ -561,7 +561,7 @@ ROLES_OF_GRAPHS = frozenset(
     [stage.id for stage in STAGES if not stage.part_of and not stage.ending and stage.id != SOURCE]
     + [role.id for role in ROLES if role.of_graph]
 )
-"""Roles of files that belong to the graph whose folder they lie in."""
+"""Roles of files that belong to the graph in whose folder they are."""
 KEPT_GRAPHS = (POST_GRAD, READABLE)
 """Graphs whose nodes are stored in addition to their text."""
 OPENED = tuple(stage.id for stage in STAGES if stage.opens)

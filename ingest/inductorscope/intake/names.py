@@ -15,7 +15,7 @@ PACK_AGAIN = "pack the folder again without it"
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
-def shown(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Makes a member's name fit for a message: no control characters, bounded length."""
     text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
     if len(text) > SHOWN:
@@ -35,17 +35,19 @@ def member_path(name: str, where: str) -> tuple[str, ...]:
     folder refuses the whole archive, because nobody packs one by accident.
     """
     if "\0" in name:
-        raise Refused(f"{where} has a member with a NUL in its name, {shown(name)}", PACK_AGAIN)
+        raise Refused(
+            f"{where} has a member with a NUL in its name, {quoted_name(name)}", PACK_AGAIN
+        )
     plain = name.replace("\\", "/")
     if plain.startswith("/") or _DRIVE.match(plain):
         raise Refused(
-            f"{where} has a member with an absolute path, {shown(name)}",
+            f"{where} has a member with an absolute path, {quoted_name(name)}",
             "pack the folder again with relative paths",
         )
     parts = tuple(part for part in plain.split("/") if part not in {"", "."})
     if ".." in parts:
         raise Refused(
-            f"{where} has a member that leads out of its folder, {shown(name)}", PACK_AGAIN
+            f"{where} has a member that leads out of its folder, {quoted_name(name)}", PACK_AGAIN
         )
     _check_length(parts, name, where)
     return parts
@@ -55,14 +57,14 @@ def _check_length(parts: tuple[str, ...], name: str, where: str) -> None:
     sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
     if sizes and max(sizes) > MAX_PART_BYTES:
         raise Refused(
-            f"{where} has a member whose name is {max(sizes):,} bytes long, {shown(name)}; "
+            f"{where} has a member whose name is {max(sizes):,} bytes long, {quoted_name(name)}; "
             f"the limit is {MAX_PART_BYTES}",
             "shorten the name",
         )
     whole = sum(sizes) + len(sizes)
     if whole > MAX_PATH_BYTES:
         raise Refused(
-            f"{where} has a member whose path is {whole:,} bytes long, {shown(name)}; "
+            f"{where} has a member whose path is {whole:,} bytes long, {quoted_name(name)}; "
             f"the limit is {MAX_PATH_BYTES:,}",
             "pack a folder closer to the files",
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.intake import magic
 from inductorscope.intake.limits import Limits, Meter, Spent
-from inductorscope.intake.names import shown
+from inductorscope.intake.names import quoted_name
 from inductorscope.intake.unpack import only_archive, unpack
 
 
@@ -33,7 +33,7 @@ def lay_out(
             _unpacked(path, into, limits, spent, number)
         else:
             size = path.stat().st_size
-            meter = Meter(limits, shown(path.name), size, spent=spent)
+            meter = Meter(limits, quoted_name(path.name), size, spent=spent)
             meter.member()
             meter.add(size)
             shutil.copyfile(path, _free(into, path.name, number))

@@ -8,7 +8,7 @@ import tarfile
 from inductorscope.formats.sizes import KIB
 from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
-from inductorscope.intake.names import PACK_AGAIN, member_path, shown
+from inductorscope.intake.names import PACK_AGAIN, member_path, quoted_name
 from inductorscope.intake.writing import Target
 from inductorscope.intake.zips import broken
 
@@ -97,14 +97,14 @@ def _extract(
         return
     source = archive.extractfile(member)
     if source is None:
-        raise broken(meter.where, f"{shown(member.name)} has no content")
+        raise broken(meter.where, f"{quoted_name(member.name)} has no content")
     size = target.file(parts, member.name, source, counted=True)
     if size != member.size:
-        raise broken(meter.where, f"it ends inside {shown(member.name)}")
+        raise broken(meter.where, f"it ends inside {quoted_name(member.name)}")
 
 
 def _check_kind(member: tarfile.TarInfo, where: str) -> None:
-    name = shown(member.name)
+    name = quoted_name(member.name)
     if member.issym():
         raise Refused(f"{where} has a symbolic link, {name}", PACK_AGAIN)
     if member.islnk():

@@ -16,7 +16,7 @@ from inductorscope.formats.unpacking import Readable, open_plain
 from inductorscope.intake import magic
 from inductorscope.intake.exported import packed_files
 from inductorscope.intake.limits import Limits, Meter, Refused, Spent
-from inductorscope.intake.names import PACK_AGAIN, member_path, shown
+from inductorscope.intake.names import PACK_AGAIN, member_path, quoted_name
 from inductorscope.intake.tars import unpack_tar
 from inductorscope.intake.writing import Target
 from inductorscope.intake.zips import DAMAGED, broken, unpack_zip
@@ -42,11 +42,11 @@ def unpack(
     with _emptied_on_failure(into):
         single = only_archive(source) if source.is_dir() else source
         if single is None:
-            meter = Meter(limits, shown(source.name), 0, progress, spent)
+            meter = Meter(limits, quoted_name(source.name), 0, progress, spent)
             _lay_out_folder(source, into, meter)
         else:
             size = single.stat().st_size
-            meter = Meter(limits, shown(single.name), size, progress, spent)
+            meter = Meter(limits, quoted_name(single.name), size, progress, spent)
             _unpack_file(single, into, meter)
 
 
@@ -176,7 +176,7 @@ def _lay_out_folder(source: Path, into: Path, meter: Meter) -> None:
         for name in names:
             meter.member()
             if Path(folder, name).is_symlink():
-                raise Refused(f"{where} has a symbolic link, {shown(name)}", PACK_AGAIN)
+                raise Refused(f"{where} has a symbolic link, {quoted_name(name)}", PACK_AGAIN)
             parts = Path(folder, name).relative_to(root).parts
             target.folder(parts, name)
         for name in sorted(files):
@@ -190,7 +190,7 @@ def _lay_out_file(path: Path, root: Path, target: Target, meter: Meter) -> None:
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
         kind = "symbolic link" if stat.S_ISLNK(mode) else "device or pipe"
-        raise Refused(f"{meter.where} has a {kind}, {shown(path.name)}", PACK_AGAIN)
+        raise Refused(f"{meter.where} has a {kind}, {quoted_name(path.name)}", PACK_AGAIN)
     meter.packed += path.stat().st_size
     meter.upload()
     # Copied, never linked: writing to a link would change the original file.

@@ -9,7 +9,7 @@ from inductorscope.disk import check_room
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
-from inductorscope.intake.names import PACK_AGAIN, shown
+from inductorscope.intake.names import PACK_AGAIN, quoted_name
 
 PIECE = 256 * KIB
 CHECKED = 8 * MIB
@@ -73,4 +73,4 @@ class Target:
         return True
 
     def _duplicate(self, name: str) -> Refused:
-        return Refused(f"{self.meter.where} has two members named {shown(name)}", PACK_AGAIN)
+        return Refused(f"{self.meter.where} has two members named {quoted_name(name)}", PACK_AGAIN)

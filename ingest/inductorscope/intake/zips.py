@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.intake.limits import Meter, Refused
-from inductorscope.intake.names import PACK_AGAIN, member_path, shown
+from inductorscope.intake.names import PACK_AGAIN, member_path, quoted_name
 from inductorscope.intake.writing import Target
 
 END = b"PK\x05\x06"
@@ -92,7 +92,7 @@ def _count(file: BinaryIO, start: int, size: int, meter: Meter) -> None:
 
 def _check_kind(member: zipfile.ZipInfo, where: str) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
-    name = shown(member.orig_filename)
+    name = quoted_name(member.orig_filename)
     if kind == stat.S_IFLNK:
         raise Refused(f"{where} has a symbolic link, {name}", PACK_AGAIN)
     if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
@@ -113,7 +113,8 @@ def _check_overlap(members: list[zipfile.ZipInfo], directory: int, where: str) -
     for member, limit in zip(ordered, limits, strict=False):
         if member.header_offset + LOCAL_SIZE + member.compress_size > limit:
             raise Refused(
-                f"{where} has members that overlap, {shown(member.orig_filename)} and the next",
+                f"{where} has members that overlap, {quoted_name(member.orig_filename)} "
+                "and the next",
                 "pack the folder again with another tool",
             )
 
@@ -129,5 +130,5 @@ def _extract(
         size = target.file(parts, member.orig_filename, source, counted=False)
     if size != member.file_size:
         raise broken(
-            meter.where, f"{shown(member.orig_filename)} does not have the length it declares"
+            meter.where, f"{quoted_name(member.orig_filename)} does not have the length it declares"
         )

@@ -510,7 +510,7 @@ class JobsClient:
     def again(self, jobs: Sequence[JobStatus]) -> dict[str, Again]:
         """Says for each failed or cancelled job whether it can be tried again, or was."""
         with self._read() as session:
-            return again.ways(session, self._uploads, jobs)
+            return again.retry_options(session, self._uploads, jobs)
 
     def try_again(self, job_id: str) -> str:
         """Repeats a job that failed or was cancelled; returns the new job's id.

@@ -54,7 +54,7 @@ class Finding(msgspec.Struct, frozen=True):
     """Something that is not as it should be."""
 
     what: str
-    mend: Callable[[], object] | None = None
+    repair: Callable[[], object] | None = None
     """Repairs it; None if only a person can."""
 
 
@@ -125,8 +125,8 @@ class Doctor:
             paths = [row.path for row in rows if row.run_id == run]
             what = f"The content of {_some(paths)} of run {run} is missing."
             gone = methodcaller("execute", delete(Artifact).where(Artifact.run_id == run, lost))
-            mend = partial(self._in_transaction, gone)
-            yield Finding(f"{what} Delete the run and send its files again.", mend)
+            repair = partial(self._in_transaction, gone)
+            yield Finding(f"{what} Delete the run and send its files again.", repair)
 
     def _objects(self) -> Iterator[Finding]:
         """Finds objects without a row; contents without an object are reported as damaged."""

@@ -1,4 +1,4 @@
-"""From a folder of files to a run in the database: recognise, parse, link, join times, store."""
+"""Reads a folder of files into a run in the database: recognise, parse, link, join times, store."""
 
 from inductorscope.reading.owner import Owner
 from inductorscope.reading.run import NothingToRead, ReadResult, read_run

@@ -1,4 +1,4 @@
-"""The files of a run as they are kept."""
+"""Stores the files of a run as artifacts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ HEAD = 8192
 GZIP = b"\x1f\x8b"
 
 Packed = tuple[Content, int | None]
-"""A file's content, and how many lines it has."""
+"""A file's content and its number of lines."""
 
 
 class FileArtifacts:
-    """Makes each file of an upload an artifact once. Logs are none of it: they are read apart."""
+    """Makes each file of an upload an artifact, once. Does not handle logs, which are read
+    separately."""
 
     def __init__(self, intake: Intake, folder: Path | None, notes: Notes) -> None:
         self._intake = intake
@@ -36,13 +37,14 @@ class FileArtifacts:
         self._graphs: Mapping[str, GraphDraft] = {}
 
     def draft(self, file: File) -> ArtifactDraft | None:
-        """What became of a file, if it is kept."""
+        """Returns the artifact of a file, if it was stored."""
         return self._drafts.get(id(file))
 
     def of_graphs(
         self, graphs: Mapping[str, GraphDraft], progress: Progress
     ) -> list[ArtifactDraft]:
-        """Files that belong to graphs, those that are parsed ahead of others in the same role."""
+        """Stores the files that belong to graphs. In each role, the files that are parsed come
+        first."""
         self._graphs = graphs
         chosen = {path for folder in self._intake.graphs for path in folder.files.values()}
         files = [file for file in self._intake.files if file.graph in graphs]
@@ -50,7 +52,8 @@ class FileArtifacts:
         return self._make(files, progress)
 
     def of_sources(self, sources: Sources) -> list[ArtifactDraft]:
-        """Sources under the path that stack frames name; what is not there is rebuilt."""
+        """Stores sources under the paths that stack frames name; sources that are missing are
+        rebuilt."""
         made = []
         for path, file in sources.files.items():
             if id(file) not in self._drafts:
@@ -81,7 +84,7 @@ class FileArtifacts:
         return made
 
     def _one(self, file: File, path: str, role: str) -> list[ArtifactDraft]:
-        """The file's artifact; none where it is too large."""
+        """Returns the file's artifact; none if the file is too large."""
         self._drafts[id(file)] = None
         try:
             content, lines = _pack(file, self._folder)
@@ -102,12 +105,12 @@ def _pack(file: File, folder: Path | None) -> Packed:
 
 
 def _count_lines(path: Path, content: Content) -> int | None:
-    """None for what is no text."""
+    """Returns None if the content is not text."""
     with path.open("rb") as file:
         head = file.read(HEAD)
         if head.startswith(GZIP) or b"\0" in head:
             return None
-        if content.index is not None:  # which has counted their ends
+        if content.index is not None:  # which has counted line ends
             file.seek(-1, os.SEEK_END)
             return content.index.lines + (file.read() != b"\n")
         count, last, piece = 0, b"\n", head

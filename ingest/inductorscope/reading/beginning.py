@@ -1,7 +1,7 @@
-"""The moment at which a run appears: as soon as it is known what it is called.
+"""Makes a run appear as soon as its id is known.
 
-A run is called after its content. Of a large log that is known when all of it was hashed, which
-goes on while it is read already.
+The id depends on the content. For a large log it is known only when the whole log is hashed, which
+goes on while the log is already being read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from inductorscope.store.tables.models import Run
 
 
 class HereAlready(Exception):
-    """The same content is here, whole: nothing of it is to be written."""
+    """A complete run of the same content is already here, so nothing needs to be written."""
 
 
 class Beginning:
@@ -39,12 +39,12 @@ class Beginning:
         self.begun = False
 
     def when_known(self) -> None:
-        """Begins unless that would mean to wait for digests."""
+        """Makes the run appear, unless digests are still being computed."""
         if not self.begun and self._intake.settled:
             self.now()
 
     def now(self) -> None:
-        """Waits for the digests. Raises `HereAlready`."""
+        """Waits for the digests and makes the run appear. Raises `HereAlready`."""
         if self.begun:
             return
         self._intake.settle()
@@ -56,7 +56,7 @@ class Beginning:
         self.begun = True
 
     def discard(self) -> None:
-        """Takes the run away again, if it appeared."""
+        """Removes the run, if it appeared."""
         if self.begun:
             self._writer.discard()
 

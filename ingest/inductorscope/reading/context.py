@@ -1,4 +1,4 @@
-"""What all steps of reading an upload share."""
+"""The state that all steps of reading an upload share."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Reading(msgspec.Struct):
     writer: RunWriter
     sessions: Sessions
     beginning: Beginning
-    """Makes the run appear; before that, nothing is written."""
+    """Makes the run appear; nothing is written before."""
     files: FileArtifacts
     notes: Notes
     progress: Progress
     settings: Settings | None
     workers: int
-    """How many other processes may help."""
+    """Other processes that may help, at most."""
     aligned_at_once: int
-    """Bytes of code whose lines are aligned while they are read. Where there is more, all of it is
-    aligned when the run is complete (`reading.graphs.relink`)."""
+    """Bytes of code up to which lines of kernels are aligned during reading. If there is more code,
+    all of it is aligned after the run is complete (`reading.graphs.relink`)."""
     benchmarks: Benchmarks = msgspec.field(default_factory=Benchmarks)
     compiled: CompiledKernels = msgspec.field(default_factory=CompiledKernels)
 
@@ -48,9 +48,9 @@ class Reading(msgspec.Struct):
 
     @property
     def max_unpacked(self) -> int | None:
-        """Bytes that a compressed log may unpack to."""
+        """Most bytes that a compressed log may unpack to."""
         return self.settings.max_unpacked_bytes if self.settings is not None else None
 
     def having(self, *roles: str) -> list[File]:
-        """Files of the upload in these roles."""
+        """Returns the upload's files in these roles."""
         return [file for file in self.intake.files if file.role in roles]

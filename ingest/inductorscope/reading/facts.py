@@ -1,4 +1,4 @@
-"""What is known about a run as a whole, from whichever file says it."""
+"""Facts about a run as a whole, from any file that states them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ACCELERATORS = ("cuda", "xpu", "mtia", "mps", "hpu", "npu", "privateuseone")
 
 
 class _Result(msgspec.Struct):
-    """`result.json`: what a measuring script wrote down. Means, in milliseconds."""
+    """`result.json`, written by a measuring script: means, in milliseconds."""
 
     model: str | None = None
     device: str | None = None
@@ -43,7 +43,7 @@ class _Result(msgspec.Struct):
 
 
 def capture_facts(files: list[File], notes: Notes) -> CaptureFacts | None:
-    """Of the first `capture.json`."""
+    """Returns the facts of the first `capture.json`."""
     for file in files:
         if file.role == CAPTURE:
             facts = read_facts_file(file.absolute)
@@ -62,33 +62,34 @@ def fill_run(
     facts: CaptureFacts | None,
     notes: Notes,
 ) -> None:
-    """Facts of the capture win over the measuring script's, those over what texts mention."""
+    """Fills in the run's facts. The capture's facts override the measuring script's, which override
+    what texts mention."""
     result = _result(files, notes)
-    told = facts or CaptureFacts(device="")
+    captured = facts or CaptureFacts(device="")
     runnable = _runnables(files)
     run.graph_breaks, run.recompiles = logs.counts.graph_breaks, logs.counts.recompiles
     run.compile_seconds = logs.compile_seconds
     run.torch_version = _first(
-        told.torch_version,
+        captured.torch_version,
         result.torch,
         _found(_VERSION, runnable),
         logs.first("torch_version"),
     )
-    run.torch_git = _first(told.torch_git, _found(_GIT, runnable), logs.first("torch_git"))
+    run.torch_git = _first(captured.torch_git, _found(_GIT, runnable), logs.first("torch_git"))
     run.device_kind = _first(
-        told.device.partition(":")[0], result.device, _device_kind(graphs, profiles)
+        captured.device.partition(":")[0], result.device, _device_kind(graphs, profiles)
     )
-    run.device_name = _first(told.device_name)
+    run.device_name = _first(captured.device_name)
     if run.device_name is None and run.device_kind in _ACCELERATORS:
         names = (profile.trace.device_name for profile in profiles if profile.trace is not None)
         run.device_name = _first(*names, _found(_GPU, runnable), logs.first("device_name"))
-    run.name = run.name or _first(told.name, result.model) or ""
+    run.name = run.name or _first(captured.name, result.model) or ""
     run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
     _fill_environment(run, logs, facts)
     versions = {
-        "Triton": told.triton_version or logs.first("triton_version"),
-        "driver": told.driver_version,
+        "Triton": captured.triton_version or logs.first("triton_version"),
+        "driver": captured.driver_version,
         "driver's CUDA": _first(*(read.trace.driver for read in profiles if read.trace)),
     }
     if known := {name: value for name, value in versions.items() if value}:
@@ -138,13 +139,14 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
 
 
 def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
-    """The capture's own word; without one the first compile that the logs say failed."""
+    """Returns the failure that the capture reports; otherwise the first failed compile in the
+    logs."""
     if facts is not None:
         if facts.state == "complete":
             return None
         error = facts.error
-        told = "." if error is None else f": {error.kind}: {error.message}"
-        return f"The capture {facts.state}{told}"[:LONGEST_FAILURE]
+        reason = "." if error is None else f": {error.kind}: {error.message}"
+        return f"The capture {facts.state}{reason}"[:LONGEST_FAILURE]
     for log in logs.summaries:
         for compilation in log.compilations:
             if compilation.fail_type:
@@ -165,7 +167,8 @@ def _result(files: list[File], notes: Notes) -> _Result:
 
 
 def _runnables(files: list[File]) -> list[str]:
-    """Programs that reproduce a graph say in comments what compiled it; one is enough."""
+    """Returns a program that reproduces a graph: its comments say what compiled it. One is
+    enough."""
     runnable = [file for file in files if file.role == FX_RUNNABLE and file.size < 2**26]
     return [read_text(file.absolute) for file in runnable[:1]]
 

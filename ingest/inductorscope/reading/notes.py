@@ -1,4 +1,4 @@
-"""What could not be read, what was repaired and what was guessed, gathered for the run's report."""
+"""Collects what could not be read, was repaired or was guessed, for the run's report."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ FURTHER: dict[Kind, str] = {
 
 
 class Note(msgspec.Struct):
-    """One thing to tell about a file, as often as it happened."""
+    """One kind of problem or repair in a file, with how often it occurred."""
 
     file: str
     kind: Kind
     reason: str
     count: int
     line: int | None = None
-    """Where it happened first."""
+    """The line where it first occurred."""
     example: str | None = None
 
 
 class Notes:
-    """Counts what happened, by file and reason."""
+    """Counts notes by file and reason."""
 
     def __init__(self, dropped: Iterable[Dropped] = ()) -> None:
         self._notes: dict[tuple[str, str, str], Note] = {}
@@ -69,7 +69,7 @@ class Notes:
         self._notes[key] = Note(file, kind, reason, count, line, shown)
 
     def merge(self, others: Notes) -> None:
-        """What other notes hold too."""
+        """Adds the notes of another."""
         for note in others._notes.values():
             self.add(
                 note.file,
@@ -81,30 +81,30 @@ class Notes:
             )
 
     def problems(self, file: str, problems: Iterable[Problem]) -> None:
-        """What a reader says it could not read."""
+        """Adds the problems that a reader reports."""
         for problem in problems:
             self.add(file, problem.reason, line=problem.line)
 
     def secrets(self, file: str, removed: Mapping[str, int]) -> None:
-        """Which kinds of secrets were removed from a file before it was stored."""
+        """Notes which kinds of secrets were removed from a file before it was stored."""
         for kind, count in sorted(removed.items()):
             self.add(file, kind, count, kind="removed")
 
     def attempt(self, file: str, what: str, read: Callable[[], T], otherwise: T) -> T:
-        """Runs a reader; where it breaks on a file, the run goes on without and says so."""
+        """Runs a reader. If it fails on a file, notes that and continues without it."""
         try:
             return read()
         except MemoryError:
             raise
-        except Exception as error:  # one hostile file must not take the run along
+        except Exception as error:  # one hostile file must not fail the whole run
             log.warning("%s of %s failed", what, file, exc_info=True)
             self.add(file, f"{what} failed: {type(error).__name__}: {str(error)[:300]}")
             return otherwise
 
     def dropped(self) -> list[Dropped]:
-        """What was left out; repairs and guesses are none of it."""
+        """Returns what was left out, without repairs and guesses."""
         return [
-            Dropped(note.file, told(note), note.count)
+            Dropped(note.file, reason_with_line(note), note.count)
             for note in self._notes.values()
             if note.kind == "dropped"
         ]
@@ -123,8 +123,8 @@ class Notes:
         ]
 
 
-def told(note: Note) -> str:
-    """The reason with its place, as one text."""
+def reason_with_line(note: Note) -> str:
+    """Returns the reason with its line, as one text."""
     if note.line is None:
         return note.reason
     return (

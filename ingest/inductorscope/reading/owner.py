@@ -1,4 +1,4 @@
-"""On whose behalf a run is written."""
+"""The owner of a reading: on whose behalf a run is written."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from inductorscope.store.tables.models import Run
 
 
 def _nothing(session: Session, _: object = None) -> None:
-    """What a reader does that answers to nobody."""
+    """The default: does nothing."""
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Who reads, and what is done with their transactions."""
+    """On whose behalf a run is read, and what to add to the transactions."""
 
     reader: str
     begun: Callable[[Session, str], None] = _nothing
-    """Runs in the transaction in which the run of that id appears."""
+    """Called in the transaction in which the run appears, with its id."""
     guard: Callable[[Session], None] = _nothing
-    """Runs in every transaction, and may raise."""
+    """Called in every transaction; may raise."""
     ended: Callable[[Session, Run], None] = _nothing
-    """Runs in the transaction that completes the run."""
+    """Called in the transaction that completes the run."""
 
 
 def owner_here() -> Owner:
-    """This process, for nobody else."""
+    """Returns this process as the owner, with nothing to add."""
     return Owner(process_reader())

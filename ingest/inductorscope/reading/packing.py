@@ -1,4 +1,5 @@
-"""Packs files of programs into one archive to send: those that can be read, without secrets."""
+"""Packs a program's files into one archive to send: only files that can be read, without
+secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ PACKED = {".gz", ".xz", ".zst", ".bz2"}
 
 
 class Packed(msgspec.Struct):
-    """What an archive holds."""
+    """The contents of an archive."""
 
     files: int = 0
     secrets: int = 0

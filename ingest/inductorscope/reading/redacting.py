@@ -1,8 +1,8 @@
-"""Rewrites the texts of runs so that they can be sent: paths, names, source lines, strings and
-environment get stand-ins, the same word always the same one.
+"""Rewrites the texts of a run so that it can be shared: paths, names, source lines, strings and
+environment variables become stand-ins, always the same one for the same word.
 
-The run is then read anew from these texts, so that no page shows anything that was derived from
-what they no longer say, and links still work.
+The run is then read again from these texts, so that no page shows anything derived from the
+original texts, and links still work.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ STAND_INS = {PATH: "/p", USER: "user", HOST: "host", WORD: "word", LITERAL: "lit
 LINE, VALUE = "source line", "environment value"
 LEAST_NAME = 3
 LEAST_LINE = 8
-"""Length of a source line from which it is removed wherever it stands alone."""
+"""Source lines from this length on are removed wherever they occur alone on a line."""
 LEAST_LITERAL = 20
-"""Length of a string from which it is removed wherever it stands in quotes; shorter ones are also
-what torch calls things."""
+"""Strings from this length on are removed wherever they occur in quotes; torch uses shorter ones as
+names."""
 
 _LIBRARY = (
     r"(?:site-packages|dist-packages|lib/python3[.\d]{0,5}|torchinductor_[\w-]{1,60}"
@@ -60,7 +60,7 @@ _NO_NAMES = frozenset(
 _ENVIRON = re.compile(r"(os\.environ\[['\"]\w{1,200}['\"]\] = )('[^\n]{0,4000}'|\"[^\n]{0,4000}\")")
 _ENV = re.compile(r'"(?:env|environment|environ)":\s{0,9}\{[^{}]{0,100000}\}')
 _ENV_VALUE = re.compile(r'(":\s{0,9})"(?:[^"\\]|\\.){0,4000}"')
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')  # also one that does not end, as plain text
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')  # also without a closing quote, in plain text
 _LITERALS = (tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER)
 _PREFIXES = "bBfFrRtTuU"
 _INTERNED = re.compile(r'\{"str": ?\["((?:[^"\\]|\\.){1,1000})", ?(\d{1,9})\]\}')
@@ -78,7 +78,7 @@ _FORMS = (
                rf"{_LOG_HEAD}[ \t]{{0,200}})(?P<code>[^\s][^\n]{{0,4000}})"),
     re.compile(r"(?P<head># )(?P<code>[^\n#]{1,1000})(?=  # (?P<path>[^\s:]{1,500}):\d{1,9} in )"),
 )  # fmt: skip
-"""How texts of torch quote a line of source."""
+"""The ways in which torch's texts quote a source line."""
 _COMMON = re.compile(r"(?:import|from|def|class|@|#|return|else|try|with torch|if __name__)\b|\W*$")
 
 NOTE = (
@@ -86,22 +86,22 @@ NOTE = (
     "source lines, strings in them and values of the environment were replaced by stand-ins. So a "
     "server reads it as a run with another id than the original's."
 )
-"""What was redacted, for whoever opens the file."""
+"""A note in the file about what was redacted."""
 
 
 @dataclass
 class Redactor:
-    """What is redacted, and its stand-ins."""
+    """Finds what to redact, and assigns stand-ins."""
 
     keep: list[str] = field(default_factory=list)
-    """Names, or ends of paths, of source files whose lines stay, without strings and constants."""
+    """Names, or ends of paths, of source files whose lines stay, except strings and constants."""
     hide: list[str] = field(default_factory=list)
-    """Further words to redact wherever they stand."""
+    """Further words to redact anywhere."""
     known: dict[str, dict[str, str]] = field(default_factory=dict)
     """Kind → word → stand-in."""
     counts: dict[str, int] = field(default_factory=lambda: {LINE: 0, VALUE: 0})
     left_out: list[str] = field(default_factory=list)
-    """Files that are no texts."""
+    """Files left out because they are not text."""
     _lines: set[str] = field(default_factory=set)
     _names: re.Pattern[str] | None = None
 
@@ -111,7 +111,7 @@ class Redactor:
         self._string = lru_cache(100_000)(self._redacted_string)
 
     def learn(self, text: str, path: str, *, is_source: bool) -> None:
-        """Looks for names, and for source lines that other texts may quote."""
+        """Collects names, and source lines that other texts may quote."""
         for kind, pattern in ((USER, _USER), (HOST, _HOST)):
             for name in pattern.findall(text):
                 if len(name) >= LEAST_NAME and name.lower() not in _NO_NAMES:
@@ -124,7 +124,7 @@ class Redactor:
         self._names = None
 
     def redact(self, text: str, path: str, *, is_source: bool) -> str:
-        """The text with stand-ins."""
+        """Returns the text with stand-ins."""
         if is_source:
             return self._text(self._code(text) if self._shown(path) else self._blank(text))
         text = self._environment(text)
@@ -138,7 +138,7 @@ class Redactor:
         text = _LOC.sub(loc, text)
         if text[:1] in "{[":
             return self._json(text)
-        done: list[str] = []  # of a log, whose records are lines
+        done: list[str] = []  # a log's records are lines
         for is_record, lines in groupby(text.split("\n"), _is_record):
             if is_record:
                 done += map(self._json, lines)
@@ -147,7 +147,7 @@ class Redactor:
         return "\n".join(done)
 
     def named(self, text: str) -> str:
-        """The text with stand-ins for names and chosen words alone."""
+        """Returns the text with stand-ins only for names and chosen words."""
         known = ChainMap(*(self.known.get(kind, {}) for kind in (WORD, HOST, USER)))
         if self._names is None:
             words = self.known.get(WORD, {})
@@ -156,7 +156,7 @@ class Redactor:
                 rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" for name in known if name not in words
             ]
             self._names = re.compile("|".join(parts) or r"(?!)", re.I)
-        # Some letters are the same in any case, and yet another letter in lower case: ſ and s.
+        # Some letters ignore case and yet have another lower-case letter: ſ and s.
         return self._names.sub(lambda match: known.get(match[0].lower(), GONE), text)
 
     def _stand_in(self, kind: str, word: str) -> str:
@@ -164,7 +164,7 @@ class Redactor:
         return known.setdefault(word, f"{STAND_INS[kind]}{len(known) + 1}")
 
     def _shown(self, path: str) -> bool:
-        """Whether lines of a file stay."""
+        """Whether the lines of a file stay."""
         return bool(_IN_LIBRARY.search(path)) or any(
             f"/{path}".endswith(f"/{each.lstrip('/')}") for each in self.keep
         )
@@ -204,7 +204,7 @@ class Redactor:
         return line.replace(plain, GONE)
 
     def _quoted(self, path: str, code: str) -> str:
-        """A source line that another text quotes."""
+        """Replaces a source line that another text quotes."""
         if self._shown(path):
             return code if _IN_LIBRARY.search(path) else self._code(code)
         self.counts[LINE] += code != GONE
@@ -216,8 +216,8 @@ class Redactor:
         return "\n".join(GONE if line.strip() else "" for line in lines)
 
     def _code(self, text: str) -> str:
-        """Source without strings, comments and numbers."""
-        lines = io.StringIO(text).readlines()  # `splitlines` splits at more than `tokenize` does
+        """Returns source without strings, comments and numbers."""
+        lines = io.StringIO(text).readlines()  # `splitlines` splits at more characters
         found: list[tokenize.TokenInfo] = []
         try:
             for token in _tokens(text):
@@ -241,7 +241,7 @@ class Redactor:
         return "".join(lines)
 
     def _path(self, match: re.Match[str]) -> str:
-        """A path with a stand-in for its folder; what libraries call their parts stays."""
+        """Replaces a path's folder with a stand-in; names of library files stay."""
         path = match[1]
         if re.match(r"/p\d+/", path):
             return match[0]
@@ -259,7 +259,7 @@ class Redactor:
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
-    """An f-string is one, though Python has several from 3.12 on."""
+    """Yields tokens. An f-string is one token, though Python splits it from 3.12 on."""
     parts: list[tokenize.TokenInfo] = []
     depth = 0
     try:
@@ -277,7 +277,7 @@ def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
 
 
 def _unescaped(written: str) -> str:
-    """What stands in a JSON string; a damaged one stays as it is."""
+    """Returns the value of a JSON string; a damaged one is returned unchanged."""
     try:
         return str(json.loads(f'"{written}"', strict=False))
     except ValueError:
@@ -289,7 +289,8 @@ def _is_record(line: str) -> bool:
 
 
 def write_redacted(session: Session, runs: Mapping[Path, Run], redactor: Redactor) -> None:
-    """Writes the files of each run, redacted, below a folder. What is no text is left out."""
+    """Writes the redacted files of each run below a folder. Files that are not text are left
+    out."""
     for run in runs.values():
         for path, is_source, text in _texts(session, run):
             if text is None:
@@ -307,8 +308,8 @@ def write_redacted(session: Session, runs: Mapping[Path, Run], redactor: Redacto
 
 
 def _texts(session: Session, run: Run) -> Iterator[tuple[str, bool, str | None]]:
-    """The path of each stored file of a run, whether it is source, and its unpacked text; None for
-    what is no text."""
+    """Yields the path of each stored file of a run, whether it is source, and its unpacked text;
+    None if it is not text."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
     digests = dict(session.execute(rows).all())
     for file in run.report.get("files", ()):
@@ -322,7 +323,7 @@ def _plain(session: Session, digest: str) -> str | None:
     if stored is None:
         return None
     pieces, stream = [], open_plain(io.BytesIO(stored.read()))
-    with suppress(DamagedError):  # then what comes before the damage
+    with suppress(DamagedError):  # return what comes before the damage
         while piece := stream.read(MIB):
             if b"\0" in piece:
                 return None

@@ -1,4 +1,4 @@
-"""What the page "What was read" tells: every file, what it became, and what was left out."""
+"""The report for the page *What was read*: every file, what it became, and what was left out."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def report_of(
 
 
 def read_in_words(report: JsonObject, graphs: int, kernels: int) -> str:
-    """What was read: "1 graph with 2 generated kernels, 1 profiler trace with 90 events"."""
+    """Summarises what was read: "1 graph with 2 generated kernels, 1 profiler trace with 90
+    events"."""
     files, logs = report.get("files", ()), report.get("logs", ())
     of_role = Counter(item["role"] for item in files)
     parts = []
@@ -102,7 +103,7 @@ def read_in_words(report: JsonObject, graphs: int, kernels: int) -> str:
 def _stored(
     file: File, log: LogRead | None, logs: LogFacts, draft: ArtifactDraft | None
 ) -> str | None:
-    """Under which path a file is kept."""
+    """Returns the path under which a file is stored."""
     if log is not None:
         return log.stored
     if file.path in logs.copies:

@@ -1,8 +1,8 @@
-"""A folder → a run, written as it is read.
+"""Reads a folder into a run, which can be opened while it is being read.
 
 The run itself comes first, then the logs with their payloads, then all graphs with their texts:
-from here on everything can be looked at. Each graph's nodes, kernels and links follow, and at last
-profiles, sources and the report, with which the run is complete.
+from here on, everything can be opened. Each graph's nodes, kernels and links follow, and finally
+profiles, sources and the report, which completes the run.
 """
 
 from __future__ import annotations
@@ -51,28 +51,28 @@ if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead
 
 ALIGNED_AT_ONCE = 256 * 1024
-"""See `Reading.aligned_at_once`: aligning so much takes less than a tenth of a second."""
+"""See `Reading.aligned_at_once`: aligning this much takes less than a tenth of a second."""
 PROFILES = (CHROME_TRACE, KEY_AVERAGES)
 """Roles of files that profiles are made of."""
 SHOWN_FILES = 3
 
 
 class NothingToRead(ValueError):
-    """A folder holds nothing a run could be made of; the message says what was looked for."""
+    """A folder holds nothing to make a run from; the message says which files were expected."""
 
 
 class ReadResult(msgspec.Struct, frozen=True):
-    """What became of a folder."""
+    """The result of reading a folder."""
 
     run_id: str
     duplicate: bool
-    """The same content was here already; `run_id` is the earlier run."""
+    """Whether the same content was read before; `run_id` is the earlier run."""
     bytes_in: int
     bytes_stored: int
     graphs: int
     kernels: int
     read: str
-    """What was read, in words."""
+    """A summary of what was read."""
     dropped: list[Dropped]
     seconds: float = 0.0
 
@@ -90,11 +90,11 @@ def read_run(
     workers: int = 0,
     aligned_at_once: int = ALIGNED_AT_ONCE,
 ) -> ReadResult:
-    """Reads a folder (or one file) into the database as one run.
+    """Reads a folder or a file into the database as one run.
 
-    The same content a second time, or from two processes at once, is the same run; a reading that
-    fails leaves nothing behind. `settings` name the folder for large temporary files and bound what
-    a compressed log unpacks to; `workers`: how many other processes may help.
+    Reading the same content again, or in two processes at once, gives the same run. If reading
+    fails, nothing is left behind. `settings` name the folder for large temporary files and limit
+    the size of unpacked logs; `workers`: most other processes that may help.
     """
     started = time.monotonic()
     if settings is not None:
@@ -144,7 +144,7 @@ def read_run(
 
 
 def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[ArtifactDraft]:
-    """The way of an upload. Returns the artifacts that are still to be stored."""
+    """Reads an upload step by step. Returns the artifacts that are still to be stored."""
     files, notes = reading.intake.files, reading.notes
     if reading.workers and (reading.intake.graphs or reading.having(TRACE_LOG)):
         start_server()
@@ -153,7 +153,7 @@ def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[Artifac
     facts = capture_facts(files, notes)
     logs = read_logs(reading)
     reading.compiled = read_compiled(files, notes)
-    graphs = lay_out(reading, logs)  # from here on, every text can be looked at
+    graphs = lay_out(reading, logs)  # from here on, every text can be opened
     reading.benchmarks = read_benchmarks(files, notes)
 
     def meanwhile() -> None:
@@ -163,7 +163,7 @@ def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[Artifac
     quotes = read_graphs(reading, graphs, meanwhile)
     profiles = _read_profiles(reading, facts, graphs)
     sources = find_sources(files, quotes, notes)
-    # The folder's own name serves until the files tell a better one.
+    # Use the folder's own name until the files provide a better one.
     standing, reading.run.name = reading.run.name, name or ""
     fill_run(reading.run, files, graphs, logs, profiles, facts, notes)
     reading.run.name = reading.run.name or standing
@@ -177,7 +177,7 @@ def _read_profiles(
 ) -> list[ProfileRead]:
     profiles: list[ProfileRead] = []
     if reading.having(*PROFILES):
-        # Here: numpy takes a while to load, and most uploads have no profile.
+        # Imported here because numpy loads slowly and most uploads have no profile.
         from inductorscope.reading.profiles.join import join_profiles
         from inductorscope.reading.profiles.profiles import draft_of, read_profiles
 
@@ -190,7 +190,7 @@ def _read_profiles(
 
 
 def _rest(reading: Reading, sources: Sources, profiles: list[ProfileRead]) -> list[ArtifactDraft]:
-    """Files that no graph and no log is made of."""
+    """Returns the files that belong to no graph and no log."""
     files = reading.files
     reading.progress("Compressing files", 0, None, None)
     rest = [*files.of_sources(sources), *files.remaining(reading.progress)]
@@ -204,7 +204,8 @@ def _rest(reading: Reading, sources: Sources, profiles: list[ProfileRead]) -> li
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Parsing makes many small records and no cycles; looking for cycles takes long."""
+    """Turns garbage collection off: parsing makes many small records and no cycles, and looking for
+    cycles takes long."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -230,7 +231,7 @@ def _result(reading: Reading, stored: int) -> ReadResult:
 
 
 def _earlier(reading: Reading) -> ReadResult:
-    """The whole run of the same content, which was here before."""
+    """Returns the earlier, complete run of the same content."""
     digest = reading.intake.content_digest
     with reading.sessions() as session:
         run = session.scalars(

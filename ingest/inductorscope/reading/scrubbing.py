@@ -1,4 +1,4 @@
-"""Files of an upload without the secrets in them: what has any is read from a copy without."""
+"""Removes secrets from the files of an upload. A file that has any is read from a clean copy."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from inductorscope.reading.notes import Notes
 
 HEAD = 8192
 LEVEL = 6
-"""Of gzip, for a copy of what was packed."""
+"""Level of gzip for copies of compressed files."""
 
 
 class CleanFiles(AbstractContextManager["CleanFiles"]):
-    """Holds the copies while the upload is read.
+    """Holds the clean copies while the upload is read.
 
-    Logs are none of it: their reader removes secrets record by record. Files that are no text
-    (saved tensors, say) stay as they are.
+    It does not handle logs: their reader removes secrets record by record. Files that are not text
+    (such as saved tensors) stay as they are.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        """`folder`: where copies go."""
+        """`folder`: the folder for the copies."""
         self._folder = folder
         self._copies: tempfile.TemporaryDirectory[str] | None = None
 
@@ -47,8 +47,8 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
             self._copies.cleanup()
 
     def clean(self, intake: Intake, notes: Notes) -> None:
-        """Puts a copy in the place of every file that holds secrets, and notes of which kinds. The
-        digests by which the run is known stay those of the files as they were sent."""
+        """Replaces every file that holds secrets with a clean copy, and notes which kinds it held.
+        The digests that identify the run stay those of the original files."""
         moved: dict[Path, Path] = {}
         for number, file in enumerate(intake.files):
             if file.role == TRACE_LOG:
@@ -67,7 +67,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
             graph.kernels = [moved.get(path, path) for path in graph.kernels]
 
     def _copy(self, file: File, number: int) -> Path:
-        """Under the names that the file has: readers go by them."""
+        """Copies the file under its own name, because readers depend on the name."""
         if self._copies is None:
             self._copies = tempfile.TemporaryDirectory(
                 prefix="inductorscope-clean-", dir=self._folder
@@ -98,8 +98,8 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
 
 
 def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
-    """The plain bytes of a text without its secrets; nothing of what is no text. Of a damaged one,
-    what can be unpacked."""
+    """Yields the unpacked bytes of a text without its secrets; nothing if it is not text. For a
+    damaged file, yields what can be unpacked."""
     with path.open("rb") as raw:
         plain = open_plain(raw)
         packed = plain is not raw

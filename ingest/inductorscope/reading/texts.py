@@ -1,4 +1,4 @@
-"""Reading text files as every reader expects them: UTF-8 with replacements, `\\n` untouched."""
+"""Reads text files as every reader expects them: UTF-8 with replacements, `\n` unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGEST_TEXT = 256 * MIB
 
 
 class TooLong(ValueError):
-    """A text is longer than what is parsed; it is still stored."""
+    """A text is too long to be parsed; it is still stored."""
 
 
 def read_text(path: Path) -> str:
@@ -22,12 +22,12 @@ def read_text(path: Path) -> str:
 
 
 def check_length(read: Callable[[], Found], size: int) -> Found:
-    """Reads what is not too long."""
+    """Raises TooLong if the text is too long to parse."""
     if size > LARGEST_TEXT:
         raise TooLong(f"{size:,} bytes; texts up to {LARGEST_TEXT:,} are read")
     return read()
 
 
 def count_lines(data: bytes) -> int:
-    """Lines as panes show them: a last line without an end counts."""
+    """Counts lines as panes do: a last line without an end counts."""
     return data.count(b"\n") + (0 if not data or data.endswith(b"\n") else 1)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 AT_ONCE = 500
 """Runs in one file."""
-FEW = 20
+LEFT_TO_QUERY = 20
 """Up to this many new runs are left to the next query, which writes their facts faster than a
 process starts."""
 MOST_BATCHES = 50
@@ -97,7 +97,7 @@ def missing(session: Session, folder: Path) -> list[str]:
 
 def due(session: Session, folder: Path) -> bool:
     """Returns whether it is worth starting a process: many runs to write, or files to merge."""
-    return len(missing(session, folder)) > FEW or len(batches(folder)) > MOST_BATCHES
+    return len(missing(session, folder)) > LEFT_TO_QUERY or len(batches(folder)) > MOST_BATCHES
 
 
 def update(session: Session, folder: Path, most: int, *, merge: bool = False) -> int:

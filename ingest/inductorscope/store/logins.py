@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.store.tables.logins import Login
 
-LASTS = timedelta(days=30)
+LIFETIME = timedelta(days=30)
 """Time after which a browser must log in again."""
 RANDOM_BYTES = 32
 LONGEST_AGENT = 300
@@ -33,7 +33,7 @@ def begin_login(
         Login(
             digest=_digest(value, token),
             created_at=now,
-            expires_at=now + LASTS,
+            expires_at=now + LIFETIME,
             person_id=person,
             agent=agent[:LONGEST_AGENT] or None,
         )

@@ -13,7 +13,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Form
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
-from inductorscope.store.logins import LASTS, begin_login, end_login
+from inductorscope.store.logins import LIFETIME, begin_login, end_login
 from inductorscope.store.people import password_is_right, person_of
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -26,7 +26,7 @@ from inductorscope_server.web.parts import Parts, Shared
 
 html = APIRouter(dependencies=[OPEN])
 NO_STORE = {"Cache-Control": "no-store"}
-NOBODY = 0
+SERVER_TOKEN = 0
 """Stands for the server's token, in place of a person."""
 
 
@@ -72,7 +72,7 @@ async def log_in(
         if name and settings.accounts:
             check = partial(_person, parts, name, password)
             return await to_thread.run_sync(check, limiter=parts.attempts.passwords)
-        return NOBODY if token_is_right(token.strip(), settings) else None
+        return SERVER_TOKEN if token_is_right(token.strip(), settings) else None
 
     if not settings.token and not settings.accounts:
         wrong, person = "No token is needed.", None
@@ -131,7 +131,7 @@ def begin(request: Request, parts: Parts, person: int | None, target: str) -> Re
     answer.set_cookie(
         COOKIE,
         value,
-        max_age=int(LASTS.total_seconds()),
+        max_age=int(LIFETIME.total_seconds()),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",

@@ -168,5 +168,5 @@ CHANGES = needs(READ, UPLOAD, own=True)
 DELETES = needs(READ, UPLOAD, own=True, noted="delete")
 RUNS_CODE = needs(READ, RUN, noted="run code")
 ADMINISTERS = needs(ADMINISTER, noted="administer")
-KEEPS = needs(ADMINISTER)
+MAINTAINS = needs(ADMINISTER)
 """For maintaining the server."""

@@ -1,7 +1,7 @@
 """Computes answers that analyse uploaded texts, in child processes with limits.
 
-- A text that exceeds a limit costs its process. From then on it is passed over.
-- Each run has one process at a time, so that one run cannot keep both from all others.
+- If a text exceeds a limit, its process is killed, and the text is passed over from then on.
+- Each run has one process at a time, so that no run can occupy both.
 - Requests wait for a process without occupying a thread, the first come first.
 """
 
@@ -26,14 +26,14 @@ from inductorscope_server.web.errors import Refusal
 
 PROCESSES = 2
 TRIES = 3
-"""Starts of one answer; each after the first passes over one more text."""
+"""Attempts at one answer; each retry passes over one more text."""
 IDLE_SECONDS = 300.0
-"""Time without work after which the processes end; people read a page for minutes."""
+"""Idle time after which the processes end. It is long, because people read a page for minutes."""
 REMEMBERED = 4096
-"""Answers of which texts are passed over."""
+"""Answers for which it is remembered which texts to pass over."""
 REMEMBERED_SECONDS = 3600.0
 EVERYTHING = ""
-"""Stands for all texts of an answer: none was named when the limit was exceeded."""
+"""Stands for all texts of an answer, when a limit was exceeded before any text was named."""
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -62,7 +62,8 @@ class Analysis:
         *args: Given.args,
         **options: Given.kwargs,
     ) -> Answer:
-        """Returns `function(session, run, …)`. Raises what it raises, or Refusal past a limit."""
+        """Returns `function(session, run, …)`. Raises the function's exceptions, or Refusal if it
+        exceeds a limit."""
         process = await self._process_for(run)
         work = partial(self._ask, process, function, run, args, options, VIEWER.get())
         done = asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -88,7 +89,7 @@ class Analysis:
         self._threads.shutdown()
         self._end()
 
-    # --- whose turn it is ---
+    # --- turns ---
 
     async def _process_for(self, run: str) -> Process:
         turn: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
@@ -112,12 +113,13 @@ class Analysis:
         self._waiting = [entry for entry in self._waiting if not self._give_turn(*entry)]
 
     def _give_turn(self, run: str, turn: asyncio.Future[Process]) -> bool:
-        """Whether the request waits no longer."""
+        """Gives the request a process, if one is free; returns whether the request is done
+        waiting."""
         if not turn.done() and self._free and run not in self._busy:
             self._busy.add(run)
             if self._ending is not None:
                 self._ending.cancel()
-            turn.set_result(self._free.pop())  # the one that worked last, which has started
+            turn.set_result(self._free.pop())  # the process that worked last has started
         return turn.done()
 
     def _release(self, process: Process, run: str) -> None:
@@ -127,7 +129,7 @@ class Analysis:
         self._end_later()
 
     def _end_later(self) -> None:
-        """Ends the processes when they have had no work for a while."""
+        """Ends the processes after a while without work."""
         if self._ending is not None:
             self._ending.cancel()
         self._ending = asyncio.get_running_loop().call_later(
@@ -172,7 +174,7 @@ class Analysis:
 
 
 class PassedOver:
-    """Texts that exceeded a limit, for each answer, with what they exceeded."""
+    """Texts that exceeded a limit, for each answer, and which limit."""
 
     def __init__(self) -> None:
         self._texts: TTLCache[str, dict[str, str]] = TTLCache(REMEMBERED, REMEMBERED_SECONDS)

@@ -8,6 +8,6 @@ from sqlalchemy.orm import Session
 
 
 def case_file(session: Session, run: str, slug: str, kernel: str, handle: int) -> str:
-    """Raises NoCase."""
+    """Returns the file. Raises NoCase."""
     found = case_of(session, run, slug, kernel, handle)
     return case_text(found.case, found.origin)

@@ -33,10 +33,10 @@ from inductorscope_server.analysis.protocol import (
 MEMORY = 1 * GIB
 """Address space beyond what is mapped at the start."""
 COLLECTED = (100_000, 20, 20)
-"""Objects between two searches for cycles. Parsing makes many objects and no cycles: with Python's
-own numbers, half of its time goes into such searches."""
+"""Objects between two searches for reference cycles. Parsing makes many objects and no cycles: with
+Python's default, half of its time goes into such searches."""
 OUT_OF_MEMORY = 77
-"""Exit code."""
+"""The exit code when memory runs out."""
 
 
 def answer(factory: Sessions, question: Question) -> Answered | Raised:
@@ -46,7 +46,7 @@ def answer(factory: Sessions, question: Question) -> Answered | Raised:
             return Answered(question.function(session, *question.args, **question.options))
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001  # the web process raises it again
+    except Exception as error:  # noqa: BLE001  # the web process re-raises it
         return Raised(error)
 
 

@@ -1,4 +1,4 @@
-"""Answers that analyse texts, computed in this process: for one that works for a single caller."""
+"""Computes answers that analyse texts in this process, for a program with a single caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 class Here(Analysis):
-    """Starts no process; the limits are those of this one."""
+    """Computes answers in this process, without limits of its own."""
 
     def __init__(self, settings: Settings, read: Sessions) -> None:
         super().__init__(settings)
@@ -33,4 +33,4 @@ class Here(Analysis):
             return function(session, run, *args, **options)
 
     def prepare(self) -> None:
-        """There is nothing to start."""
+        """Does nothing: no process needs to start."""

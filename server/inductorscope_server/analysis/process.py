@@ -1,4 +1,4 @@
-"""A child process, seen from the web process: started on demand, killed past a limit."""
+"""A child process, seen from the web process: started on demand, killed if it exceeds a limit."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from inductorscope_server.analysis.protocol import (
 from inductorscope_server.analysis.warm import warm
 
 START_SECONDS = 60.0
-"""Time that a process may take to start, on a busy machine."""
+"""Time that a process may take to start. It is generous, for busy machines."""
 MOST_TEXTS = 6
-"""Time limit of a whole answer, in time limits of one text."""
+"""The time limit of a whole answer, as a multiple of one text's limit."""
 TIMED_BYTES = 8 * MIB
-"""Bytes of a text for which the time limit is granted once more."""
+"""A text gets the time limit once more for each so many bytes."""
 MOST_ANSWER = 64 * MIB
 LIMIT = f"{PREFIX}ANALYSIS_SECONDS"
 CHILD = "inductorscope_server.analysis.child"
 
 
 class Exceeded(Exception):
-    """An answer exceeded a limit, or its process crashed; the message is the rest of a sentence:
-    “takes longer than 10 seconds”."""
+    """An answer exceeded a limit, or its process crashed; the message completes a sentence: “takes
+    longer than 10 seconds”."""
 
     def __init__(self, what: str, text: str) -> None:
         super().__init__(what)
@@ -83,7 +83,7 @@ class Process:
         return result.value
 
     def end(self) -> None:
-        """Ends the process once it has no work."""
+        """Ends the process when it has finished its work."""
         with self._lock:
             self._end()
 

@@ -1,6 +1,7 @@
-"""What the web process and its child processes send each other, pickled.
+"""Messages between the web process and its child processes, pickled.
 
-A pickle can name any function. Both ends are processes of ours that run nothing that was uploaded.
+A pickle can call any function, so this is safe only because both ends are our own processes and run
+nothing that was uploaded.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Question(msgspec.Struct, frozen=True):
     passed_over: dict[str, str]
     """Names of texts that exceeded a limit before, with the limit: “takes longer than …”."""
     viewer: Who | None = None
-    """Who asks, and sees only some runs."""
+    """The viewer, who may see only some runs."""
 
 
 class Ready(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Loads what most answers need, before the first is wanted."""
+"""Loads what most answers need, before the first request."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ ANSWERS = (kernel, memory, ranks, reasons, report, run, story)
 
 
 def warm(session: Session) -> None:
-    """Its arguments are those of an answer; importing this module does most of the work."""
+    """Takes the arguments of an answer. Importing this module does most of the work."""
     configure_mappers()
     session.execute(text("SELECT 1"))

@@ -1,1 +1,1 @@
-"""The pages: the parameters and the answer of each. `table` lists them."""
+"""The pages: each one's parameters and answer. `table` lists them."""

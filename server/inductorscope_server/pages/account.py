@@ -1,4 +1,4 @@
-"""The account: its logins, which can be ended, and its tokens."""
+"""The account page: the viewer's logins and tokens."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class LoginRow(msgspec.Struct, frozen=True):
     agent: str | None
     """What the browser calls itself."""
     this: bool
-    """Whether it is the browser that asks."""
+    """Whether it is the browser that sent this request."""
 
 
 class TokenRow(msgspec.Struct, frozen=True):
-    """A named token; the token itself is stored nowhere."""
+    """A named token. The token itself is not stored."""
 
     id: int
     name: str
@@ -60,13 +60,13 @@ class TokenRow(msgspec.Struct, frozen=True):
 
 
 class AccountPage(msgspec.Struct, frozen=True):
-    """The viewer's account `/account`."""
+    """The viewer's account, `/account`."""
 
     name: str
     role: str | None
-    """None for who has the server's token."""
+    """None for a viewer with the server's token."""
     accounts: bool
-    """Whether the server has accounts; otherwise its token, if it has one, opens everything."""
+    """Whether the server has accounts. Otherwise its token, if any, gives access to everything."""
     logins: list[LoginRow]
     tokens: list[TokenRow]
     scopes: list[str]
@@ -115,7 +115,7 @@ def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
 
 
 def _of(who: Who, table: type[Login] | type[Token]) -> ColumnElement[bool]:
-    """Condition of the logins or tokens of somebody; those of no person belong to the owner."""
+    """Selects somebody's logins or tokens; those without a person belong to the owner."""
     if who.person is None and not (who.signed_in and who.sees_all):
         return false()
     return table.person_id.is_not_distinct_from(who.person)
@@ -123,7 +123,7 @@ def _of(who: Who, table: type[Login] | type[Token]) -> ColumnElement[bool]:
 
 @html.post("/account/logins/{login}/end")
 def end(request: Request, parts: Shared, login: LoginId) -> Response:
-    """Ends a login, here or in another browser."""
+    """Signs a browser out: this one or another."""
     ended = delete(Login).where(_of(_in_person(request), Login), Login.digest.startswith(login))
     return _deleted(parts, ended)
 
@@ -152,7 +152,7 @@ def make(
 
 @html.post("/account/tokens/{token}/remove")
 def remove(request: Request, parts: Shared, token: TokenId) -> Response:
-    """Removes a token, which opens nothing from then on."""
+    """Removes a token, which is refused from then on."""
     return _deleted(parts, delete(Token).where(_of(_in_person(request), Token), Token.id == token))
 
 
@@ -163,7 +163,7 @@ def _deleted(parts: Parts, statement: Delete) -> Response:
 
 
 def _in_person(request: Request) -> Who:
-    """Who sends the request; not a token, which could make others that outlast it."""
+    """Returns who sends the request. Refuses tokens: one could make others that outlast it."""
     who = who_of(request)
     if who.by_token or not who.signed_in:
         raise Refusal(403, "A token cannot change logins and tokens.", do="Sign in.")

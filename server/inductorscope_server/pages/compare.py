@@ -1,4 +1,4 @@
-"""Runs compared: two in full, more in a table."""
+"""Comparisons of runs: two in full, more in a table."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ OfKernel = Annotated[
 
 
 async def load(analysis: Analysing, run: RunId, other: RunId) -> ComparePage:
-    """What went in, what a step costs, and what compiling made of it."""
+    """Compares inputs, the cost of a step, and what compiling produced."""
     return await analysis(compare_page, run, other)
 
 
 def load_several(session: Reading, run: Ids = None) -> RunsCompared:
-    """A table of figures with those that stand out, and further runs to choose from."""
+    """A table of figures, outliers marked, and further runs to choose from."""
     return runs_compared(session, run or [])
 
 
@@ -60,14 +60,14 @@ async def load_history(
     figure: OfFigure = "",
     kernel: OfKernel = "",
 ) -> History:
-    """One figure of all runs of a name or tag, or the work of one kernel, and where it changed."""
+    """One figure, or one kernel's work, over all runs of a name or tag, and where it changed."""
     return await analysis(history, name, tag, figure, kernel)
 
 
 def show_several(
     request: Request, parts: Shared, page: Annotated[RunsCompared, Depends(load_several)]
 ) -> Response:
-    """Two runs have a page of their own."""
+    """Shows the table; redirects to the full comparison if there are two runs."""
     if len(page.runs) == 2:
         return RedirectResponse(urls.compare(page.runs[0].id, page.runs[1].id), 302)
     return parts.pages.render(request, "compare_several.html", page)
@@ -80,14 +80,14 @@ def show_several(
     responses={**STARTED, **documented(403, 404, 422)},
 )
 def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) -> Response:
-    """A worker runs both in fresh processes, in turns; only for runs captured here."""
+    """Measures both runs in fresh processes, in turns. Only for runs captured here."""
     job = parts.jobs.enqueue_measurement(run, other, settings=body.settings)
     return started(job)
 
 
 @html.post(PATH)
 async def measure_by_form(request: Request, parts: Shared, run: RunId, other: RunId) -> Response:
-    """Starts the job and returns to the page, which follows it."""
+    """Starts the job and redirects to the page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
         settings = bool(form.get("settings"))
     await run_in_threadpool(parts.jobs.enqueue_measurement, run, other, settings=settings)

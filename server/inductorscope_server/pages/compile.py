@@ -68,7 +68,8 @@ async def load_list(
 
 
 async def load_time(analysis: Analysing, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
-    """Phases over time and by name, kernels and autotuning; compares the compiles `a` and `b`."""
+    """Phases over time and by name, kernels and autotuning. `a` and `b` select compiles to
+    compare."""
     return await analysis(compile_time_page, run, a, b)
 
 
@@ -76,17 +77,17 @@ async def load_fusing(
     analysis: Analysing, run: RunId, q: Words = "", a: Node = "", b: Node = "", rule: Rule = ""
 ) -> FusingPage:
     """Kernels that were not fused, loops that are not vectorised, and autotunings. `a` and `b`
-    select a pair, `q` rows of all three."""
+    select a pair of kernels, `q` filters all three tables."""
     return await analysis(fusing_page, run, q, a, b, rule)
 
 
 async def load_diff(
     analysis: Analysing, run: RunId, a: Artifact, b: Artifact, plain: Plain = 0
 ) -> DiffPage:
-    """Changed lines with context."""
+    """The changed lines, with context."""
     return await analysis(diff_page, run, a, b, without_noise=bool(plain))
 
 
 async def load_one(analysis: Analysing, run: RunId, number: Number) -> CompileOnePage:
-    """Its outcome, its records in order, guards, symbols, phases and metrics."""
+    """One compile: outcome, records in order, guards, symbols, phases and metrics."""
     return await analysis(compile_one_page, run, number)

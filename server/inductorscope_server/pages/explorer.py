@@ -87,7 +87,7 @@ def show_first(
 
 
 def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerHead:
-    """The part that the HTML contains; its script requests stages, kernels and links."""
+    """The part of the page that its HTML contains; a script requests stages, kernels and links."""
     return explorer_head(session, run, slug, state)
 
 

@@ -97,7 +97,7 @@ async def get_report(page: Annotated[FailuresPage, Depends(load)]) -> Response:
     responses=documented(404, 422),
 )
 def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
-    """The program needs only torch, and ran here before it was stored."""
+    """A program that needs only torch. It ran here before it was stored."""
     text = repro_of(session, run, job)
     if text is None:
         raise NotHere(
@@ -115,7 +115,7 @@ def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
     responses={**STARTED, **documented(403, 404, 409, 422)},
 )
 async def post_minify(parts: Shared, run: RunId, body: MinifyRequest) -> Response:
-    """A worker reduces the program's graph; only for runs captured here."""
+    """Reduces the graph to a smaller program that still fails. Only for runs captured here."""
     return started(await _start_minify(parts, run, body))
 
 
@@ -127,7 +127,7 @@ async def post_minify(parts: Shared, run: RunId, body: MinifyRequest) -> Respons
     responses={**STARTED, **documented(403, 404)},
 )
 def post_search(parts: Shared, run: RunId, search: Search) -> Response:
-    """A worker runs the program again; only for runs captured here."""
+    """Runs the program again to find where it fails. Only for runs captured here."""
     return started(parts.jobs.enqueue_diagnosis(search, run, {}))
 
 
@@ -145,7 +145,7 @@ async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
 
 @html.post(f"{PATH}/minify")
 async def minify_by_form(request: Request, parts: Shared, run: RunId) -> Response:
-    """Starts the search and redirects to its page, which follows it."""
+    """Starts the job and redirects to its page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
         fields = {
             "after": form.get("after") or "aot", "level": form.get("level") or "any",

@@ -45,7 +45,8 @@ def _named(kernel: str) -> tuple[str, int]:
 
 
 def load_permalink(session: Reading, permalink: Permalink) -> PermalinkAnswer:
-    """Permalinks are short addresses of kernel calls, derived from content and valid everywhere."""
+    """A permalink: a short address of a kernel call, derived from its content, so that it is the
+    same on every server."""
     return permalink_answer(session, permalink)
 
 
@@ -82,9 +83,13 @@ async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKe
     responses={**STARTED, **documented(403, 404, 422)},
 )
 def post_benchmark(
-    parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey,
+    parts: Shared,
+    session: Reading,
+    run: RunId,
+    slug: Slug,
+    kernel: KernelKey,
     body: BenchmarkRequest,
-) -> Response:  # fmt: skip
+) -> Response:  # Runs the kernel's test case on this machine. Only for runs captured here.
     """A worker runs its test case on this machine; only for runs captured here."""
     return started(_start(parts, session, run, slug, kernel, body))
 

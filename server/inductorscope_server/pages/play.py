@@ -37,7 +37,7 @@ class PlayPage(msgspec.Struct, frozen=True):
     """The playground `/play` and a try `/play/{run}`."""
 
     on: bool
-    """Whether code may be compiled here."""
+    """Whether the playground runs code on this server."""
     shown: Try | None
     """The try; None for the empty playground."""
     lessons: list[Lesson]
@@ -51,14 +51,15 @@ class PlayReady(msgspec.Struct, frozen=True):
     """The process that compiles has started."""
 
     protections: dict[str, str]
-    """What a try cannot reach; the value says why it can here, and is empty where it cannot."""
+    """Each protection of the process → why it is missing here; empty if it is in place."""
     cuda: bool
     names: dict[str, list[str]]
     """Public names of torch's modules and of its tensors, for completion."""
 
 
 def is_on(settings: Settings) -> bool:
-    """Whether the playground runs code: on this machine alone, or where its owner says so."""
+    """Whether the playground runs code: only when the server is reachable from this machine alone,
+    or its owner turned it on."""
     return settings.playground or (is_loopback_name(settings.host) and not settings.hosts)
 
 
@@ -89,7 +90,7 @@ def _page(parts: Parts, shown: Try | None) -> PlayPage:
 
 
 async def _allow(request: Request, parts: Parts) -> None:
-    """Raises Refusal where no code may run. Ends the request's turn, since it may wait long."""
+    """Raises Refusal if no code may run. Ends the request's turn, since compiling may take long."""
     if not is_on(parts.settings):
         raise Refusal(
             403,
@@ -136,7 +137,8 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response
 
 
 def _place(parts: Parts, run: str, who: Who) -> None:
-    """The playground's process knows nobody."""
+    """Puts the run where this viewer can see it; the playground's process does not know the
+    viewer."""
     if who.person is not None or who.project is not None:
         with parts.write.begin() as session:
             place_run(session, run, who.person, who.project)

@@ -1,4 +1,4 @@
-"""Projects and their members; who sees a run, and the link that shows it to others."""
+"""Projects and their members; who sees a run, and the link that shares it."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class ProjectsPage(msgspec.Struct, frozen=True):
 
 
 class PlaceRow(msgspec.Struct, frozen=True):
-    """Where a run lies."""
+    """A place of a run: with a person alone, or in a project."""
 
     person: str | None
-    """Who put it there."""
+    """The person who put it there."""
     project: str | None
     """None for a private place."""
 
@@ -103,7 +103,7 @@ def _members(session: Session, project: int) -> list[MemberRow]:
 
 
 def load_access(request: Request, session: Reading, run: RunId) -> AccessPage:
-    """For those who put the run here, and administrators."""
+    """Who sees the run. Only for people who put it here, and administrators."""
     found = run_of(session, run)
     query = (
         select(Person.name, Project.name)
@@ -165,7 +165,7 @@ def share(parts: Shared, run: RunId) -> Response:
 
 @html.post("/runs/{run}/link/withdraw", dependencies=[SHARES])
 def unshare(parts: Shared, run: RunId) -> Response:
-    """The link shows nothing from then on."""
+    """Withdraws the link."""
     with parts.write.begin() as session:
         projects.unshare_run(session, run)
     return RedirectResponse(urls.run_page(run, "access"), 303)
@@ -173,7 +173,8 @@ def unshare(parts: Shared, run: RunId) -> Response:
 
 @html.get("/shared/{key}", dependencies=[OPEN])
 def shared(request: Request, parts: Shared, session: Reading, key: Key) -> Response:
-    """Redirects to the run that the link shows; the browser keeps the key for its other pages."""
+    """Redirects to the run that the link shows; a cookie keeps the link's key for the run's other
+    pages."""
     run = session.scalar(select(Share.run_id).where(Share.key == key))
     if run is None:
         raise NotHere("This link shows nothing here.", "It may have been withdrawn.")

@@ -55,7 +55,7 @@ def load_runs(
     cursor: Cursor = None,
     tries: Annotated[bool, Query(description="Tries of the playground instead.")] = False,
 ) -> RunsPage:
-    """Searched, sorted and paged."""
+    """The runs, searched, sorted and paged."""
     wrong = Refusal(422, "The cursor does not belong to this list.", do="Start again without it.")
     try:
         return list_runs(
@@ -88,7 +88,8 @@ def load_file(
     line: LineNumber = None,
     last: LastLine = None,
 ) -> FilePage:
-    """A few hundred lines around `line`; `/api/artifacts/{artifact}/text` returns any range."""
+    """A few hundred lines of a file around `line`; `/api/artifacts/{artifact}/text` returns any
+    range."""
     return file_page(session, run, artifact, line, last)
 
 
@@ -114,9 +115,9 @@ def show_state(
     lines: Annotated[bool, Query()] = False,
 ) -> Response:
     """Returns the part of a page that polls. The page reloads when there are new graphs and when
-    reading is done.
+    reading is complete.
 
-    `lines`: the page only waits for the alignment of kernel lines.
+    `lines`: the page waits only for lines of kernels to be aligned.
     """
     answer = parts.pages.render(
         request, "fragments/_run_state.html", page, reading=page, shown_graphs=graphs
@@ -129,7 +130,7 @@ def show_state(
 
 
 def remove(parts: Parts, run: str, who: Who) -> None:
-    """Deletes a run; if others put it here too, it stays with them."""
+    """Deletes a run. If other people put it here too, they keep it."""
     if not who.may(ADMINISTER):
         with parts.write.begin() as session:
             if leave_to_others(session, run, who):
@@ -146,7 +147,7 @@ def remove(parts: Parts, run: str, who: Who) -> None:
     dependencies=[DELETES],
 )
 def delete(request: Request, parts: Shared, run: RunId) -> Response:
-    """Moves it to the trash. A run that is still being read is deleted for good and its job
+    """Moves a run to the trash. A run that is still being read is deleted for good, and its job
     cancelled."""
     remove(parts, run, who_of(request))
     answer = Response(status_code=204)
@@ -156,7 +157,8 @@ def delete(request: Request, parts: Shared, run: RunId) -> Response:
 
 
 def change(parts: Parts, run_id: str, wanted: RunChange) -> None:
-    """Renames and tags. Tags of `inductorscope watch` stay: its address depends on them."""
+    """Renames and tags a run. Tags of `inductorscope watch` stay, because its address depends on
+    them."""
     with parts.write.begin() as session:
         run = run_of(session, run_id)
         if run.state == READING:
@@ -168,7 +170,7 @@ def change(parts: Parts, run_id: str, wanted: RunChange) -> None:
 
 @api.get("/runs", include_in_schema=False, dependencies=[READS])
 def list_at_its_noun(request: Request) -> Response:
-    """The list of runs is the page `/`; people and older clients look for it here too."""
+    """Redirects to `/`, which lists the runs. People and older clients try this address too."""
     return RedirectResponse(urls.api("/") + f"?{request.url.query}".rstrip("?"), 308)
 
 
@@ -181,7 +183,7 @@ def list_at_its_noun(request: Request) -> Response:
     dependencies=[CHANGES],
 )
 def patch(parts: Shared, run: RunId, wanted: RunChange) -> Response:
-    """Search finds the new name and tags."""
+    """Renames and tags the run. Search finds the new name and tags."""
     change(parts, run, wanted)
     return Response(status_code=204)
 

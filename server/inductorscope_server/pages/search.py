@@ -29,7 +29,7 @@ Tag = Annotated[Line, Query(description="Only runs with this tag.")]
 
 
 def _day(value: str | None) -> date | None:
-    """None for the empty field of a form. By itself, pydantic takes numbers for seconds."""
+    """Reads a form's day, None if empty. Pydantic alone would read a number as seconds."""
     if not value:
         return None
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):

@@ -1,4 +1,4 @@
-"""The page of the server itself: what is stored, the trash, rules for runs, jobs by state."""
+"""The server's own page: what is stored, the trash, rules for runs, and jobs by state."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ html = APIRouter()
 api = APIRouter(tags=[openapi.SERVER])
 
 COUNT_SECONDS = 60.0
-"""How long counting may take."""
+"""Time limit of counting."""
 RESTORES = needs(READ, UPLOAD, own=True, noted="restore")
 Whole = Annotated[int | None, Form(ge=1, le=LARGEST)]
 
 
 class RuleLine(msgspec.Struct, frozen=True):
-    """A rule, in words."""
+    """A rule as a sentence."""
 
     id: int
     text: str
 
 
 class ServerPage(msgspec.Struct, frozen=True):
-    """The server `/server`."""
+    """The server's page, `/server`."""
 
     stored: Installation
     """Counted within the last minute."""
@@ -74,7 +74,7 @@ def _page(parts: Parts, stored: Installation) -> ServerPage:
 
 
 async def _stored(parts: Parts) -> Installation:
-    # Without the viewer: the figures are of all runs.
+    # Without the viewer, because these figures cover all runs.
     work = partial(Context().run, _count, parts)
     found: Installation = await parts.stored.result(work, COUNT_SECONDS)
     return found
@@ -92,7 +92,7 @@ def _living(parts: Parts) -> int:
 
 @html.get("/metrics", dependencies=[READS])
 async def show_metrics(parts: Shared) -> Response:
-    """For Prometheus: requests of this process, and what is stored."""
+    """Metrics for Prometheus: this process's requests, and what is stored."""
     stored = await _stored(parts)
     text = await run_in_threadpool(_metrics, parts, stored)
     return PlainTextResponse(parts.requests.text() + text, media_type=metrics.CONTENT_TYPE)

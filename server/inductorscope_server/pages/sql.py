@@ -1,4 +1,4 @@
-"""SQL on the facts of runs."""
+"""The SQL page: queries on the facts of runs."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ Sql = Annotated[str, Query(description="One SELECT.", max_length=20_000, pattern
 
 async def load(parts: Shared, analysis: Analysing, sql: Sql = "") -> SqlPage:
     """Up to 1,000 rows of one SELECT on the tables `runs`, `kernels`, `lines` and `breaks`."""
-    key = hashlib.sha256(sql.encode()).hexdigest()[:16]  # each query has its turn by itself
+    key = hashlib.sha256(sql.encode()).hexdigest()[:16]  # each query takes its own turn
     return await analysis(sql_page, key, sql, str(parts.settings.facts))

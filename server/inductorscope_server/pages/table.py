@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 
-from inductorscope_server.access.rules import CHANGES, KEEPS, OPEN, READS_FILES
+from inductorscope_server.access.rules import CHANGES, MAINTAINS, OPEN, READS_FILES
 from inductorscope_server.pages import (
     account,
     capture,
@@ -51,7 +51,7 @@ PAGES = (
     Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log", needs=OPEN),
     Page("/sql", sql.load, "sql.html", RUNS, "SQL on the facts of runs"),
     Page("/server", server.load, "server.html", SERVER, "The server and what it stores",
-         needs=KEEPS),
+         needs=MAINTAINS),
     Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
     Page(PLAY, play.load, "play.html", JOBS, "The playground"),
     Page(PLAY + "/{run}", play.load_try, "play.html", JOBS, "A try of the playground",

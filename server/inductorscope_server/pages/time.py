@@ -29,7 +29,7 @@ SortedBy = Annotated[str, Query(description="Column to sort by.", max_length=40,
 Direction = Annotated[Literal["", "asc", "desc"], Query(description="Empty for the default order.")]
 Text = Annotated[str, Query(description="Part of a name.", max_length=500, pattern=PLAIN)]
 Category = Annotated[
-    Line,  # before what is checked after it, so that the description holds its pattern
+    Line,  # must come first, so that the description includes its pattern
     AfterValidator(category_named),
     Query(description="Only this kind."),
 ]
@@ -53,7 +53,7 @@ Comes = Annotated[Order, Query(description="Order of the kernels.")]
 
 
 def load_time(session: Reading, run: RunId, profile: Label = "") -> TimePage:
-    """Figures of one profile, and of the code if a profile names its kernels."""
+    """Figures of one profile, and of the code if the profile names its kernels."""
     return time_page(session, run, profile)
 
 
@@ -71,7 +71,7 @@ async def load_roofline(
     analysis: Analysing, run: RunId, graph: OfGraph = "", profile: Label = "",
     bound: BoundBy = "", source: WrittenBy = "", order: Comes = "headroom", first: First = 0,
 ) -> RooflinePage:  # fmt: skip
-    """Of the code's kernels; in a run without a graph, of a profile's kernels."""
+    """The roofline of the code's kernels; of a profile's kernels if the run has no graph."""
     return await analysis(
         roofline_page, run, graph=graph, profile=profile, bound=bound, source=source, order=order,
         first=first,

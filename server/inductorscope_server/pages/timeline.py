@@ -11,7 +11,7 @@ from inductorscope_server.web.ids import LARGEST, PLAIN, RunId
 from inductorscope_server.web.parts import Reading
 
 LONGEST = 1e13
-"""µs: some months."""
+"""Longest time of a trace, in µs: some months."""
 
 Label = Annotated[
     str, Query(description="Label of the trace to show.", max_length=1000, pattern=PLAIN)

@@ -34,9 +34,9 @@ from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import WILDCARDS, is_loopback_name
 
-TAKEN = 3
+PORT_TAKEN = 3
 """Exit code when the port is taken; the supervisor does not retry."""
-WRONG = 2
+INVALID_SETTINGS = 2
 """Exit code when the settings are invalid."""
 FAILED = 1
 TICKS_PER_LOOK = 5
@@ -95,20 +95,23 @@ def check(settings: Settings) -> None:
     """Refuses a token that can be guessed, and a non-loopback address without token or accounts."""
     refusal = refusal_of_token(settings.token)
     if refusal is not None:
-        raise StartError(refusal, WRONG)
+        raise StartError(refusal, INVALID_SETTINGS)
     if settings.new_role not in ROLES:
         roles = ", ".join(ROLES)
-        raise StartError(f"{PREFIX}NEW_ROLE is {settings.new_role!r}; roles are {roles}.", WRONG)
+        raise StartError(
+            f"{PREFIX}NEW_ROLE is {settings.new_role!r}; roles are {roles}.", INVALID_SETTINGS
+        )
     if settings.oidc_issuer and find_spec("authlib") is None:
         raise StartError(
-            f"{PREFIX}OIDC_ISSUER needs authlib: pip install 'inductorscope[oidc]'.", WRONG
+            f"{PREFIX}OIDC_ISSUER needs authlib: pip install 'inductorscope[oidc]'.",
+            INVALID_SETTINGS,
         )
     if settings.token or settings.has_accounts or is_loopback_name(settings.host):
         return
     raise StartError(
         f"Refusing to listen on {settings.host}, which other machines can reach, without a token: "
         f"set {PREFIX}TOKEN to a secret, {PREFIX}ACCOUNTS to 1, or {PREFIX}HOST to 127.0.0.1.",
-        WRONG,
+        INVALID_SETTINGS,
     )
 
 
@@ -121,7 +124,7 @@ def listen(settings: Settings) -> socket.socket:
         )
     except OSError as error:
         raise StartError(
-            f"{settings.host} is not an address of this machine: {error}.", WRONG
+            f"{settings.host} is not an address of this machine: {error}.", INVALID_SETTINGS
         ) from None
     family, kind, protocol, _, address = addresses[0]
     listening = socket.socket(family, kind, protocol)
@@ -135,9 +138,9 @@ def listen(settings: Settings) -> socket.socket:
             raise StartError(
                 f"Port {settings.port} of {settings.host} is in use by another program: "
                 f"stop that program, or choose another port with --port or {PREFIX}PORT.",
-                TAKEN,
+                PORT_TAKEN,
             ) from None
-        raise StartError(f"Cannot listen on {where}: {error.strerror}.", WRONG) from None
+        raise StartError(f"Cannot listen on {where}: {error.strerror}.", INVALID_SETTINGS) from None
     limit_sending(listening, settings.client_seconds)
     return listening
 
@@ -150,7 +153,7 @@ def serve(settings: Settings) -> None:
             with app.state.parts.write.begin() as session:
                 notice = report_secrets(session)
         except UnusableError as error:
-            raise StartError(str(error), WRONG) from error
+            raise StartError(str(error), INVALID_SETTINGS) from error
         except (SQLAlchemyError, OSError) as error:
             raise StartError(f"The database cannot be opened: {cause_of(error)}", FAILED) from error
         if notice is not None:
@@ -186,7 +189,7 @@ def main() -> int:
         serve(settings)
     except SettingError as error:
         print(error, file=sys.stderr)
-        return WRONG
+        return INVALID_SETTINGS
     except StartError as error:
         print(error, file=sys.stderr)
         return error.code

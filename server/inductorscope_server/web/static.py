@@ -25,7 +25,7 @@ LEVEL = 10
 
 
 @dataclass(frozen=True)
-class Kept:
+class PackedFile:
     """The packed response for one version of a file."""
 
     version: str
@@ -39,27 +39,27 @@ class Bundle(StaticFiles):
     def __init__(self, assets: Assets) -> None:
         super().__init__(directory=assets.folder, check_dir=False)
         self._assets = assets
-        self._kept: dict[str, Kept] = {}
+        self._packed: dict[str, PackedFile] = {}
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         caching = FOREVER if self._names_content(path, scope) else "no-cache"
         plain = _is_plain(scope)
-        kept = self._known(path) if plain else None
-        if kept is None:
+        file = self._known(path) if plain else None
+        if file is None:
             response = await super().get_response(path, scope)
             if not (plain and isinstance(response, FileResponse)):
                 if response.status_code in (200, 304):
                     response.headers["Cache-Control"] = caching
                     response.headers["Vary"] = "Accept-Encoding"
                 return response
-            kept = await run_in_threadpool(self._keep, path, response)
-        return Response(kept.body, headers={**kept.headers, "Cache-Control": caching})
+            file = await run_in_threadpool(self._keep, path, response)
+        return Response(file.body, headers={**file.headers, "Cache-Control": caching})
 
-    def _known(self, path: str) -> Kept | None:
-        kept = self._kept.get(path)
-        return kept if kept and kept.version == self._assets.version(path) else None
+    def _known(self, path: str) -> PackedFile | None:
+        file = self._packed.get(path)
+        return file if file and file.version == self._assets.version(path) else None
 
-    def _keep(self, path: str, answer: FileResponse) -> Kept:
+    def _keep(self, path: str, answer: FileResponse) -> PackedFile:
         """Stores the packed file. Called for successful responses only, so paths are valid."""
         version = self._assets.version(path)
         headers = {
@@ -69,8 +69,8 @@ class Bundle(StaticFiles):
             "Vary": "Accept-Encoding",
         }
         packed = zstandard.ZstdCompressor(level=LEVEL).compress(Path(answer.path).read_bytes())
-        kept = self._kept[path] = Kept(version, packed, headers)
-        return kept
+        file = self._packed[path] = PackedFile(version, packed, headers)
+        return file
 
     def _names_content(self, path: str, scope: Scope) -> bool:
         if HASHED_NAME.search(Path(path).name):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from inductorscope.settings import Settings
-from inductorscope.store.logins import LASTS, VALUE, delete_expired_logins
+from inductorscope.store.logins import LIFETIME, VALUE, delete_expired_logins
 from inductorscope.store.tables.logins import Login
 from inductorscope_server.access import attempts
 from inductorscope_server.access.attempts import Attempts
@@ -100,7 +100,7 @@ def test_a_login_ends_after_a_time(own_settings: Settings, opened: Opened) -> No
         with parts_of(client).write.begin() as session:
             delete_expired_logins(session, now)
             assert len(session.scalars(select(Login.digest)).all()) == 1
-            assert delete_expired_logins(session, now + LASTS - timedelta(hours=1)) == 0
+            assert delete_expired_logins(session, now + LIFETIME - timedelta(hours=1)) == 0
         assert may_write(client, kept)
 
 

@@ -1,4 +1,4 @@
-// One side of two texts: its choosers, its text, and what its lines are.
+// One of two texts side by side: its choosers, its text, and the meaning of its lines.
 import { stageNamed } from "../../shared/naming";
 import { ask } from "../../shared/server";
 import { Code, type CodeEvents, type CodeOptions } from "../code/code";
@@ -10,7 +10,7 @@ import { EVERY_CALL, LinkIndex } from "../state/links";
 import { Texts } from "../state/texts";
 import type { Named } from "./name";
 
-/** How a line begins: `xnumel =`, `size_hints=`, `op2.writes =`. */
+/** The beginning of a line: `xnumel =`, `size_hints=`, `op2.writes =`. */
 function startOf(plain: string): string {
   return /^[\w.@%#]{3,}(?: ?[=(:])?/.exec(plain)?.[0] ?? plain;
 }
@@ -46,7 +46,7 @@ export class Half {
     return this.picture ? kernelNamed(this.picture, this.named.kernel) : null;
   }
 
-  /** Fetch what the graph has; the choosers then know it all. */
+  /** Fetch the graph's data and fill the choosers. */
   async fetch(): Promise<void> {
     const { explorerUrl = "", linksUrl = "" } = this.root.dataset;
     const [picture, links] = await Promise.all([
@@ -60,7 +60,7 @@ export class Half {
     }
   }
 
-  /** Put the text in; a sentence when there is none. */
+  /** Show the text, or a sentence if there is none. */
   async show(events: CodeEvents, options: CodeOptions): Promise<string | null> {
     const { picture, named } = this;
     if (!picture) return "The graph could not be fetched.";
@@ -105,7 +105,8 @@ export class Half {
     return this.picture?.stages.find(({ id }) => id === "source")?.files ?? [];
   }
 
-  /** A shown line that comes from one of these source lines, of the same operation if there is one. */
+  /** A visible line that comes from one of these source lines, with the same operation if
+   * possible. */
   lineFrom(sources: ReadonlySet<string>, like: string): number | null {
     const { index, first, texts, key } = this;
     if (!index) return null;
@@ -130,8 +131,9 @@ export class Half {
     return first === null ? new Set() : this.sourcesOf("code", first, last ?? first);
   }
 
-  /** Show the kernel that is the other side's: the same call's content, else the one that has most of its
-   * source lines. A sentence says which it is, or that there is none; null where the name says it. */
+  /** Show the kernel that corresponds to the other side's: the one with the same call content, or
+   * else with most of its source lines. Returns a sentence that says which it is, or that there is
+   * none; null if the name already says it. */
   follow(other: Half): string | null {
     const wanted = other.kernel;
     const { picture } = this;
@@ -141,7 +143,7 @@ export class Half {
     const same = coded.find(({ calls }) => calls.some(({ permalink }) => links.has(permalink)));
     if (same) {
       this.named.kernel = same.name;
-      return `${same.name} is the same kernel, to the letter.`;
+      return `${same.name} is exactly the same kernel.`;
     }
     const sources = other.sourcesOfKernel(wanted);
     const ranked = coded
@@ -153,13 +155,13 @@ export class Half {
       .sort((one, another) => another.alike - one.alike);
     const [best] = ranked;
     if (!best?.both)
-      return `${picture.graph.slug} has no kernel of the lines that ${wanted.name} comes from.`;
+      return `${picture.graph.slug} has no kernel from the same lines as ${wanted.name}.`;
     this.named.kernel = best.kernel.name;
     const lines = [...this.sourcesOfKernel(best.kernel)].filter((source) => sources.has(source));
     return `${best.kernel.name} comes from the same ${lines.length === 1 ? "line" : "lines"}: ${lines.slice(0, 3).join(", ")}.`;
   }
 
-  /** What each line is: within one graph also by the node or operation that it names. */
+  /** The meaning of each line: within one graph, also the node or operation that it names. */
   lines(sameGraph: boolean): LevelLine[] {
     const ofNodes = stageNamed(this.named.stage)?.nodes ?? false;
     return this.texts.map((text, at) => {

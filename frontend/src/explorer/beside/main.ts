@@ -18,7 +18,7 @@ import { Half } from "./half";
 import { type Named, nameOf } from "./name";
 import { differencesOf, operationsOf } from "./tally";
 
-/** Lines of the left, else of the right, whose differences are not shown. */
+/** Lines of the left text, or else of the right, whose differences are hidden. */
 function hiddenOf(all: readonly [Side, Side], shown: readonly [Side, Side]): number {
   const count = ({ only, moved, changed }: Side) => only.size + moved.size + changed.size;
   return Math.max(...all.map((side, at) => count(side) - count(shown[at] as Side)));
@@ -27,15 +27,15 @@ function hiddenOf(all: readonly [Side, Side], shown: readonly [Side, Side]): num
 class Beside {
   private readonly root: HTMLElement;
   private readonly halves: [Half, Half];
-  /** With all differences. */
+  /** Number of all differences. */
   private all: [Side, Side] | null = null;
-  /** With those that are shown. */
+  /** Number of shown differences. */
   private sides: [Side, Side] | null = null;
   private lines: [LevelLine[], LevelLine[]] | null = null;
-  /** How the shown kernels were found to belong together. */
+  /** How the shown kernels were matched. */
   private followed: string | null = null;
   private readonly hider: HTMLInputElement;
-  /** Ends scrolling as one. */
+  /** Stops scrolling both together. */
   private apart: (() => void) | null = null;
   private readonly options: CodeOptions = { folded: false, wrapped: false, only: false };
   private differences: number[] = [];
@@ -75,7 +75,7 @@ class Beside {
     else this.compare(followed);
   }
 
-  /** Choosers of what a side shows; choosing goes to the address of it. */
+  /** Choosers for what a side shows; a choice goes to its address. */
   private fill(half: Half): void {
     const { named, picture } = half;
     if (!picture) return;
@@ -106,7 +106,7 @@ class Beside {
     this.lead(half, null);
   }
 
-  /** Another run: its graph of the same name or direction, else its first. */
+  /** For another run: its graph with the same name or direction, or else its first. */
   private async turnToRun(half: Half, run: string): Promise<void> {
     try {
       const answer = await fetch(`/api/runs/${run}`, { headers: { accept: "application/json" } });
@@ -148,7 +148,7 @@ class Beside {
     else if (this.differences.length) this.step(1);
   }
 
-  /** Both sides scroll as one. */
+  /** Scroll both sides together. */
   private scroll(): void {
     const [left, right] = this.halves;
     this.apart?.();
@@ -158,7 +158,7 @@ class Beside {
     );
   }
 
-  /** Mark all differences, or those that say something. */
+  /** Mark all differences, or only the relevant ones. */
   private showDifferences(): void {
     const { all, lines, halves } = this;
     if (!all || !lines) return;
@@ -180,8 +180,8 @@ class Beside {
     this.showDifferences();
   }
 
-  /** Open on a line of the left, and what is the same at the right: the line beside it, or one that comes
-   * from the same source line. */
+  /** Open on a line of the left and its counterpart on the right: the line next to it, or one from
+   * the same source line. */
   private open(line: number): void {
     const [left, right] = this.halves;
     left.code?.reveal(line, true);
@@ -193,10 +193,10 @@ class Beside {
       : null;
     const from = [...sources].slice(0, 2).join(", ");
     if (other === null) {
-      this.say(`The right has no line that comes from ${from || "where the chosen one does"}.`);
+      this.say(`The right has no line that comes from ${from || "the same source line"}.`);
       return;
     }
-    this.apart?.(); // the two do not stand level
+    this.apart?.(); // the two are not aligned
     this.mark([line - left.first + 1, other - right.first + 1]);
     this.lead(right, other);
     right.code?.reveal(other, true);
@@ -249,7 +249,7 @@ class Beside {
     return `difference ${this.at + 1} of ${this.differences.length}`;
   }
 
-  /** The ruler shows all differences; the chosen line stands out with the one beside it. */
+  /** The ruler shows all differences; the chosen line and the one next to it are highlighted. */
   private mark(chosen: [number | null, number | null] | null): void {
     this.halves.forEach((half, at) => {
       const side = this.sides?.[at];
@@ -283,7 +283,7 @@ class Beside {
     if (across) this.lead(across, other === null ? null : other + across.first - 1);
   }
 
-  /** Where a side's text, or its chosen line, is in the explorer. */
+  /** The address in the explorer of a side's text, or of its chosen line. */
   private lead(half: Half, line: number | null): void {
     const { stage, kernel } = half.named;
     const query = new URLSearchParams();

@@ -1,4 +1,4 @@
-// What one side of the page side by side shows, and its name in the address. Pure.
+// What one side of the page shows, and its name in the address. Pure.
 
 export interface Named {
   run: string;

@@ -1,11 +1,11 @@
-// What only one side has, by operation: "only at the left: permute ×3, clone". Pure.
+// Operations that only one side has: "only on the left: permute ×3, clone". Pure.
 import type { Side } from "../code/level";
 
 /** Sample: `    add_1: "f32[4]" = torch.ops.aten.add.Tensor(…)`, `q = linear.view(4, 256)` */
 const COMPUTES = /^\s*\w+(?:: "[^"]*")? = (?:torch\.)?(?:ops\.\w+\.|[\w.]*?\.)?(\w+)(?:\.\w+)?\(/;
 const NAMED = 6;
 
-/** Operations of the lines that one side has alone, the most frequent first. */
+/** Operations of the lines that only one side has, the most frequent first. */
 export function operationsOf(texts: readonly string[], lines: Iterable<number>): string {
   const counts = new Map<string, number>();
   for (const line of lines) {
@@ -20,11 +20,11 @@ export function operationsOf(texts: readonly string[], lines: Iterable<number>):
   return named.join(", ");
 }
 
-/** First lines (from 1) of the runs of lines that differ, in the rows of the left side, which has so many
+/** First lines (from 1) of the stretches that differ, in rows of the left side, which has `lines`
  * lines; the right one has `others`. */
 export function differencesOf(left: Side, right: Side, lines: number, others: number): number[] {
   const marked = new Set([...left.only, ...left.moved.keys(), ...left.changed.keys()]);
-  // What only the right has stands before the left's line that leaves room for it.
+  // Lines that only the right has come before the left's line that leaves space for them.
   for (const line of left.spaces.keys()) {
     const below = left.beside.get(line) ?? others + 1;
     let above = below - 1;

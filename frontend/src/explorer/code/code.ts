@@ -1,5 +1,5 @@
-// One read-only code view on CodeMirror: text with the artifact's own line numbers, lines that
-// light, a ruler, a caret that moves by keyboard.
+// A read-only code view on CodeMirror: text with the artifact's line numbers, highlighted lines, a
+// ruler, a caret that moves by keyboard.
 import { standardKeymap } from "@codemirror/commands";
 import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import {
@@ -31,26 +31,26 @@ import { wrapperSigns } from "./wrapper-kinds";
 
 export interface CodeEvents {
   hovered(line: number | null): void;
-  /** The caret came to a line by keyboard. */
+  /** The caret was moved to a line by keyboard. */
   reached(line: number): void;
-  /** `extend`: from the kept line to this one. */
+  /** `extend`: select from the selected line to this one. */
   clicked(line: number, extend: boolean): void;
 }
 
 export interface CodeText {
   text: string;
-  /** The artifact's line that the text begins with. */
+  /** The number of the text's first line in the artifact. */
   first: number;
   language: string;
   label: string;
   annotated: boolean;
-  /** Put together from stack comments: most of its lines are empty. */
+  /** Whether it is rebuilt from stack comments, so that most lines are empty. */
   rebuilt: boolean;
-  /** Whether a strip beside the lines says what they cost. */
+  /** Whether a strip next to the lines shows their cost. */
   timed: boolean;
-  /** Whether a sign beside each line says what the wrapper does there. */
+  /** Whether a symbol next to each line shows what the wrapper does there. */
   wrapper: boolean;
-  /** The colour that a line shares with those of other panes. */
+  /** The colour that a line shares with lines of other panes. */
   tintOf?: TintOf;
   errors?: readonly CompileError[];
 }
@@ -58,11 +58,11 @@ export interface CodeText {
 export interface CodeOptions {
   folded: boolean;
   wrapped: boolean;
-  /** Only what lights, and a few lines around. */
+  /** Show only highlighted lines, and a few around them. */
   only: boolean;
 }
 
-/** A line to bring into sight; sideways too when it would show nothing but its indentation. */
+/** A line to scroll to; horizontally too, if only its indentation would be visible. */
 export interface Aim {
   line: number;
   sideways: boolean;
@@ -70,7 +70,7 @@ export interface Aim {
 
 export class Code {
   private made: EditorView | null = null;
-  /** It is put in with the first lines that light: drawn and laid out once, not twice. */
+  /** Applied with the first highlighted lines, so that the view is drawn once, not twice. */
   private coming: Coming | null = null;
   private scrolled = new ScrollPosition(null);
   readonly ruler: Ruler;
@@ -80,9 +80,9 @@ export class Code {
   private shown: CodeText | null = null;
   private marks: Marks = NO_MARKS;
   private frame = 0;
-  /** Where reading of a text that was just put in begins, until the first marks come. */
+  /** Where reading of a new text begins, until the first marks arrive. */
   private start: number | null = null;
-  /** Width for text, as last seen. */
+  /** Last known width for text. */
   private room = 0;
   private side: Side | null = null;
 
@@ -97,14 +97,14 @@ export class Code {
   private readonly nonce: string;
   private readonly parent: HTMLElement;
 
-  /** There is one as soon as a text is shown: an empty one first would be laid out for nothing. */
+  /** Created when the first text is shown: an empty view would be laid out for nothing. */
   get view(): EditorView {
     if (this.coming) this.put([], null);
     if (!this.made) throw new Error("No text is shown yet.");
     return this.made;
   }
 
-  /** The text that the view shows, or is about to. */
+  /** The text that the view shows, or is about to show. */
   private get doc(): Text {
     return this.coming?.doc ?? this.view.state.doc;
   }
@@ -119,8 +119,8 @@ export class Code {
       cancelAnimationFrame(this.frame);
       this.events.hovered(null);
     });
-    // No `click`: lighting lines redraws them between press and release, and a press whose element
-    // is gone makes no click.
+    // No `click`: highlighting redraws lines between press and release, and the browser fires no
+    // click if the pressed element is gone.
     scrollDOM.addEventListener("mousedown", (pressed) => {
       if (pressed.button !== 0) return;
       const line = this.lineAtHeight(pressed.clientY);
@@ -145,7 +145,7 @@ export class Code {
     return view.state.doc.lineAt(block.from).number + this.shown.first - 1;
   }
 
-  /** Put in a text; reading begins at a line, or at the text's first. */
+  /** Show a text, scrolled to a line or to its first. */
   show(shown: CodeText, options: CodeOptions, start: number | null): void {
     this.shown = shown;
     this.side = null;
@@ -156,8 +156,7 @@ export class Code {
     this.ruler.show(this.marks, shown.first, doc.lines);
   }
 
-  /** Have the view show what is coming, and what changes with it, in one go: each change that is put
-   * in costs a layout. */
+  /** Apply pending changes in one transaction, because each one costs a layout. */
   private put(effects: readonly StateEffect<unknown>[], aim: Aim | null = null): void {
     const goal = this.goalOf(aim);
     const { coming, made } = this;
@@ -219,7 +218,7 @@ export class Code {
   }
 
   private folds(shown: CodeText | null, options: CodeOptions): Extension {
-    if (this.side) return levelled(this.side); // folded lines would not stand level
+    if (this.side) return levelled(this.side); // folded lines would break the alignment
     if (shown && options.only) {
       const types = options.folded && shown.annotated ? foldedAnnotations : [];
       return [foldedRest(shown.first), types];
@@ -245,24 +244,25 @@ export class Code {
     });
   }
 
-  /** Keep the lines level with another view's, or no longer. */
+  /** Start or stop aligning lines with another view. */
   level(side: Side | null, options: CodeOptions): void {
     this.side = side;
     this.adjust(options);
   }
 
-  /** Light lines, and bring one into sight. All in one go: each dispatch costs a layout. */
+  /** Highlight lines, and scroll to one. All in one transaction, because each one costs a
+   * layout. */
   mark(marks: Marks, aim: Aim | null = null): void {
     if (!this.shown) return;
     const dark = isDark(marks) && isDark(this.marks);
-    if (dark && !aim && this.start === null) return; // nothing lights, as before
+    if (dark && !aim && this.start === null) return; // nothing is highlighted, as before
     this.marks = marks;
     this.put([setMarks.of(marks)], aim);
     this.start = null;
     this.ruler.show(marks, this.shown.first, this.doc.lines);
   }
 
-  /** The artifact's line that the caret stands on. */
+  /** The artifact's line at the caret. */
   caretLine(): number {
     if (this.coming) return this.shown?.first ?? 1;
     const { state } = this.view;
@@ -289,11 +289,11 @@ export class Code {
     return this.anyInSight([line]);
   }
 
-  /** Whether one of these lines stands in sight. */
+  /** Whether one of these lines is visible. */
   anyInSight(lines: readonly number[]): boolean {
     if (this.start !== null || this.scrolled.isMoving) return false;
     const { top, height } = this.scrolled.seen();
-    if (!height) return false; // behind another tab
+    if (!height) return false; // in a hidden tab
     return lines.some((line) => {
       if (!this.holds(line)) return false;
       const block = this.view.lineBlockAt(this.positionOf(line));
@@ -302,18 +302,18 @@ export class Code {
     });
   }
 
-  /** Bring a line into sight; one that is in sight already stays where it is. */
+  /** Scroll to a line, unless it is already visible. */
   reveal(line: number, always = false): void {
     if (!this.holds(line) || (!always && this.inSight(line))) return;
     this.put([], this.aimAt(line));
   }
 
-  /** How to bring a line into sight. Reads the layout: best before anything is changed. */
+  /** How to scroll to a line. Reads the layout, so call it before changing anything. */
   aimAt(line: number): Aim {
     return { line, sideways: !this.textInSight(line) };
   }
 
-  /** The place that is to come into sight: of an aim, or where the reading of a new text begins. */
+  /** The position to scroll to: the requested line, or the start of a new text. */
   private goalOf(aim: Aim | null): Goal | null {
     if (aim && this.holds(aim.line)) return this.towards(aim);
     const { start, made } = this;
@@ -324,15 +324,16 @@ export class Code {
   private towards({ line, sideways }: Aim): Goal {
     const at = this.positionOf(line);
     if (!sideways) return { at, how: { y: "center" } };
-    // Before there is a view nobody knows its width: then only where the line begins beyond it.
+    // Without a view, the width is unknown: then scroll only to where the line begins.
     const along = this.made
       ? { x: "start" as const, xMargin: this.roomBefore(line) }
       : { x: "nearest" as const, xMargin: 160 };
     return { at: at + this.indentOf(line), how: { y: "center", ...along } };
   }
 
-  /** What stays in sight before a deeply indented line: where the least indented line around it begins,
-   * so that none is cut at its left, unless that leaves the line less than half of the pane. */
+  /** The column to keep visible left of a deeply indented line: where the least indented line
+   * around it begins, so that none is cut at the left, unless that leaves the line less than half
+   * of the pane. */
   private roomBefore(line: number): number {
     const around = Math.ceil(
       this.scrolled.seen().height / (this.made?.defaultLineHeight ?? 20) / 2,
@@ -344,9 +345,9 @@ export class Code {
     return Math.min(this.widthOf(this.indentOf(line) - least), this.room / 2);
   }
 
-  /** Of so many spaces of indentation. */
+  /** Width of this many spaces of indentation. */
   private widthOf(spaces: number): number {
-    const { made } = this; // not `view`, which puts in what is coming
+    const { made } = this; // not `view`, which applies pending changes
     return spaces * (made?.defaultCharacterWidth ?? 7.2) * partKept(this.shown?.language ?? "");
   }
 
@@ -354,13 +355,13 @@ export class Code {
     return /^ */.exec(this.text(line) ?? "")?.[0].length ?? 0;
   }
 
-  /** Whether a deeply indented line shows its text, rather than the empty room before it. */
+  /** Whether a deeply indented line shows its text, and not only the indentation. */
   private textInSight(line: number): boolean {
     const { made } = this;
     if (!made) return false;
     if (made.lineWrapping) return true;
     const { left, width } = this.scrolled.seen();
-    if (!width) return true; // behind another tab there is nothing to scroll in
+    if (!width) return true; // hidden tabs cannot scroll
     const start = this.widthOf(this.indentOf(line));
     if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
     this.room = width - this.scrolled.gutter();

@@ -1,4 +1,4 @@
-// Colours for code, over the lines in view.
+// Highlights code in the visible lines.
 import type { Extension } from "@codemirror/state";
 import { Decoration } from "@codemirror/view";
 import { isColoured, TOKENS, tokenise } from "../../shared/tokens";
@@ -6,7 +6,7 @@ import { visibleLines } from "./visible-lines";
 
 const MARKS = TOKENS.map((name) => Decoration.mark({ class: `tok-${name}` }));
 
-/** Beyond this many characters a line is left plain. */
+/** Longer lines are not highlighted. */
 const LONGEST = 4000;
 
 const made = new Map<string, Extension>();
@@ -19,7 +19,7 @@ function colouredBy(language: string): Extension {
   });
 }
 
-/** The same for all texts of a language: a view that turns to another one keeps it. */
+/** Shared by all texts of a language, so that a view keeps it when it shows another text. */
 export function coloured(language: string): Extension {
   if (!isColoured(language)) return [];
   const extension = made.get(language) ?? colouredBy(language);

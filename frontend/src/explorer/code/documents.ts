@@ -1,18 +1,18 @@
-// Texts as code views hold them, and what they were made of.
+// Texts in the form that code views hold, and where they came from.
 import { Text } from "@codemirror/state";
 
-/** Texts that were shown last, in lines: selections come back to the same few. */
+/** Number of lines of recently shown texts to cache, because selections return to the same few. */
 const split = new Map<string, Text>();
 const MOST_SPLIT = 40;
 
 const made = new WeakMap<Text, string>();
 
 export function docOf(text: string): Text {
-  // By a pattern it takes several times as long, and few texts need one.
+  // A regular expression takes several times as long, and few texts need one.
   const isPlain = !text.includes("\r");
   const doc = split.get(text) ?? Text.of(text.split(isPlain ? "\n" : /\r\n?|\n/));
   if (isPlain) made.set(doc, text);
-  split.delete(text); // the last shown one is the last to go
+  split.delete(text); // the most recent one is evicted last
   split.set(text, doc);
   for (const oldest of split.keys()) {
     if (split.size <= MOST_SPLIT) break;
@@ -21,7 +21,7 @@ export function docOf(text: string): Text {
   return doc;
 }
 
-/** The text with its lines ended by line feeds, as positions in it count. */
+/** The text with line feeds only, as positions in it count. */
 export function textOf(doc: Text): string {
   return made.get(doc) ?? doc.toString();
 }

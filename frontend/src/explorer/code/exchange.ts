@@ -1,13 +1,13 @@
-// Putting texts into a code view. Each change of a view costs a layout of the page, so that a text, the
-// lines that light in it and the place to look at are put in together.
+// Replaces the text of a code view. Each change costs a layout of the page, so the text, its
+// highlighted lines and the scroll position are applied together.
 import { EditorState, type Extension, StateEffect, type Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { NO_MARKS } from "../state/marks";
 import { litLines, numbers, setMarks } from "./lit-lines";
 import { LOOK } from "./look";
 
-/** Scrolling to where a line begins, by the heights that are known: asking where things stand, once for
- * the line and once for each box around it, costs layouts. */
+/** Scrolls to the beginning of a line, by known heights: measuring the position of the line and of
+ * each box around it would cost layouts. */
 const straight = EditorView.scrollHandler.of((view, { head }, { x, y, yMargin }) => {
   const { scrollDOM } = view;
   const { top, bottom, from } = view.lineBlockAt(head);
@@ -17,8 +17,8 @@ const straight = EditorView.scrollHandler.of((view, { head }, { x, y, yMargin })
   return true;
 });
 
-/** The same for all texts: a view that sees its phrases go begins anew, what folds asks for the marks
- * from before, and gutters that go are made anew line by line. */
+/** Shared by all texts. If a view's phrases changed it would start again, folding would read old
+ * marks, and gutters would be rebuilt line by line. */
 export const LASTING = [
   LOOK,
   EditorState.phrases.of({ Find: "Find in this pane" }),
@@ -34,7 +34,7 @@ export interface Coming {
   effects: StateEffect<unknown>[];
 }
 
-/** A place that is to come into sight. */
+/** A position to scroll to. */
 export interface Goal {
   at: number;
   how: Parameters<typeof EditorView.scrollIntoView>[1];
@@ -44,8 +44,8 @@ export function scrollTo({ at, how }: Goal): StateEffect<unknown> {
   return EditorView.scrollIntoView(at, how);
 }
 
-/** Put another text into a view. It keeps what it measured, heights of lines and widths of letters,
- * and so draws the lines around the goal at once; a view of a new state begins by measuring. */
+/** Put another text into a view. The view keeps its measured line heights and letter widths, so it
+ * draws the target lines at once; a view with a new state would measure first. */
 export function exchange(
   view: EditorView,
   { doc, extensions, effects }: Coming,
@@ -53,7 +53,8 @@ export function exchange(
 ): void {
   const old = view.state.doc.length;
   const at = goal?.at ?? 0;
-  // A view takes goals within the text that it has. The end of the old text becomes the goal.
+  // A view accepts scroll targets only within its current text, so the end of the old text becomes
+  // the target.
   const aimed = view.state.update(
     goal ? { effects: EditorView.scrollIntoView(old, goal.how) } : {},
   );
@@ -63,7 +64,7 @@ export function exchange(
       { from: old, insert: doc.slice(at) },
     ],
     selection: { anchor: 0 },
-    // What else knows the old text goes before it does.
+    // Clear everything that refers to the old text first.
     effects: [StateEffect.reconfigure.of(LASTING), setMarks.of(NO_MARKS)],
   });
   const filled = cleared.state.update({ effects: StateEffect.reconfigure.of(extensions) });

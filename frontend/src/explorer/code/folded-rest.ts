@@ -1,5 +1,5 @@
-// Folding the rest: only the lines that light stay, with a few around them. For files in which a
-// selection is ten lines among twenty thousand.
+// Folds everything but highlighted lines and a few around them, for files in which a selection is
+// ten lines out of twenty thousand.
 import type { EditorState, Extension } from "@codemirror/state";
 import { StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
@@ -8,12 +8,12 @@ import type { Marks } from "../state/marks";
 import { Mark, opened } from "./folded-runs";
 import { marksField } from "./lit-lines";
 
-/** Lines that stay before and after one that lights. */
+/** Lines that stay before and after a highlighted one. */
 const AROUND = 2;
-/** Fewer lines than this are not worth a fold. */
+/** Fewer lines are not folded. */
 const LEAST = 3;
 
-/** The runs of lines between those that stay; none when nothing lights. Lines count from 1. */
+/** The stretches between lines that stay; none if nothing is highlighted. Lines count from 1. */
 export function restOf(lit: Iterable<number>, count: number): Range[] {
   const runs: Range[] = [];
   let next = 1;

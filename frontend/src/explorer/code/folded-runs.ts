@@ -1,6 +1,6 @@
-// Runs of lines that push what one reads out of sight: the head of a scheduler node (dependencies,
-// layouts, users), lines of a rebuilt source that no graph names. Folded, a run is one mark that opens
-// on a click, and by itself when something in it is kept.
+// Folds stretches of lines that push relevant code off the screen: the head of a scheduler node
+// (dependencies, layouts, users), and lines of a rebuilt source that no graph names. A folded
+// stretch is one mark, which opens on a click, or when something in it is selected.
 import {
   type EditorState,
   type Extension,
@@ -16,11 +16,11 @@ import { marksField } from "./lit-lines";
 /** Sample: `op3: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */
 const NODE = /^\w+: \w*SchedulerNode\(/;
 const SIGN = "SchedulerNode(";
-/** Where a head ends: `class op3_loop_body:`, `op1.node.kernel = …`, `op0_op3.snodes[0] =` */
+/** The end of a head: `class op3_loop_body:`, `op1.node.kernel = …`, `op0_op3.snodes[0] =` */
 const BODY = /^(?:class |\w+\.node\.|\w+\.snodes\b|\w+: |\s*$)/;
-/** Fewer lines than this are not worth a fold. */
+/** Fewer lines are not folded. */
 const LEAST = 3;
-/** Of lines that are not known every run is marked. */
+/** Lines of a text, counted from 1, both included, and their start and end positions. */
 const LEAST_UNKNOWN = 2;
 
 /** Lines of a text, counted from 1 and both included, and where they begin and end in it. */
@@ -31,17 +31,17 @@ export interface Run extends Range {
 
 export interface Folding {
   runsIn(doc: Text): readonly Run[];
-  /** What a mark says of its lines. */
+  /** The label of the mark. */
   words: string;
-  /** There is nothing in these lines: their mark does not open. */
+  /** The lines are empty, so their mark does not open. */
   unknown?: boolean;
 }
 
-/** Lines of a text one after the other. Texts have tens of thousands of lines, and panes wait for this:
- * a line is cut out only where it is looked at. */
+/** The lines of a text, one after the other. Texts have tens of thousands of lines and panes wait
+ * for this, so a line is cut out only if it is examined. */
 class Lines {
   readonly text: string;
-  /** Of the line that is looked at. */
+  /** The current line. */
   number = 0;
   from = 0;
   to = -1;
@@ -64,7 +64,7 @@ class Lines {
   }
 }
 
-/** Runs are begun after lines, and end before others. */
+/** Stretches start after lines, and end before others. */
 class Runs {
   readonly found: Run[] = [];
   private first = 0;
@@ -74,7 +74,7 @@ class Runs {
     return this.first > 0;
   }
 
-  /** `first` is the line that begins at `from`. */
+  /** `first`: the line that begins at `from`. */
   begin(first: number, from: number): void {
     this.first = first;
     this.from = from;
@@ -112,7 +112,7 @@ function gapsOf(text: string): Run[] {
   return runs.found;
 }
 
-/** Texts are shown again, and have the same runs then. */
+/** Cached, because texts are shown repeatedly and their stretches do not change. */
 function remembered(runsOf: (text: string) => Run[]): Folding["runsIn"] {
   const known = new WeakMap<Text, readonly Run[]>();
   return (doc) => {
@@ -164,7 +164,7 @@ export class Mark extends WidgetType {
   }
 }
 
-/** Where lines are missing from a text. */
+/** Where a text has missing lines. */
 class Gap extends WidgetType {
   private readonly run: Range;
 
@@ -190,7 +190,7 @@ class Gap extends WidgetType {
 interface Folds {
   runs: readonly Run[];
   open: ReadonlySet<number>;
-  /** Positions of the folded ones: hovering makes new marks, and mostly folds nothing else. */
+  /** Positions of folded stretches: hovering makes new marks, but rarely changes these. */
   folded: string;
   shown: DecorationSet;
 }
@@ -207,7 +207,7 @@ export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): 
     const lit = pinned.lines[firstFrom(pinned, from)];
     if (holds(lit ?? null) || meets(origin) || holds(current)) return true;
     const { main } = state.selection;
-    // A match of the search stands selected.
+    // A match of the search is selected.
     return !main.empty && main.to >= run.from && main.from <= run.to;
   };
   const show = (
@@ -218,7 +218,7 @@ export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): 
   ): Folds => {
     const closed = runs.filter((run) => !isOpen(state, run, open));
     const folded = closed.map((run) => run.first).join();
-    if (folded === before?.folded) return before; // marks are made by the thousand: not for nothing
+    if (folded === before?.folded) return before; // there are thousands of marks
     const ranges = closed.map((run) => {
       const widget = unknown ? new Gap(run) : new Mark(run, words);
       return Decoration.replace({ widget }).range(run.from, run.to);

@@ -1,6 +1,7 @@
-// FX code carries a type behind every name, `torch.ops.aten.` before every operation, `x = None` behind
-// every last use and whole paths in its comments, which push the operation out of sight. Folded, a type
-// is one dot and a folder one ellipsis, with the whole on hover; the rest is not shown.
+// Folds the noise of FX code, which pushes the operations off the screen: a type after every name,
+// `torch.ops.aten.` before every operation, `x = None` after every last use, and whole paths in
+// comments. A folded type is a dot and a folded path an ellipsis, with the whole text on hover; the
+// rest is hidden.
 import type { Extension } from "@codemirror/state";
 import { Decoration, WidgetType } from "@codemirror/view";
 import { visibleLines } from "./visible-lines";
@@ -14,7 +15,7 @@ const NOISE = /torch\.ops\.(?:aten\.)?|\.default(?=\()|;\s+(?:\w+ = )+None\s*$/g
 /** Sample: `# File: /home/user/models/models.py:26 in forward, code: q = self.qkv(x)` */
 const FOLDERS = /^(\s*# File: )(\/\S*\/)(?=[^/\s]+:\d)/;
 
-/** The text stays, for search and copy. */
+/** The text remains for search and copy. */
 const QUIET = Decoration.mark({ class: "quiet" });
 
 class Folded extends WidgetType {

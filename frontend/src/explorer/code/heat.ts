@@ -1,5 +1,6 @@
-// The strip beside a text: how much of the run's kernel time a line of a source takes part in; of a
-// kernel's line how many instructions, of machine code how many live registers.
+// The strip next to a text. For a source line, it shows the share of the run's kernel time that the
+// line is part of; for a kernel's line, the number of instructions; for machine code, the number of
+// live registers.
 
 import { type Extension, StateEffect, StateField } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";
@@ -9,23 +10,24 @@ import { ask } from "../../shared/server";
 import { firstLine } from "./lit-lines";
 
 export interface LineTime {
-  /** Of all kernels that the line is part of. */
+  /** Time of all kernels that the line is part of. */
   time_us: number;
-  /** Its part of them by bytes moved; the parts of all lines sum to the kernels' time. */
+  /** The line's part of that time, by bytes moved; the parts of all lines sum to the kernels'
+   * time. */
   shared_us: number;
-  /** `shared_us` in the kernels' time. */
+  /** `shared_us` as a share of the kernels' time. */
   share: number;
   kernels: number;
   /** `shared_us` in each graph, by slug, the largest first. */
   graphs: Readonly<Record<string, number>>;
 }
 
-/** Line of a file to its time. */
+/** Line of a file → its time. */
 export type Heat = ReadonlyMap<number, LineTime>;
 
 const COLD: WarmthOf = () => null;
 
-/** From which share on a line is warm, warmer, hot: steps the eye can tell apart. */
+/** Shares from which a line is warm, warmer, hot: steps that the eye can distinguish. */
 const STEPS = [0, 0.02, 0.05, 0.12, 0.25] as const;
 
 export function stepOf(part: number): number {
@@ -56,14 +58,14 @@ function heatOf({ lines, time_us, shared_us, share: parts, kernels, graphs }: Fi
 
 /** How warm a line is, and why. */
 export interface Warm {
-  /** Its part of the whole. */
+  /** Share of the whole. */
   share: number;
   words: string;
 }
 
 export type WarmthOf = (line: number) => Warm | null;
 
-/** Of the lines of a source. */
+/** Warmth of the lines of a source. */
 export function warmthOfTimes(heat: Heat): WarmthOf {
   return (line) => {
     const time = heat.get(line);

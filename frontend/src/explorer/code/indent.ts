@@ -1,5 +1,5 @@
-// Indentation drawn narrower than it is: generated code nests nine deep, and panes are narrow. The
-// text itself stays as it is, so that search and copy have all of it.
+// Draws indentation narrower, because generated code is nested up to nine levels and panes are
+// narrow. The text itself is unchanged, for search and copy.
 import type { Extension } from "@codemirror/state";
 import { Decoration } from "@codemirror/view";
 import { visibleLines } from "./visible-lines";
@@ -7,7 +7,7 @@ import { visibleLines } from "./visible-lines";
 const HALF = Decoration.mark({ class: "indent" });
 const THIRD = Decoration.mark({ class: "indent deep" });
 
-/** What part of its width a space of indentation keeps; the style sheet says the same. */
+/** Relative width of a space of indentation; the style sheet has the same value. */
 export function partKept(language: string): number {
   return language === "cpp" ? 0.35 : 0.5;
 }

@@ -1,9 +1,9 @@
-// Empty rows and marks that keep one text level with another.
+// Empty rows and marks that keep two texts aligned.
 import type { Extension, Range } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import type { Side } from "./level";
 
-/** The style sheet's height of a line. */
+/** Line height in the style sheet. */
 const LINE_PX = 20;
 
 class Space extends WidgetType {
@@ -40,7 +40,7 @@ const CHANGED = {
 };
 const WORDS = Decoration.mark({ class: "level-words" });
 
-/** The decorations of one side; they never change while it is compared. */
+/** The decorations of one side. They do not change during a comparison. */
 export function levelled(side: Side): Extension {
   return EditorView.decorations.compute(["doc"], (state): DecorationSet => {
     const { doc } = state;

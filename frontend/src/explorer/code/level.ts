@@ -1,44 +1,44 @@
-// Two texts level with each other: which lines stand side by side. What a merge view does for equal
-// text is not enough here: lines that correlate (one node, one operation) belong side by side even
-// when their text differs, so lines are aligned by tokens that the links give, or by what is left of
-// a line when the numbers of its names are taken away. Pure.
+// Aligns two texts: which lines are side by side. A merge view aligns equal text only, but lines
+// that correlate (one node, one operation) belong side by side even if their text differs. So lines
+// are aligned by tokens that the links give, or by their text without the numbers in names. Pure.
 
 import { count } from "../../shared/figures";
 
-/** A line's text, and what it is, from the surest to the roughest: lines that are equal in one of
- * these may stand side by side. */
+/** A line's text and its tokens, from the most to the least certain. Lines that share one of these
+ * may be side by side. */
 export interface LevelLine {
   tokens: readonly string[];
   text: string;
 }
 
-/** Characters of a line, from and to. */
+/** Start and end of characters in a line. */
 export type Span = [number, number];
 
 export interface Side {
   at: "left" | "right";
-  /** Line, from 1 → empty rows that stand before it; the key after the last line ends the text. */
+  /** Line, from 1 → number of empty rows before it; the key after the last line stands for the
+   * end. */
   spaces: Map<number, number>;
   /** Lines that only this side has. */
   only: Set<number>;
-  /** Line → the line of the other side that is the same, but stands elsewhere: fusion moves nodes. */
+  /** Line → the same line on the other side, in another place, because fusion moves nodes. */
   moved: Map<number, number>;
-  /** Lines that stand beside one of another text, and where they differ. */
+  /** Lines that are side by side, and where they differ. */
   changed: Map<number, Span[]>;
-  /** Line → the line of the other side that stands beside it. */
+  /** Line → the line next to it on the other side. */
   beside: Map<number, number>;
 }
 
 type Pair = [number, number];
 type Gap = [number, number, number, number];
 
-/** Lines of a gap that are compared each with each, multiplied, at most. */
+/** Largest gap whose lines are all compared with each other, as the product of both lengths. */
 const MOST_COMPARED = 250_000;
-/** Words of a line that are compared. */
+/** Most words of a line that are compared. */
 const MOST_WORDS = 120;
 
-/** Pairs (from 0) of lines with equal tokens, increasing on both sides: lines that are unique on both
- * sides anchor, and what lies between two anchors is aligned the same way. */
+/** Pairs (from 0) of lines with equal tokens, increasing on both sides. Lines that are unique on
+ * both sides are anchors; the lines between two anchors are aligned the same way. */
 function between(left: readonly string[], right: readonly string[], gap: Gap): Pair[] {
   const pairs: Pair[] = [];
   const open: Gap[] = [gap];
@@ -62,7 +62,7 @@ function between(left: readonly string[], right: readonly string[], gap: Gap): P
   return pairs.sort((one, other) => one[0] - other[0]);
 }
 
-/** The most pairs of a small gap that has no anchors. */
+/** The most pairs of a small gap without anchors. */
 function longest(left: readonly string[], right: readonly string[], gap: Gap): Pair[] {
   const [from, to, start, end] = gap;
   const [rows, columns] = [to - from, end - start];
@@ -97,7 +97,7 @@ function uniques(tokens: readonly string[], from: number, to: number): Map<strin
   return found;
 }
 
-/** The longest run of lines that are unique on both sides and come in the same order on both. */
+/** The longest sequence of lines that are unique on both sides and in the same order on both. */
 function anchorsOf(
   left: readonly string[],
   right: readonly string[],
@@ -112,7 +112,7 @@ function anchorsOf(
     const other = there.get(token) ?? -1;
     if (at >= 0 && other >= 0) both.push([at, other]);
   }
-  // Piles of patience: each pair remembers the top of the pile before it.
+  // Piles of patience sorting: each pair remembers the top of the previous pile.
   const tops: number[] = [];
   const before: number[] = [];
   both.forEach(([, other], at) => {
@@ -132,7 +132,7 @@ function anchorsOf(
   return run.reverse();
 }
 
-/** Pairs by the surest tokens first, what lies between them by the rougher ones. */
+/** Pairs by the most certain tokens first, and between these by less certain ones. */
 function pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): Pair[] {
   let pairs: Pair[] = [];
   const tiers = Math.max(left[0]?.tokens.length ?? 0, right[0]?.tokens.length ?? 0);
@@ -177,7 +177,7 @@ export function level(left: readonly LevelLine[], right: readonly LevelLine[]): 
   return sides;
 }
 
-/** Lines that both sides have once, and that no order of the rest lets stand side by side. */
+/** Lines that occur once on both sides, but that the order of the others keeps apart. */
 function tellMoved(
   left: readonly LevelLine[],
   right: readonly LevelLine[],
@@ -196,7 +196,7 @@ function tellMoved(
     if (line !== null && other != null) moved.push([line, other]);
   }
   for (const [line, other] of moved) tell(line, other);
-  // What stands beside a moved line and is no line of its own, as a bracket is, moved with it.
+  // A neighbour of a moved line without a meaning of its own, such as a bracket, has moved with it.
   const alike = (line: number, other: number): boolean =>
     ours.only.has(line) &&
     theirs.only.has(other) &&
@@ -208,7 +208,8 @@ function tellMoved(
   }
 }
 
-/** Surest token → the only line that has it, or null for several; of lines that say something. */
+/** Most certain token → the only line that has it, or null if there are several; for lines with
+ * content. */
 function alone(lines: readonly LevelLine[], some: ReadonlySet<number>): Map<string, number | null> {
   const found = new Map<string, number | null>();
   for (const line of some) {
@@ -218,7 +219,7 @@ function alone(lines: readonly LevelLine[], some: ReadonlySet<number>): Map<stri
   return found;
 }
 
-/** Where two lines differ, word by word. */
+/** Finds where two lines differ, word by word. */
 function differing(one: string, other: string): [Span[], Span[]] {
   const [ours, theirs] = [wordsOf(one), wordsOf(other)];
   const gap: Gap = [0, Math.min(ours.length, MOST_WORDS), 0, Math.min(theirs.length, MOST_WORDS)];
@@ -255,7 +256,7 @@ function wordsOf(line: string): Word[] {
   }));
 }
 
-/** A line without the numbers of its names: `mul_4 = aten.mul(add_3)` is any such product. */
+/** A line without the numbers in names: `mul_4 = aten.mul(add_3)` matches any such product. */
 export function withoutNumbers(text: string): string {
   return text
     .trim()
@@ -263,7 +264,7 @@ export function withoutNumbers(text: string): string {
     .replace(/\b([a-z]\w*?)(?:_\d+)+\b/g, "$1");
 }
 
-/** What a line computes: `aten.mul.Tensor`, `tl.load`. */
+/** The operation of a line: `aten.mul.Tensor`, `tl.load`. */
 export function operationOf(text: string): string {
   const called = /=\s*([A-Za-z_][\w.]*)\(/.exec(text)?.[1];
   return called ?? withoutNumbers(text);
@@ -280,11 +281,11 @@ function side(at: Side["at"]): Side {
   };
 }
 
-/** How many lines differ, in words; empty where none do. */
+/** Says how many lines differ; empty if none do. */
 export function differences(one: Side, other: Side): string {
   const counts: [number, string][] = [
-    [one.only.size, "only at the left"],
-    [other.only.size, "only at the right"],
+    [one.only.size, "only on the left"],
+    [other.only.size, "only on the right"],
     [one.changed.size, "changed"],
     [one.moved.size, "moved"],
   ];

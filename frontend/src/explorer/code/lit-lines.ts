@@ -1,5 +1,5 @@
-// Lines that light in a code view. Decorations are made for the lines in view only, so that ten
-// thousand matches cost no more than ten.
+// Highlighted lines of a code view. Only visible lines are decorated, so that ten thousand matches
+// cost no more than ten.
 import { type Extension, Facet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, GutterMarker, gutter, lineNumbers } from "@codemirror/view";
 import { classesOf, type Marks, NO_MARKS } from "../state/marks";
@@ -7,7 +7,7 @@ import { visibleLines } from "./visible-lines";
 
 export const setMarks = StateEffect.define<Marks>();
 
-/** The artifact's line that the view's text begins with. */
+/** The number of the text's first line in the artifact. */
 export const firstLine = Facet.define<number, number>({ combine: ([first]) => first ?? 1 });
 
 export const marksField = StateField.define<Marks>({
@@ -29,7 +29,8 @@ function decoration(classes: string): Decoration {
   return found;
 }
 
-/** The edge beside a lit line; in the gutter, so that it stays in sight when the code scrolls. */
+/** The edge next to a highlighted line, in the gutter, so that it stays visible when the code
+ * scrolls. */
 class Edge extends GutterMarker {
   override readonly elementClass: string;
 
@@ -62,7 +63,7 @@ const lit = visibleLines(
   (update) => update.startState.field(marksField) !== update.state.field(marksField),
 );
 
-/** The same for all texts, so that a view that turns to another text keeps its gutters. */
+/** Shared by all texts, so that a view keeps its gutters when it shows another text. */
 export const litLines: Extension = [marksField, lit, edges];
 
 export const numbers = lineNumbers({

@@ -1,4 +1,4 @@
-// How code looks in the panes and in the playground, light and dark.
+// The appearance of code in the panes and in the playground, light and dark.
 import { EditorView } from "@codemirror/view";
 
 export const LOOK = EditorView.theme({

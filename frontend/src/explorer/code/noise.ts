@@ -1,7 +1,7 @@
-// Differences that say nothing: comments, paths, digests, the numbers of buffers and nodes. Pure.
+// Irrelevant differences: comments, paths, digests, the numbers of buffers and nodes. Pure.
 import { type LevelLine, type Side, withoutNumbers } from "./level";
 
-/** A line without what differs from one compile to the next; empty for one that says nothing else. */
+/** A line without what differs between any two compiles; empty if nothing else is left. */
 export function meaningOf(text: string): string {
   return withoutNumbers(
     text
@@ -11,7 +11,7 @@ export function meaningOf(text: string): string {
   );
 }
 
-/** Both sides without the differences that say nothing. */
+/** Both sides without irrelevant differences. */
 export function withoutNoise(
   [left, right]: readonly [Side, Side],
   [ours, theirs]: readonly [readonly LevelLine[], readonly LevelLine[]],

@@ -1,5 +1,5 @@
-// The overview ruler: where in the whole file the matches lie. Rows that share a pixel are drawn
-// once. For the eye only: the status line says the count, and n and p walk the matches.
+// The overview ruler: the positions of matches in the whole file. Rows that share a pixel are drawn
+// once. It is only visual: the status line has the count, and n and p step through the matches.
 
 import type { Matches } from "../state/links";
 import type { Marks } from "../state/marks";
@@ -10,7 +10,7 @@ export class Ruler {
   private marks: Marks | null = null;
   private first = 1;
   private count = 1;
-  // Size and colour are kept: asking for them while lines change costs a layout each time.
+  // Size and colour are cached, because reading them while lines change costs a layout each time.
   private width = 0;
   private height = 0;
   private colour = "";
@@ -44,13 +44,13 @@ export class Ruler {
     this.observer.disconnect();
   }
 
-  /** Draw anew in the colours of now. */
+  /** Redraw in the current colours. */
   redraw(): void {
     this.colour = "";
     this.later();
   }
 
-  /** A frame after the lines themselves: what one looks at first comes first. */
+  /** Draw a frame after the lines, because the reader looks at these first. */
   private later(): void {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {

@@ -1,5 +1,5 @@
-// Which part of a text is in sight. Asking the document costs a layout of the page, and lighting lines asks
-// for every pane, so the answer is kept until the text scrolls or changes its size.
+// The visible part of a text. Measuring it costs a layout of the page, and highlighting asks for
+// every pane, so the answer is cached until the text scrolls or changes its size.
 
 import { afterPaint } from "../../shared/frames";
 
@@ -15,7 +15,7 @@ export class ScrollPosition {
   private readonly observer: ResizeObserver | null;
   private gutters = 0;
   private known: Seen | null = null;
-  /** Whether a text that was just put in has yet to come to its place. */
+  /** Whether a new text has not been scrolled to its position yet. */
   isMoving = false;
   private readonly scrolled = () => {
     this.known = this.read();
@@ -35,7 +35,7 @@ export class ScrollPosition {
     return { top, left, width: clientWidth, height: clientHeight };
   }
 
-  /** Another text is put in: where it stands is known with the next frame. */
+  /** Another text is shown: its position is known in the next frame. */
   forget(): void {
     this.known = null;
     this.isMoving = true;
@@ -49,7 +49,7 @@ export class ScrollPosition {
     return this.known;
   }
 
-  /** Width of what stands before the text. */
+  /** Width of everything left of the text. */
   gutter(): number {
     this.seen();
     return this.gutters;

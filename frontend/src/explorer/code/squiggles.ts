@@ -1,4 +1,4 @@
-// Errors of the compiler, at their place in the generated code.
+// Compiler errors at their place in the generated code.
 import { type Extension, Facet } from "@codemirror/state";
 import { Decoration, EditorView, WidgetType } from "@codemirror/view";
 import type { CompileError } from "../state/compile-errors";
@@ -41,7 +41,7 @@ const squiggles = visibleLines((add, { text, from, number }, { state }) => {
   }
 });
 
-/** What the compiler says, below its line. */
+/** The compiler's message, below its line. */
 const messages = EditorView.decorations.compute(["doc", firstLine, errorsOf], (state) => {
   const ranges = state.facet(errorsOf).flatMap(({ line, message }) => {
     const number = line - state.facet(firstLine) + 1;

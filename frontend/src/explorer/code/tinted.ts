@@ -1,5 +1,5 @@
-// The colour that a line shares with the lines of the other panes (see state/tints.ts). The style sheet
-// shows it while the reader wants colours.
+// The colour that a line shares with lines of other panes (see state/tints.ts). The style sheet
+// shows it if the reader has turned colours on.
 import { type Extension, Facet } from "@codemirror/state";
 import { Decoration } from "@codemirror/view";
 import { PLAIN, TINTS } from "../state/tints";

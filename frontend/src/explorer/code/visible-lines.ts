@@ -1,5 +1,5 @@
-// Decorations of the lines in view: made anew when these change, each line once. A very long line is
-// in view in pieces, and is decorated with its first.
+// Decorations of the visible lines, rebuilt when these change, each line once. A very long line is
+// visible in several pieces; its first one is decorated.
 import { type Extension, RangeSetBuilder } from "@codemirror/state";
 import {
   type Decoration,
@@ -9,14 +9,14 @@ import {
   type ViewUpdate,
 } from "@codemirror/view";
 
-/** What to add for one line: its text, where it begins, its number from 1. */
+/** The decorations of one line: its text, where it begins, its number from 1. */
 export type Decorate = (
   add: (from: number, to: number, decoration: Decoration) => void,
   line: { text: string; from: number; number: number },
   view: EditorView,
 ) => void;
 
-/** `changed`: what else than the view makes them be made anew. */
+/** `changed`: other changes after which to rebuild them. */
 export function visibleLines(
   decorate: Decorate,
   changed: (update: ViewUpdate) => boolean = () => false,

@@ -1,11 +1,11 @@
-// What the lines of a wrapper do, as a sign beside each: the wrapper is mostly memory, and one looks
-// for the calls between.
+// A symbol for what each line of a wrapper does: most lines handle memory, and readers look for the
+// calls.
 import type { Extension } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";
 
 export type WrapperKind = "allocate" | "reuse" | "free" | "view" | "call" | "library call";
 
-/** Each with a line that it is for. The first that fits counts. */
+/** Each with an example. The first that matches counts. */
 const KINDS: [WrapperKind, RegExp][] = [
   // buf3 = buf2; del buf2  # reuse
   ["reuse", /^\s*\w+ = \w+; *del \w+.*# reuse/],
@@ -31,11 +31,11 @@ const SIGNS: Record<WrapperKind, string> = {
 };
 const WORDS: Record<WrapperKind, string> = {
   allocate: "Allocates memory",
-  reuse: "Takes over another buffer's memory",
-  free: "Frees memory, or lets go of it",
-  view: "Names memory anew; nothing is computed",
+  reuse: "Reuses another buffer's memory",
+  free: "Frees memory, or drops a reference to it",
+  view: "Renames memory; computes nothing",
   call: "Calls a generated kernel",
-  "library call": "Calls a library's kernel",
+  "library call": "Calls a library kernel",
 };
 
 export function wrapperKind(text: string): WrapperKind | null {

@@ -1,5 +1,5 @@
-// What was compiled of a kernel: its texts, fetched once each, and the links of their lines, which are
-// those of the kernel's lines that they come from.
+// The compiled texts of a kernel, each fetched once, and the links of their lines, which are those
+// of the kernel's lines that they come from.
 import type { MachineText } from "../../shared/api";
 import { count as counted, share } from "../../shared/figures";
 import { ask } from "../../shared/server";
@@ -11,7 +11,7 @@ import { compiledKey } from "../state/content";
 import type { LinkIndex } from "../state/links";
 
 const MACHINE_CODE: readonly string[] = [SASS, AMDGCN, ASSEMBLY];
-/** Registers that a thread can have. */
+/** Most registers of a thread. */
 const MOST_REGISTERS = 255;
 
 interface Reference {
@@ -24,7 +24,7 @@ export class Compiled {
   private readonly url: string;
   private readonly index: LinkIndex;
   private readonly texts = new Map<string, Promise<MachineText>>();
-  /** Of a text's lines and, for machine code, of the kernel's lines that they come from. */
+  /** Warmth of a text's lines and, for machine code, of the kernel's lines that they come from. */
   private readonly warmths = new Map<string, WarmthOf>();
 
   constructor(url: string, index: LinkIndex) {
@@ -42,7 +42,7 @@ export class Compiled {
     if (!text) {
       const query = new URLSearchParams({ kernel: kernel.join(":"), stage: stage ?? "" });
       text = ask<MachineText>(`${this.url}?${query}`).then((fetched) => this.add(key, fetched));
-      text.catch(() => this.texts.delete(key)); // the next look tries again
+      text.catch(() => this.texts.delete(key)); // the next attempt tries again
       this.texts.set(key, text);
     }
     return text;
@@ -52,7 +52,7 @@ export class Compiled {
     return this.warmths.get(key) ?? (() => null);
   }
 
-  /** Instructions of a kernel's lines, once its machine code is here. */
+  /** Instructions of a kernel's lines, once its machine code is loaded. */
   warmthOfKernel(kernel: string): WarmthOf | null {
     return (
       MACHINE_CODE.map((stage) => this.warmths.get(`of ${compiledKey(stage, kernel)}`)).find(
@@ -72,8 +72,8 @@ export class Compiled {
   }
 }
 
-/** Each line refers to what its kernel lines refer to. One without nodes, an index or a mask, refers to
- * the nodes of the lines that need it. */
+/** Each line has the references of its kernel lines. A line without nodes, such as an index or a
+ * mask, refers to the nodes of the lines that need it. */
 function columnsOf({ at, places, serves }: MachineText, index: LinkIndex): Columns {
   const isNode = ({ entity }: Reference) => /^(?:fx|src):/.test(index.entities[entity] ?? "");
   const ofPlaces = places.map(({ lines }) => {
@@ -122,7 +122,7 @@ function warmOfLine(
   return { share: spills ? 1 : count / MOST_REGISTERS, words };
 }
 
-/** Samples, or instructions, the peak of live registers and spills of each line of the kernel. */
+/** Samples or instructions, the peak of live registers, and spills of each line of the kernel. */
 function warmthOfLines(
   { at, places, live, instructions, samples }: MachineText,
   spilled: ReadonlySet<number>,

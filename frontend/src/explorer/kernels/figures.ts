@@ -1,11 +1,11 @@
-// How near a kernel comes to the machine's limits, asked for once each.
+// How close a kernel comes to the machine's limits, requested once per kernel.
 import type { KernelPage } from "../../shared/api";
 import { perSecond, share } from "../../shared/figures";
 import { ask } from "../../shared/server";
 import type { Kernel } from "../shapes";
 
 export interface Figures {
-  /** Of the limit that holds it, 0 to 1. */
+  /** Share of the limit that applies, 0 to 1. */
   share: number;
   words: string;
 }
@@ -14,7 +14,7 @@ export class KernelFigures {
   private readonly pages: string;
   private readonly asked = new Map<string, Promise<Figures | null>>();
 
-  /** `pages`: the address that pages of kernels begin with. */
+  /** `pages`: the beginning of the addresses of kernel pages. */
   constructor(pages: string) {
     this.pages = pages;
   }
@@ -23,7 +23,7 @@ export class KernelFigures {
     return `${this.pages}${encodeURIComponent(name)}:${handle ?? calls[0]?.handle ?? 1}`;
   }
 
-  /** Null when no time is known, its bytes are not, or it is too small to judge. */
+  /** Null if its time or its bytes are unknown, or if it is too small to judge. */
   of(kernel: Kernel, handle: number | null): Promise<Figures | null> {
     if (kernel.time_us === null || !kernel.calls.length) return Promise.resolve(null);
     const page = this.pageOf(kernel, handle);

@@ -1,11 +1,11 @@
-// Kinds of kernels as the list filters by them. Pure.
+// Kinds of kernels, by which the list can be filtered. Pure.
 import type { Kernel } from "../shapes";
 
 export function kindOf(kernel: Kernel): string {
   return kernel.category && kernel.category !== "unk" ? kernel.category : kernel.kind;
 }
 
-/** The kinds there are and how many kernels each has, the most frequent first. */
+/** The kinds and how many kernels each has, the most frequent first. */
 export function kindsOf(kernels: readonly Kernel[]): { kind: string; kernels: number }[] {
   const counts = new Map<string, number>();
   for (const kernel of kernels) counts.set(kindOf(kernel), (counts.get(kindOf(kernel)) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// A kernel's name by its operations; the tooltip and copies contain the whole one.
+// Shows a kernel's name by its operations; the tooltip and copies contain the whole name.
 import { cutName, make } from "../../shared/elements";
 import type { KernelName } from "./names";
 

@@ -1,9 +1,10 @@
-// Kernels by what they compute: `layer_norm + gelu`, and the number that tells it from others. Pure.
+// Names kernels by what they compute: `layer_norm + gelu`, with the number that distinguishes them.
+// Pure.
 import type { Kernel } from "../shapes";
 
 export interface KernelName {
   operations: string;
-  /** The number at the end of the whole name; empty for a library's kernel. */
+  /** The number at the end of the whole name; empty for a library kernel. */
   number: string;
 }
 
@@ -12,7 +13,7 @@ const GENERATED = /^[a-z]+_(?:[a-z]{2,6}_)?fused_(\w+?)(?:_(\d+))?$/;
 /** Sample: `extern_kernels.addmm`, `torch.ops.aten._scaled_dot_product_cudnn_attention.default` */
 const LIBRARY = /^(?:extern_kernels\.|torch\.ops\.\w+\.|aten\.|at::)_?(\w+)/;
 
-/** Operations whose names hold underscores. Inductor joins the names of all by underscores too. */
+/** Operations whose names contain underscores, with which Inductor also joins names. */
 const LONG = [
   "native_layer_norm",
   "native_group_norm",
@@ -83,7 +84,7 @@ const LONG = [
   "upsample_nearest2d",
   "var_mean",
 ];
-/** Operations that say little about a kernel: they come last. */
+/** Operations that say little about a kernel, so they come last. */
 const MINOR = new Set(
   (
     "add arange bitwise_and bitwise_not cat clone constant_pad_nd convert_element_type copy div eq " +
@@ -91,7 +92,7 @@ const MINOR = new Set(
     "zeros_like"
   ).split(" "),
 );
-/** Operations that only look at memory in another way. */
+/** Operations that only view memory differently. */
 const VIEWS = new Set(
   (
     "alias as_strided detach expand permute reshape select slice split split_with_sizes squeeze t " +
@@ -114,7 +115,7 @@ function operationsOf(joined: string): string[] {
   }
   const forward = (name: string) => name.replace(/_backward$/, "");
   const computing = found.filter((name) => !VIEWS.has(forward(name)));
-  // The backward of an operation has its forward's nodes too.
+  // The backward of an operation also contains nodes of its forward.
   const alone = (computing.length ? computing : found).filter(
     (name) => !found.includes(`${name}_backward`),
   );
@@ -128,7 +129,7 @@ function short(name: string): KernelName {
   return { operations: LIBRARY.exec(name)?.[1] ?? name, number: "" };
 }
 
-/** The short name of each kernel. Those that would be the same keep their whole names. */
+/** The short name of each kernel. Kernels with equal short names keep their whole names. */
 export function kernelNames(kernels: readonly Kernel[]): ReadonlyMap<string, KernelName> {
   const names = new Map(kernels.map(({ name }) => [name, short(name)]));
   const written = ({ operations, number }: KernelName) => `${operations} ${number}`;
@@ -142,7 +143,7 @@ export function kernelNames(kernels: readonly Kernel[]): ReadonlyMap<string, Ker
   return names;
 }
 
-/** Gives each kernel its name by operations, with the number, as one text. */
+/** Returns each kernel's name by operations, with the number, as one text. */
 export function kernelTitles(kernels: readonly Kernel[]): (kernel: Kernel) => string {
   const names = kernelNames(kernels);
   return ({ name }) => {

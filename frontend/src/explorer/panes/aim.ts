@@ -1,16 +1,16 @@
-// Which line of a pane to bring into sight when something is selected.
+// Chooses the line of a pane to scroll to when something is selected.
 import type { Aim } from "../code/code";
 import { knownAt, type Matches, type Range } from "../state/links";
 import type { Pane } from "./pane";
 
-/** Matches that are looked at: further ones do not get nearer by looking. */
+/** Most matches to examine; the nearest is usually among them. */
 const MOST = 2000;
 
-/** Null when one of the lines that matter most is in sight already, or there is none. */
+/** Null if one of the most relevant lines is already visible, or there is none. */
 export function aimIn(pane: Pane, found: Matches, origin: Range | null): Aim | null {
   if (origin) return pane.anyInSight([origin.first]) ? null : pane.aimAt(origin.first);
   const lit = [...found.lines.subarray(0, MOST)];
-  // Comments name what they are about; the surest lines of code are what one wants to see.
+  // Comments only name what they are about, so prefer the most certain lines of code.
   const code = lit.filter((line) => !/^\s*(#|\/\/)/.test(pane.text(line) ?? ""));
   const best = Math.max(0, ...code.map((line) => knownAt(found, line)));
   const surest = code.filter((line) => knownAt(found, line) === best);

@@ -1,4 +1,5 @@
-// What a pane can be compared with: its neighbour, the stage before, another kernel, another graph.
+// What a pane can be compared with: its neighbour, the previous stage, another kernel, another
+// graph.
 
 import { button, make } from "../../shared/elements";
 import { isCompiled, stageNamed } from "../../shared/naming";
@@ -14,13 +15,13 @@ export interface Sibling {
 
 export interface Entry {
   label: string;
-  /** Line of the left to open on. */
+  /** Line of the left text to open on. */
   line?: number | null;
   left: Named;
   right: Named;
 }
 
-/** The kernel that is most like one: of its kind, its name alike for longest. */
+/** The most similar kernel: of the same kind, with the longest common beginning of the name. */
 function mostAlike(kernels: readonly Kernel[], one: Kernel): Kernel | null {
   const alike = (other: Kernel) => {
     let at = 0;
@@ -31,7 +32,7 @@ function mostAlike(kernels: readonly Kernel[], one: Kernel): Kernel | null {
   return others.sort((first, second) => alike(second) - alike(first))[0] ?? null;
 }
 
-/** Another graph of the run: of the same direction rather than of another. */
+/** Another graph of the run, preferably of the same direction. */
 function otherGraph(siblings: readonly Sibling[], picture: GraphPicture): string {
   const { slug, direction } = picture.graph;
   const others = siblings.filter((each) => each.slug !== slug);
@@ -79,17 +80,21 @@ function addressOf(left: Named, right: Named, line: number | null): string {
   return `/beside?left=${nameOf(left)}&right=${nameOf(right)}${hash}`;
 }
 
-/** The button of a pane's head, and the menu that it opens. */
+/** The button in a pane's head, and the menu that it opens. */
 export function compareMenu(
   id: string,
   entries: () => Entry[],
   withNeighbour: () => void,
 ): [HTMLElement, HTMLElement] {
   const [open, menu] = menuOf(id, { sign: "⇄", title: "Compare this pane with" }, () => {
-    const neighbour = button("The pane at the right, lines level", { class: "menu-entry" }, () => {
-      menu.hidePopover();
-      withNeighbour();
-    });
+    const neighbour = button(
+      "The pane on the right, lines aligned",
+      { class: "menu-entry" },
+      () => {
+        menu.hidePopover();
+        withNeighbour();
+      },
+    );
     neighbour.append(make("kbd", {}, "d"));
     const links = entries().map(({ label, line, left, right }) =>
       make("a", { class: "menu-entry", href: addressOf(left, right, line ?? null) }, label),

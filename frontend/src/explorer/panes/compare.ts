@@ -1,9 +1,9 @@
-// Comparing two panes side by side: their lines kept level, scrolled together, differences marked.
+// Compares two panes side by side: lines aligned, scrolled together, differences marked.
 import { differences, type LevelLine, level, withoutNumbers } from "../code/level";
 import type { LinkIndex, Selected } from "../state/links";
 import type { Pane } from "./pane";
 
-/** What a line is, for standing level: the one node or operation it names, else its own words. */
+/** The token for aligning a line: the only node or operation that it names, or else its words. */
 function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
   const { content } = pane;
   if (content?.kind !== "code") return [];
@@ -15,7 +15,7 @@ function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
       const names = index.namesAt(content.key, line, line, kind, 3);
       return names.length === 1 ? names : [];
     });
-    // Comments name the node below them too: their words tell them apart from it.
+    // Comments also name the node below them, so their words distinguish them from it.
     const comment = /^\s*(#|\/\/)/.test(text);
     const token = comment ? text.trim() : (named[0] ?? text.trim());
     lines.push({ tokens: [token, withoutNumbers(text)], text });
@@ -37,7 +37,7 @@ export class Comparison {
     this.host = host;
   }
 
-  /** Place of the left one among the panes; null when none is compared. */
+  /** Position of the left one among the panes; null if nothing is compared. */
   get at(): number | null {
     return this.pair ? this.host.row.panes.indexOf(this.pair[0]) : null;
   }
@@ -46,7 +46,8 @@ export class Comparison {
     return this.pair?.includes(pane) ?? false;
   }
 
-  /** Compare a pane with the one at its right (the last with the one at its left); or end it. */
+  /** Compare a pane with the one to its right (the last with the one to its left), or stop
+   * comparing. */
   toggle(pane: Pane | null): string | null {
     if (this.pair) {
       this.end();
@@ -68,7 +69,7 @@ export class Comparison {
     left.level(one);
     right.level(other);
     this.stop = scrollTogether(left.scroller, right.scroller);
-    // Begin where both have something, unless a line is kept that is in sight anyway.
+    // Start where both have content, unless a selected line is visible anyway.
     const first = before.findIndex((_, line) => one.beside.has(line + 1));
     const start = left.content?.kind === "code" ? left.content.first : 1;
     if (first >= 0 && !selected) left.reveal(first + start);
@@ -85,7 +86,7 @@ export class Comparison {
   }
 }
 
-/** Two texts scroll as one; the answer ends it. */
+/** Scroll two texts together; the returned function stops it. */
 export function scrollTogether(left: HTMLElement | null, right: HTMLElement | null): () => void {
   if (!left || !right) return () => {};
   const follow = (from: HTMLElement, to: HTMLElement) => () => {

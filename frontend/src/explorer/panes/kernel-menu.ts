@@ -1,4 +1,4 @@
-// Where a kernel pane leads: the kernel's page with its figures, its test case, the roofline.
+// Links of a kernel pane: the kernel's page with its figures, its test case, the roofline.
 import { button, make } from "../../shared/elements";
 import { percent } from "../../shared/figures";
 import type { KernelFigures } from "../kernels/figures";
@@ -40,7 +40,7 @@ export class KernelMenu {
     this.button.setAttribute("aria-label", TITLE);
   }
 
-  /** Show how near the kernel comes to the machine's limits, once that is known. */
+  /** Show how close the kernel comes to the machine's limits, once that is known. */
   async show(): Promise<void> {
     const { state, figures } = this.host;
     const { kernel, handle } = state;

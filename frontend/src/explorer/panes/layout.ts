@@ -1,4 +1,4 @@
-// Panes side by side: splitters that drag or move by arrow keys, tabs where only one fits.
+// Panes side by side, with splitters that move by dragging or arrow keys, or tabs if only one fits.
 import { make } from "../../shared/elements";
 import { count } from "../../shared/figures";
 import { whenIdle } from "../../shared/frames";
@@ -10,7 +10,7 @@ function grow(pane: Pane): number {
   return Number(pane.root.style.flexGrow || getComputedStyle(pane.root).flexGrow);
 }
 
-/** Move the border between two panes by a part of their common width. */
+/** Move the border between two panes by a share of their common width. */
 function shift(left: Pane, right: Pane, by: number): number {
   const sum = grow(left) + grow(right);
   const part = Math.min(0.92, Math.max(0.08, grow(left) / sum + by));
@@ -32,7 +32,7 @@ function splitter(left: Pane, right: Pane): HTMLElement {
     "aria-valuenow": 50,
   });
   const move = (by: number) => handle.setAttribute("aria-valuenow", String(shift(left, right, by)));
-  whenIdle(() => handle.isConnected && move(0)); // asks for a style, which costs a layout
+  whenIdle(() => handle.isConnected && move(0)); // reads a style, which costs a layout
   handle.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
@@ -60,7 +60,7 @@ function splitter(left: Pane, right: Pane): HTMLElement {
   return handle;
 }
 
-/** Put the panes, in order, with splitters between them. Panes that stay keep their place. */
+/** Insert the panes in order, with splitters between them. Existing panes keep their place. */
 export function layOut(into: HTMLElement, panes: readonly Pane[]): void {
   for (const old of into.querySelectorAll(".splitter")) old.remove();
   panes.forEach((pane, at) => {

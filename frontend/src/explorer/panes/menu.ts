@@ -1,4 +1,4 @@
-// A button in a pane's head and the menu that it opens, filled each time.
+// A button in a pane's head and its menu, which is filled each time it opens.
 import { make } from "../../shared/elements";
 
 /** The menu's width in the style sheet, in pixels. */

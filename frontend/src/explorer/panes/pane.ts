@@ -1,4 +1,4 @@
-// One pane: its choosers, its code or the reason why there is none.
+// One pane: its choosers, and its code or the reason why there is none.
 
 import { button, make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
@@ -35,9 +35,9 @@ export interface PaneHost {
   readonly figures: KernelFigures;
   readonly errors: readonly CompileError[];
   readonly neighbours: { open(kernel: Kernel): Promise<void> };
-  /** What the lines of a text cost. */
+  /** The cost of a text's lines. */
   warmthOf(content: CodeContent): Promise<WarmthOf>;
-  /** The text of what was compiled of a kernel. */
+  /** A compiled text of a kernel. */
   compiledText(key: string): Promise<string>;
   hovered(pane: Pane, line: number | null): void;
   clicked(pane: Pane, line: number, extend: boolean): void;
@@ -51,7 +51,7 @@ export interface PaneHost {
 
 let paneCount = 0;
 
-/** Where reading begins: a kernel at its function. */
+/** Where reading begins: for a kernel, at its function. */
 function startOf(text: string, stage: string): number {
   if (stage !== "kernel") return 0;
   const sign = /^(?:@triton\.jit|extern "C"|def )/;
@@ -75,14 +75,14 @@ export class Pane {
   private readonly about = make("span", { class: "about" });
   private readonly closer: HTMLButtonElement;
   private readonly body = make("div", { class: "pane-body" });
-  /** Of a kernel pane. */
+  /** For a kernel pane. */
   readonly kernelMenu: KernelMenu;
   private code: Code | null = null;
   private view: PictureView | null = null;
   private shownAs = "";
   private headAs = "";
   private showing = 0;
-  /** Whether the text that is to be shown has yet to come. */
+  /** Whether the text to show has not arrived yet. */
   private isFetching = false;
 
   constructor(address: PaneAddress, host: PaneHost) {
@@ -148,12 +148,12 @@ export class Pane {
     return this.host.state.stageOf(this.address);
   }
 
-  /** Whether the pane shows a kernel, as written or as compiled. */
+  /** Whether the pane shows a kernel, as source or compiled. */
   private get isOfKernel(): boolean {
     return this.address.stage === "kernel" || isCompiled(this.address.stage);
   }
 
-  /** Show what the state says; null when it is shown already, else resolves when it is. */
+  /** Show the state. Returns null if it is already shown, otherwise a promise. */
   show(): Promise<void> | null {
     const { state } = this.host;
     const { kernel, handle } = state;
@@ -184,7 +184,7 @@ export class Pane {
     this.isFetching = true;
     try {
       const { file, first, last } = content;
-      const end = last === file.lines ? Infinity : last; // a whole text is not gone through for its end
+      const end = last === file.lines ? Infinity : last; // do not search a whole text for its end
       const text = await (file.kernel
         ? this.host.compiledText(content.key)
         : this.host.texts.part(file.artifact, first, end));
@@ -224,7 +224,7 @@ export class Pane {
     }
   }
 
-  /** Let go of what the pane shows. */
+  /** Clear what the pane shows. */
   private empty(): void {
     this.code?.close();
     this.code = null;
@@ -266,7 +266,7 @@ export class Pane {
     if (timed) void this.warm();
   }
 
-  /** Show what the lines cost. */
+  /** Show the cost of the lines. */
   async warm(): Promise<void> {
     const { content, showing } = this;
     if (content?.kind !== "code") return;
@@ -298,7 +298,7 @@ export class Pane {
     this.about.replaceChildren();
     if (this.isOfKernel && kernel) {
       this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
-      this.about.title = kernel.first === null ? "A library has its code: this is its call" : "";
+      this.about.title = kernel.first === null ? "Its code is in a library: this is its call" : "";
     } else if (content.kind === "code" && this.fileChooser.hidden) {
       this.about.append(this.summary(content));
       this.about.title = content.file.path;
@@ -349,7 +349,7 @@ export class Pane {
     this.callChooser.value = handle === null ? "" : String(handle);
   }
 
-  /** Lines that the selection lights. */
+  /** Lines that the selection highlights. */
   get lit(): number {
     const { state } = this.host;
     return state.matchesIn(this.address, state.selected).lines.length;
@@ -363,10 +363,10 @@ export class Pane {
     return this.code?.aimAt(line) ?? null;
   }
 
-  /** Light lines of a text and bring one into sight; light nodes of a picture. */
+  /** Highlight lines of a text and scroll to one; highlight nodes of a picture. */
   light(marks: Marks, aim: Aim | null): void {
     const { selected, hovered } = this.host.state;
-    if (!this.isFetching) this.code?.mark(marks, aim); // these are lines of the text to come
+    if (!this.isFetching) this.code?.mark(marks, aim); // these are lines of the next text
     this.view?.light(selected, hovered);
   }
 

@@ -1,5 +1,5 @@
-// The panes side by side: keeps one for each address of the state, lights them, and knows which one the
-// reader is in.
+// The panes side by side: keeps one for each pane of the state, highlights lines, and knows which
+// pane has the focus.
 import type { PaneAddress } from "../state/address";
 import { aimIn } from "./aim";
 import { fillTabs, layOut } from "./layout";
@@ -7,7 +7,7 @@ import { Pane, type PaneHost } from "./pane";
 
 export interface RowHost extends PaneHost {
   part(selector: string): HTMLElement;
-  /** Another tab is to be seen. */
+  /** Another tab should be shown. */
   tabChosen(): void;
 }
 
@@ -32,7 +32,7 @@ export class PaneRow {
     return this.panes.find((pane) => pane.address.stage === stage) ?? null;
   }
 
-  /** Have a pane for each address of the state. Panes that stay keep what they show. */
+  /** Make a pane for each pane of the state. Panes that stay keep their content. */
   arrange(): void {
     const { panes: addresses } = this.host.state;
     const gone = this.panes.filter((pane) => !addresses.includes(pane.address));
@@ -47,12 +47,12 @@ export class PaneRow {
     this.showTabs();
   }
 
-  /** Light what the state says; `reveal` brings what matters most into sight. */
+  /** Highlight according to the state; `reveal` scrolls to the most relevant lines. */
   light(reveal: boolean): void {
     const { state } = this.host;
     const lit = this.panes.map((pane) => {
       const marks = state.marksIn(pane.address);
-      // Aiming reads the layout: all panes do so before any changes it.
+      // Finding the target reads the layout, so do it for all panes before changing any.
       return { pane, marks, aim: reveal ? aimIn(pane, marks.pinned, marks.origin) : null };
     });
     for (const { pane, marks, aim } of lit) pane.light(marks, aim);

@@ -1,4 +1,4 @@
-// Which part of a scene is in sight, and how large. Pure.
+// The visible part of a scene, and its zoom. Pure.
 import type { Box } from "./scene";
 
 const SMALLEST = 0.02;
@@ -15,7 +15,7 @@ export class Camera {
   y = 0;
   zoom = 1;
 
-  /** Place on the screen of a place in the scene. */
+  /** Position on the screen of a position in the scene. */
   toScreen(x: number, y: number): [number, number] {
     return [x * this.zoom + this.x, y * this.zoom + this.y];
   }
@@ -24,7 +24,7 @@ export class Camera {
     return [(x - this.x) / this.zoom, (y - this.y) / this.zoom];
   }
 
-  /** All of a box in sight, no larger than `most`. */
+  /** Fits a box into the view, no larger than `most`. */
   fit(box: Box, room: Size, most = 2): void {
     const across = (room.width - 2 * MARGIN) / Math.max(1, box.width);
     const down = (room.height - 2 * MARGIN) / Math.max(1, box.height);
@@ -37,7 +37,7 @@ export class Camera {
     this.y = room.height / 2 - (box.y + box.height / 2) * this.zoom;
   }
 
-  /** Larger or smaller, with a place of the screen staying where it is. */
+  /** Zooms, while a position on the screen stays where it is. */
   scale(by: number, x: number, y: number): void {
     const [sceneX, sceneY] = this.toScene(x, y);
     this.zoom = Math.min(LARGEST, Math.max(SMALLEST, this.zoom * by));

@@ -1,4 +1,4 @@
-// The picture on a canvas: draws what is in sight, and tells what lies under the pointer.
+// The picture on a canvas: draws the visible part, and finds what is under the pointer.
 import { stepOf } from "../code/heat";
 import { Camera, type Size } from "./camera";
 import type { Graph } from "./graph";
@@ -7,9 +7,9 @@ import { type Box, boundsOf, type GroupBox, holds, type NodeBox, type Scene } fr
 export interface Lights {
   selected: ReadonlySet<number>;
   hovered: ReadonlySet<number>;
-  /** What the search of the picture found. */
+  /** Matches of the picture's search. */
   found: ReadonlySet<number>;
-  /** The node that the arrow keys have come to. */
+  /** The node that the arrow keys have reached. */
   current: number | null;
 }
 
@@ -23,22 +23,22 @@ const NO_LIGHTS: Lights = {
 export interface Spot {
   node: number | null;
   group: number | null;
-  /** A line between boxes, and which of its ends is further from the pointer. */
+  /** A line between boxes, and the end that is further from the pointer. */
   line: { from: number; to: number; far: number } | null;
 }
 
 const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "moving", "other"];
-/** Pixels from which on names are drawn: of a group's width, of a node's. */
+/** Width in pixels from which names are drawn: of a group, of a node. */
 const TITLE_FROM = 36;
-/** Letters of a cut title: fewer would look like those of others. */
+/** Fewest letters of a cut title: a shorter one would look like others. */
 const FEWEST_LETTERS = 9;
-/** Below this zoom the kernels of the whole graph are drawn without their nodes: with their names. */
+/** Below this zoom, the whole graph is drawn without nodes: kernels show only their names. */
 const NODES_FROM = 0.75;
-/** Pixels from a line within which the pointer is on it. */
+/** Pixels from a line within which the pointer counts as on it. */
 const NEAR_PX = 5;
 const NAME_FROM = 38;
 
-/** Whether a place lies so near to one of the pieces of a line. */
+/** Whether a position is this close to one of a line's segments. */
 function isNear(points: readonly number[], x: number, y: number, reach: number): boolean {
   for (let at = 0; at + 3 < points.length; at += 2) {
     const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] = points.slice(at, at + 4);
@@ -97,7 +97,7 @@ export class Canvas {
     this.later();
   }
 
-  /** Draw anew in the colours of now. */
+  /** Redraw in the current colours. */
   redraw(): void {
     this.inks = null;
     this.later();
@@ -113,10 +113,10 @@ export class Canvas {
     this.observer.disconnect();
   }
 
-  /** What lies at a place of the canvas. */
+  /** Finds what is at a position of the canvas. */
   at(x: number, y: number): Spot {
     const [sceneX, sceneY] = this.camera.toScene(x, y);
-    const near = Math.min(2, 1.5 / this.camera.zoom); // cells are small: their gaps count as theirs
+    const near = Math.min(2, 1.5 / this.camera.zoom); // cells are small, so include their gaps
     const under = this.scene?.nodes.find((box) => {
       const wide = { ...box, x: box.x - near, y: box.y - near };
       return holds(
@@ -139,7 +139,7 @@ export class Canvas {
     return { node: null, group: null, line: { from, to, far: fromIsNearer ? to : from } };
   }
 
-  /** Where some nodes stand. */
+  /** Positions of some nodes. */
   placeOf(nodes: ReadonlySet<number>): Box | null {
     return boundsOf(this.scene?.nodes.filter((box) => nodes.has(box.node)) ?? []);
   }
@@ -156,7 +156,7 @@ export class Canvas {
       this.mono = style.getPropertyValue("--mono") || "monospace";
       const names = [...HUES, "accent", "edge", "faint", "heat", "ink", "line", "panel", "soft"];
       names.push("sunk", "warn", "pin", "hover");
-      // The tokens are `light-dark(…)`: only a property that takes a colour says which it is.
+      // The tokens are `light-dark(…)`, which only a colour property resolves.
       this.inks = Object.fromEntries(
         names.map((each) => {
           this.element.style.color = `var(--${each})`;
@@ -210,14 +210,14 @@ export class Canvas {
     return found.time_us ? this.ink("heat") : this.ink("edge");
   }
 
-  /** How strongly a group shows its time; all alike when colours are of kinds. */
+  /** How strongly a group shows its time; equal for all if colours show kinds. */
   private strengthOf(group: number | null): number {
     if (!this.byTime) return 0.85;
     const time = group === null ? 0 : (this.graph?.groups[group]?.time_us ?? 0);
     return [0.12, 0.3, 0.45, 0.6, 0.78, 1][stepOf(time / Math.max(1e-9, this.mostTime))] ?? 0.12;
   }
 
-  /** `solid`: they stand for their nodes. */
+  /** `solid`: groups are drawn in place of their nodes. */
   private drawGroups(
     pen: CanvasRenderingContext2D,
     boxes: readonly GroupBox[],
@@ -242,7 +242,7 @@ export class Canvas {
     pen.globalAlpha = 1;
   }
 
-  /** Lines at what is selected stand out; all others keep back. */
+  /** Lines at the selection stand out; all others are faint. */
   private drawLines(pen: CanvasRenderingContext2D, scene: Scene): void {
     const { selected, hovered } = this.lights;
     const { joins, lines } = scene;
@@ -298,7 +298,7 @@ export class Canvas {
 
   private drawNodes(pen: CanvasRenderingContext2D, boxes: readonly NodeBox[], graph: Graph): void {
     const { selected, hovered, found, current } = this.lights;
-    const large = (boxes[0]?.height ?? 0) > 20; // boxes to read rather than cells
+    const large = (boxes[0]?.height ?? 0) > 20; // boxes with text, not cells
     const dimmed = selected.size > 0 && !large;
     for (const box of boxes) {
       const lit = selected.has(box.node);
@@ -352,7 +352,7 @@ export class Canvas {
   ): void {
     const { zoom } = this.camera;
     const above = this.scene?.joins === "nodes" ? 10 : 7.5;
-    const stands = zoom < NODES_FROM && this.scene?.joins === "groups"; // for its nodes
+    const stands = zoom < NODES_FROM && this.scene?.joins === "groups"; // space for its nodes
     pen.textBaseline = "middle";
     pen.font = `10.5px ${this.mono}`;
     pen.fillStyle = this.ink("soft");
@@ -391,7 +391,7 @@ export class Canvas {
     }
   }
 
-  /** A text, cut in its middle to a width; the face has letters of one width. */
+  /** A text, cut in the middle to a width; the font is monospaced. */
   private write(pen: CanvasRenderingContext2D, text: string, x: number, y: number, room: number) {
     const letters = Math.floor(room / 6.4);
     if (letters < 3) return;

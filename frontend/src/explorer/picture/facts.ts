@@ -1,15 +1,15 @@
-// What the picture says in words: the node one looks at, what it takes and who takes it. By these
-// buttons the graph can be walked without seeing it.
+// Describes the picture in words: the current node, its inputs and its users. With these buttons,
+// the graph can be explored without seeing it.
 
 import { button, cutName, make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { Graph } from "./graph";
 
-/** Neighbours that are listed. */
+/** Most neighbours to list. */
 const LISTED = 40;
 
-/** The graph as a whole. */
+/** The whole graph. */
 export function wholeOf(graph: Graph): string {
   const given = graph.nodes.filter((node) => node.given).length;
   const alone = graph.nodes.filter((node) => !node.groups.length && !node.given).length;
@@ -57,7 +57,7 @@ function listOf(
   return make("section", { "aria-label": title }, heading, list);
 }
 
-/** One node; `choose` goes to a neighbour. */
+/** One node; `choose` moves to a neighbour. */
 export function factsOf(graph: Graph, at: number, choose: (node: number) => void): HTMLElement[] {
   const node = graph.nodes[at];
   if (!node) return [];
@@ -79,7 +79,7 @@ export function factsOf(graph: Graph, at: number, choose: (node: number) => void
       ? make(
           "p",
           {},
-          `In ${node.groups.length} kernel calls: computed anew in each, or only listed there.`,
+          `In ${node.groups.length} kernel calls: computed again in each, or only listed there.`,
         )
       : null;
   const own = make(

@@ -21,7 +21,7 @@ function shortTarget(target: string): string {
   return parts.at(-1) ?? target;
 }
 
-/** What the graph gives back is no node of its own: it would join all that is kept for later. */
+/** The graph's output is not a node: it would join everything that is saved for later. */
 function withoutOutputs(columns: NodeColumns): NodeColumns {
   const kept = columns.targets.flatMap((target, at) => (target === "output" ? [] : [at]));
   const now = new Map(kept.map((before, at) => [before, at]));

@@ -1,17 +1,17 @@
-// A graph to be drawn: nodes, what they take, and the groups they were fused into. Pure.
+// A graph to draw: nodes, their inputs, and the groups that they were fused into. Pure.
 
 export interface Node {
   name: string;
-  /** What it computes: `mul`, or the kind of a scheduler node. */
+  /** The operation: `mul`, or the kind of a scheduler node. */
   op: string;
   /** Its type, or its buffers. */
   type: string;
-  /** Lines of the stage that are it. */
+  /** Lines of the stage that define it. */
   first: number;
   last: number;
   inputs: number[];
   users: number[];
-  /** Groups that compute it: several when it is computed again. */
+  /** Groups that compute it; several if it is recomputed. */
   groups: number[];
   /** An input of the graph. */
   given: boolean;
@@ -19,10 +19,10 @@ export interface Node {
 
 export interface Group {
   title: string;
-  /** Name of its kernel, and the number of the call; null for what is no kernel. */
+  /** Name of its kernel, and the number of the call; null if it is not a kernel. */
   kernel: string | null;
   handle: number | null;
-  /** Whether a library has its code. */
+  /** Whether its code is in a library. */
   library?: boolean;
   hue: string;
   time_us: number | null;
@@ -36,7 +36,7 @@ export interface Graph {
   /** In the order in which they run. */
   groups: readonly Group[];
   byName: ReadonlyMap<string, number>;
-  /** What an edge between groups is. */
+  /** The kind of an edge between groups. */
   edges: string;
 }
 
@@ -55,7 +55,7 @@ export function complete(stage: string, edges: string, nodes: Node[], groups: Gr
   return { stage, edges, nodes, groups, byName: new Map(nodes.map((node, at) => [node.name, at])) };
 }
 
-/** The group that gives a node's value to one that runs at a time: the latest before it. */
+/** The group that supplies a node's value to a group that runs later: the latest one before it. */
 export function giverFor(graph: Graph, node: number, before: number): number | null {
   const computing = graph.nodes[node]?.groups ?? [];
   return computing.filter((group) => group < before).at(-1) ?? null;
@@ -63,11 +63,11 @@ export function giverFor(graph: Graph, node: number, before: number): number | n
 
 export interface Around {
   nodes: number[];
-  /** Nodes that are as near and were left out. */
+  /** Number of nodes at the same distance that were left out. */
   more: number;
 }
 
-/** The nodes at most so many steps away from some, the nearest first, at most so many. */
+/** The nodes within a number of steps of given nodes, the nearest first, up to a maximum. */
 export function around(graph: Graph, from: readonly number[], hops: number, most: number): Around {
   const found = new Set(from.slice(0, most));
   let more = Math.max(0, from.length - most);
@@ -90,8 +90,8 @@ export function around(graph: Graph, from: readonly number[], hops: number, most
   return { nodes: [...found].sort((one, other) => one - other), more };
 }
 
-/** The nodes of a shortest way from one node to another, against its direction where there is none along
- * it; null when neither comes from the other. */
+/** The nodes of a shortest path from one node to another, if necessary against its direction; null
+ * if neither depends on the other. */
 export function pathBetween(graph: Graph, one: number, other: number): number[] | null {
   const along = (from: number, to: number): number[] | null => {
     const before = new Map<number, number>([[from, from]]);

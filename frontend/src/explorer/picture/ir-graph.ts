@@ -1,5 +1,5 @@
-// The scheduler's nodes from the text of the IR: what each writes and waits for, before or after
-// fusion. Pure.
+// The scheduler's nodes from the text of the IR, before or after fusion: what each writes and
+// depends on. Pure.
 import { hueOf } from "../../shared/naming";
 import { kernelTitles } from "../kernels/names";
 import type { Kernel } from "../shapes";
@@ -18,7 +18,7 @@ const NAMED = /'(buf\d+)'/g;
 
 interface Read {
   nodes: Node[];
-  /** Name of the fused node that each is of, or its own. */
+  /** Name of the fused node that each belongs to, or its own. */
   fused: string[];
   waits: string[][];
   writers: Map<string, number>;
@@ -41,7 +41,7 @@ function read(lines: readonly string[]): Read {
       const [, name = "", kind = "", detail = ""] = head;
       field = "";
       if (/Fused$|^Foreach/.test(kind) || detail.includes("SchedulerNode")) {
-        within = name; // its members follow, and say the same of themselves
+        within = name; // its members follow, and say the same about themselves
         return;
       }
       if (!within.split("_").includes(name)) within = "";
@@ -68,7 +68,7 @@ function read(lines: readonly string[]): Read {
   return { nodes, fused, waits, writers };
 }
 
-/** The kernel whose code holds the first operation of some lines. */
+/** The kernel whose code contains the first operation of some lines. */
 function kernelOf(
   index: LinkIndex,
   kernels: readonly Kernel[],

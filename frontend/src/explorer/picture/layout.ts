@@ -1,4 +1,4 @@
-// A neighbourhood: boxes that can be read, the nodes of a group in a box around them. Pure.
+// Lays out a neighbourhood: readable boxes, with the nodes of a group in a box around them. Pure.
 import { Graph as Layers, layout } from "@dagrejs/dagre";
 import type { Graph } from "./graph";
 import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
@@ -6,7 +6,7 @@ import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
 const SPACING = { nodesep: 14, edgesep: 10, ranksep: 26 };
 const CHARACTER = 6.8;
 const HEIGHT = 34;
-/** Room of a group around its nodes; its title stands above them. */
+/** Space between a group's border and its nodes; its title is above them. */
 const SIDE = 8;
 const TITLE = 22;
 
@@ -16,8 +16,8 @@ interface Size {
 }
 type Edge = readonly [from: number, to: number];
 
-/** Boxes in rows, each below those that give to it: their upper left corners, and the points that
- * the line of each edge passes between its ends. */
+/** Boxes in rows, each below its inputs: their upper left corners, and the points that each edge's
+ * line passes between its ends. */
 function layered(boxes: ReadonlyMap<number, Size>, edges: readonly Edge[]) {
   const layers = new Layers();
   layers.setGraph(SPACING);
@@ -43,8 +43,8 @@ interface Block {
   nodes: number[];
 }
 
-/** Nodes that stand together: those of a group, or one of none. A node of several groups stands in
- * the one that most nodes share. */
+/** Nodes that belong together: those of a group, or a single one. A node of several groups goes to
+ * the one with most of the nodes. */
 function blocksOf(graph: Graph, nodes: readonly number[]): Block[] {
   const groupsOf = (at: number) => graph.nodes[at]?.groups ?? [];
   const shares = new Map<number, number>();

@@ -1,10 +1,10 @@
-// Which nodes of a picture a selection means, and what choosing one of them selects. Pure.
+// Which nodes of a picture a selection refers to, and what choosing one of them selects. Pure.
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
 import type { Graph } from "./graph";
 
-/** Nodes by the entities they are; where the selection names none, by the lines that it lights. */
+/** Nodes by their entities; if the selection names none, by the lines that it highlights. */
 export function litNodes(graph: Graph, index: LinkIndex, selected: Selected | null): Set<number> {
   const lit = new Set<number>();
   if (!selected) return lit;
@@ -20,7 +20,7 @@ export function litNodes(graph: Graph, index: LinkIndex, selected: Selected | nu
   if (!lines.length) return lit;
   let next = 0;
   graph.nodes.forEach((node, at) => {
-    if (node.given) return; // all inputs stand on one line
+    if (node.given) return; // all inputs are on one line
     while (next < lines.length && (lines[next] as number) < node.first) next++;
     if (next < lines.length && (lines[next] as number) <= node.last) lit.add(at);
   });

@@ -1,10 +1,11 @@
-// Which calls take what a kernel's call computes, which give what it takes, and what runs between. Pure.
+// Finds the calls that use a kernel call's results, those that supply its inputs, and those in
+// between. Pure.
 import { type Graph, giverFor } from "./graph";
 
 export interface Neighbour {
-  /** Place of its group in the graph. */
+  /** Position of its group in the graph. */
   group: number;
-  /** A node of the one that gives, and one of the other that takes it. */
+  /** A node of the supplying call, and a node of the other call that uses it. */
   given: number;
   taken: number;
   values: number;
@@ -26,7 +27,7 @@ function gathered(found: readonly Omit<Neighbour, "values">[]): Neighbour[] {
   return [...byGroup.values()];
 }
 
-/** Nodes that a step leads to, through those that no call computes, such as views. */
+/** Nodes that a step leads to, following those that no call computes, such as views. */
 function through(graph: Graph, from: number, step: "users" | "inputs"): number[] {
   const found = new Set<number>();
   const seen = new Set<number>();
@@ -42,7 +43,7 @@ function through(graph: Graph, from: number, step: "users" | "inputs"): number[]
   return [...found];
 }
 
-/** Calls that take what a call computes, the next first. */
+/** Calls that use a call's results, the next first. */
 export function takersOf(graph: Graph, group: number): Neighbour[] {
   const found = (graph.groups[group]?.nodes ?? []).flatMap((given) =>
     through(graph, given, "users").flatMap((taken) =>
@@ -54,7 +55,7 @@ export function takersOf(graph: Graph, group: number): Neighbour[] {
   return gathered(found.sort((one, other) => one.group - other.group));
 }
 
-/** Calls that compute what a call takes, the last before it first. */
+/** Calls that compute a call's inputs, the latest first. */
 export function giversOf(graph: Graph, group: number): Neighbour[] {
   const found = (graph.groups[group]?.nodes ?? []).flatMap((taken) =>
     through(graph, taken, "inputs").flatMap((given) => {
@@ -67,7 +68,7 @@ export function giversOf(graph: Graph, group: number): Neighbour[] {
   return gathered(found.sort((one, other) => other.group - one.group));
 }
 
-/** Why two calls are not one kernel, as far as their kinds tell. */
+/** Why two calls are not fused, judged by their kinds. */
 export function whyApart(graph: Graph, one: number, other: number): string | null {
   const library = [one, other].filter((at) => graph.groups[at]?.library);
   const names = [...new Set(library.map((at) => graph.groups[at]?.title ?? ""))];

@@ -1,4 +1,4 @@
-// The whole graph at once, in time linear in its size: a tile a group, its nodes as cells in it;
+// Lays out the whole graph, in time linear in its size: a tile per group, its nodes as cells in it;
 // groups in rows by how many others come before them, rows in columns as in a newspaper. Pure.
 import { type Graph, giverFor } from "./graph";
 import type { GroupBox, Line, NodeBox, Scene } from "./scene";
@@ -11,16 +11,17 @@ const BETWEEN = 10;
 const ROW_GAP = 9;
 const COLUMN_GAP = 46;
 const NARROWEST = 150;
-/** Width of a letter of a title, and of the titles that tiles make room for, at zoom 1: more than their
- * letters take, so that there is room for them also at the zoom that shows the whole. */
+/** Width of a title's letter, and of the titles that tiles reserve space for, at zoom 1. It is
+ * generous, so that titles also fit at the zoom that shows the whole graph. */
 const LETTER = 10;
 const TITLE_ROOM = 150;
-/** Of so many tiles all can show their titles at once. */
+/** Most tiles that can all show their titles at once. */
 const MOST_TITLED = 150;
 
 interface Tile {
   group: number | null;
-  /** Cells: nodes that it computes, before them those that nothing computes and it takes first. */
+  /** Cells: nodes that it computes, after the nodes that nothing computes and that it is the first
+   * to use. */
   cells: number[];
   before: Set<number>;
   after: Set<number>;
@@ -37,8 +38,8 @@ function newTile(group: number | null): Tile {
   return { group, cells: [], before: new Set(), after: new Set(), ...nothing };
 }
 
-/** The tile that each node without a group stands in: with who takes it first, else with who gives
- * to it; inputs that nobody takes and lone nodes have a tile of their own, the last. */
+/** The tile of each node without a group: that of its first user, or else of its inputs. Unused
+ * inputs and unconnected nodes have a tile of their own, the last. */
 function homesOf(graph: Graph): Int32Array {
   const { nodes, groups } = graph;
   const home = new Int32Array(nodes.length).fill(-1);
@@ -87,7 +88,8 @@ function tilesOf(graph: Graph): Tile[] {
   return tiles;
 }
 
-/** How many tiles come before each, at most; what waits for nothing stands just above who takes it. */
+/** The longest chain of tiles before each one; tiles that wait for nothing are just above their
+ * users. */
 function rank(tiles: readonly Tile[]): number {
   let last = 0;
   for (const tile of tiles) {
@@ -149,7 +151,7 @@ function rowsOf(tiles: readonly Tile[], ranks: number, widest: number): Tile[][]
   return rows;
 }
 
-/** `aspect`: width of the room by its height. */
+/** `aspect`: width of the space divided by its height. */
 export function overview(graph: Graph, aspect: number): Scene {
   const tiles = tilesOf(graph);
   const ranks = rank(tiles);
@@ -216,7 +218,8 @@ function drawn(
   return { x: 0, y: 0, ...size, groups, nodes, lines, joins: "groups" };
 }
 
-/** From the foot of one tile to the head of another, by the side when that is in a later column. */
+/** From the bottom of one tile to the top of another, or from its side if the other is in a later
+ * column. */
 function joined(above: Tile, below: Tile): number[] {
   const [x, y] = [above.x + above.width / 2, above.y + above.height];
   const [toX, toY] = [below.x + below.width / 2, below.y];

@@ -1,4 +1,4 @@
-// What the panes of pictures need of the explorer: the graphs, made once each.
+// The graphs that picture panes draw, each made once.
 
 import { ask } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
@@ -35,7 +35,7 @@ export class Pictures implements PictureHost {
     let graph = this.graphs.get(stage);
     if (!graph) {
       graph = stage === POST_GRAD ? this.fx() : this.ir(stage);
-      graph.catch(() => this.graphs.delete(stage)); // the next look tries again
+      graph.catch(() => this.graphs.delete(stage)); // the next attempt tries again
       this.graphs.set(stage, graph);
     }
     return graph;

@@ -1,4 +1,5 @@
-// Mouse, pen and fingers on the picture: drag moves, the wheel and two fingers zoom, a press selects.
+// Mouse, pen and touch on the picture: dragging pans, the wheel and two fingers zoom, a press
+// selects.
 import type { Canvas, Spot } from "./canvas";
 
 export interface PointerEvents {
@@ -9,7 +10,7 @@ export interface PointerEvents {
 }
 
 const NOWHERE: Spot = { node: null, group: null, line: null };
-/** A press that moves less is a click. */
+/** A press that moves less than this counts as a click. */
 const STILL_PX = 4;
 
 export function startPointer(canvas: Canvas, events: PointerEvents): void {

@@ -1,4 +1,4 @@
-// What is drawn: boxes and lines at places of their own, in pixels at zoom 1. Pure.
+// What to draw: boxes and lines at their positions, in pixels at zoom 1. Pure.
 
 export interface Box {
   x: number;
@@ -8,23 +8,23 @@ export interface Box {
 }
 
 export interface GroupBox extends Box {
-  /** Place of the group in the graph; null for nodes of no group. */
+  /** Position of the group in the graph; null for nodes without a group. */
   group: number | null;
 }
 
 export interface NodeBox extends Box {
   node: number;
-  /** The group it stands in, and whether that computes it or only takes it. */
+  /** The group it belongs to, and whether that computes it or only uses it. */
   group: number | null;
   computed: boolean;
 }
 
 export interface Line {
-  /** Nodes, or groups where the picture joins groups. */
+  /** Nodes, or groups if the picture shows groups. */
   from: number;
   to: number;
   points: readonly number[];
-  /** Crosses much of the picture: drawn faintly, or it would hide the rest. */
+  /** Whether it crosses much of the picture, and so is drawn faintly. */
   far: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Scene extends Box {
   groups: readonly GroupBox[];
   nodes: readonly NodeBox[];
   lines: readonly Line[];
-  /** Whether the lines join groups, or nodes. */
+  /** Whether the lines connect groups, or nodes. */
   joins: "groups" | "nodes";
 }
 
@@ -40,7 +40,7 @@ export function holds(box: Box, x: number, y: number): boolean {
   return x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height;
 }
 
-/** The box around some boxes; null for none. */
+/** The box around some boxes; null if there are none. */
 export function boundsOf(boxes: readonly Box[]): Box | null {
   if (!boxes.length) return null;
   const x = Math.min(...boxes.map((box) => box.x));

@@ -1,4 +1,4 @@
-// A pane that shows the graph as a picture: all of it, or what is around the selection.
+// A pane that shows the graph as a picture: the whole graph, or the neighbourhood of the selection.
 import { button, make } from "../../shared/elements";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
@@ -11,21 +11,21 @@ import { overview } from "./overview";
 import { startPointer } from "./pointer";
 import type { Scene } from "./scene";
 
-/** Nodes that a neighbourhood holds at most: more are neither quick to lay out nor to read. */
+/** Most nodes of a neighbourhood: more would be slow to lay out and hard to read. */
 const MOST = 300;
-/** Nodes of the selection that a neighbourhood begins with. */
+/** Most nodes of the selection that a neighbourhood starts from. */
 const SEEDS = 40;
 const HOPS = ["Whole graph", "1 step", "2 steps", "3 steps"];
 const KEYS =
-  "Arrow up to what it takes, down to who takes it, left and right to those beside; " +
-  "Enter selects, Shift-Enter shows the path from the selected node; plus, minus and 0 zoom; 1, 2 and 3 show so many steps around, w the whole.";
+  "Arrow up goes to its inputs, down to its users, left and right to its neighbours; " +
+  "Enter selects, Shift-Enter shows the path from the selected node; plus, minus and 0 zoom; 1, 2 and 3 show that many steps around, w the whole graph.";
 
 export interface PictureHost {
   readonly index: LinkIndex;
   graphOf(stage: string): Promise<Graph>;
   previewed(selected: Selected | null): void;
   select(target: Target): void;
-  /** The reader chose another view: it belongs into the address. */
+  /** The reader chose another view, which the address must include. */
   turned(): void;
 }
 
@@ -54,12 +54,12 @@ export class PictureView {
   private hovered: ReadonlySet<number> = new Set();
   private found: number[] = [];
   private current: number | null = null;
-  /** Whether the reader has moved the picture: then it is not fitted again. */
+  /** Whether the reader has moved the picture, so that it is not fitted again. */
   private moved = false;
   private shownAround = "";
   private aboutDrawing = "";
   private aboutSearch = "";
-  /** Steps around the selection that are shown, as the address of the page says. */
+  /** Steps around the selection to show, as in the page's address. */
   private readonly address: { hops: number };
 
   constructor(parent: HTMLElement, stage: string, address: { hops: number }, host: PictureHost) {
@@ -85,7 +85,7 @@ export class PictureView {
       "span",
       { class: "zooms" },
       this.icon("−", "Smaller (−)", () => this.zoom(1 / 1.4)),
-      this.icon("⤢", "Fit all in (0)", () => this.fit()),
+      this.icon("⤢", "Fit everything (0)", () => this.fit()),
       this.icon("+", "Larger (+)", () => this.zoom(1.4)),
     );
     const { element } = this.canvas;
@@ -120,7 +120,7 @@ export class PictureView {
     return button(sign, { class: "icon", title, "aria-label": title }, pressed);
   }
 
-  /** Fetch and draw; throws what the pane is to say. */
+  /** Fetch and draw; throws the message that the pane should show. */
   async load(): Promise<void> {
     this.graph = await this.host.graphOf(this.stage);
     this.canvas.element.setAttribute("aria-label", `${wholeOf(this.graph)} ${KEYS}`);
@@ -129,7 +129,7 @@ export class PictureView {
     this.redraw();
   }
 
-  /** Show a selection, and a preview beside it. */
+  /** Show a selection, and a preview with it. */
   light(selected: Selected | null, hovered: Selected | null): void {
     const { graph } = this;
     const other = selected !== this.selected;
@@ -155,7 +155,7 @@ export class PictureView {
     this.canvas.light({ selected, hovered, found: new Set(this.found), current });
   }
 
-  /** Draw the whole, or the neighbourhood of the selection, as asked. */
+  /** Draw the whole graph, or the neighbourhood of the selection. */
   private redraw(): void {
     if (this.address.hops > 0 && this.lit.size) this.drawAround();
     else this.drawWhole();
@@ -191,7 +191,7 @@ export class PictureView {
     this.tell(left.length ? `${near.nodes.length} nodes, ${left.join(", ")}.` : "");
   }
 
-  /** Draw the way from the selected node to another one alone. */
+  /** Draw only the path from the selected node to another one. */
   private drawPath(to: number): void {
     const { graph } = this;
     const [from] = this.lit;
@@ -224,7 +224,7 @@ export class PictureView {
     this.paint();
   }
 
-  /** Set the line about the drawing. The line about the search replaces it until that is empty. */
+  /** Set the line that describes the drawing. The search's line replaces it until that is empty. */
   private tell(words: string): void {
     this.aboutDrawing = words;
     this.showWords();
@@ -249,14 +249,14 @@ export class PictureView {
   private resized(): void {
     if (!this.graph) return;
     if (this.moved) return;
-    if (this.scene && this.scene === this.whole) this.whole = null; // of another shape now
+    if (this.scene && this.scene === this.whole) this.whole = null; // its size has changed
     if (this.address.hops === 0 || !this.lit.size) this.drawWhole();
     this.canvas.fit();
   }
 
-  // --- moving about ------------------------------------------------------------------------------
+  // --- moving ------------------------------------------------------------------------------------
 
-  /** Show so many steps around the selection; 0 for all. */
+  /** Show this many steps around the selection; 0 for the whole graph. */
   turn(hops: number): void {
     this.address.hops = hops;
     this.moved = false;
@@ -288,14 +288,14 @@ export class PictureView {
     this.canvas.fit();
   }
 
-  /** Bring what is selected into sight, when nothing of it is. */
+  /** Scroll to the selection, if none of it is visible. */
   private follow(): void {
     const place = this.canvas.placeOf(this.lit);
     const { camera, size } = this.canvas;
     if (place && size.width && !camera.shows(place, size)) camera.centre(place, size);
   }
 
-  /** What a click on a spot selects; on a line the end that is further away. */
+  /** The target of a click; on a line, the end that is further away. */
   private targetAt({ node, group, line }: Spot): Target | null {
     const { graph, scene } = this;
     if (!graph) return null;

@@ -1,4 +1,4 @@
-// The explorer's state as a query string and back. Pure.
+// Converts the explorer's state to a query string and back. Pure.
 import { OPENED, POST_GRAD } from "../../shared/vocabulary";
 
 export interface PaneAddress {
@@ -9,12 +9,12 @@ export interface PaneAddress {
   hops: number;
 }
 
-/** Lines `line` to `last` of a stage, one when `last` is not given. */
+/** Lines `line` to `last` of a stage; a single one without `last`. */
 export interface LineTarget {
   stage: string;
   line: number;
   last?: number;
-  /** Of a source, when it is not the first pane's. */
+  /** Path of a source, if it is not the first pane's. */
   file?: string;
 }
 
@@ -24,14 +24,14 @@ export interface Address {
   panes: PaneAddress[];
   /** Name of the kernel that kernel panes show. */
   kernel: string | null;
-  /** Handle of one of its calls, null for all of them. */
+  /** Handle of one of its calls; null for all of them. */
   handle: number | null;
   selected: Target | null;
-  /** Which pane, from 0, is compared with the one at its right. */
+  /** Which pane, from 0, is compared with the one to its right. */
   compared: number | null;
 }
 
-/** A graph whose compile ended before it was lowered shows the graphs it has instead. */
+/** If a graph's compile ended before lowering, its existing graphs are shown instead. */
 function standard(stages: readonly string[], held: readonly string[]): string[] {
   const panes = OPENED.filter((stage) => stages.includes(stage));
   if (held.includes(POST_GRAD) || held.includes("code")) return panes;
@@ -42,7 +42,7 @@ function standard(stages: readonly string[], held: readonly string[]): string[] 
   return panes.map((stage) => (missing.includes(stage) ? (instead.shift() ?? stage) : stage));
 }
 
-/** `held`: the stages that the graph has a text of. */
+/** `held`: the stages that the graph has texts of. */
 export function read(
   query: string,
   stages: readonly string[],
@@ -76,7 +76,8 @@ function readKernel(written: string | null): [string | null, number | null] {
 
 function readTarget(written: string | null, stages: readonly string[]): Target | null {
   if (!written) return null;
-  // A source line as a place, or as the entity that every node from it refers to: the same lines.
+  // A source line as a place, or as the entity that every node from it refers to: both give the
+  // same lines.
   const source = /^(?:source|src):(.+):(\d+)(?:-(\d+))?$/.exec(written);
   if (source?.[1]) return { stage: "source", file: source[1], ...lines(source[2], source[3]) };
   const parts = /^([a-z_]+):(\d+)(?:-(\d+))?$/.exec(written);
@@ -118,6 +119,6 @@ export function write(address: Address): string {
   if (address.compared !== null) fields.set("compare", String(address.compared + 1));
   const target = address.selected;
   if (target) fields.set("sel", named(target));
-  // Commas, colons and slashes may stand in a query as they are, and read better.
+  // Commas, colons and slashes are allowed in a query, and more readable unescaped.
   return `?${fields.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/")}`;
 }

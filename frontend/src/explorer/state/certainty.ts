@@ -1,5 +1,5 @@
-// How certain links are. Edges of lines, the chain and its tooltips, the chip of the status line and
-// "How is this known?" all show what this module decides. Pure.
+// How certain links are. Edges of lines, the chain and its tooltips, the chip of the status line
+// and "How is this known?" all show the result of this module. Pure.
 import { CERTAINTIES } from "../../shared/vocabulary";
 
 function level(id: string): number {
@@ -8,8 +8,8 @@ function level(id: string): number {
 
 export const [KERNEL, INFERRED, EXACT] = [level("kernel"), level("inferred"), level("exact")];
 
-/** How certain a line's reference is when the line is selected. That a line is part of a kernel says
- * nothing about which other line of the kernel belongs to it. */
+/** How certain a line's reference is when the line is selected. Being part of a kernel says nothing
+ * about which other line of the kernel it belongs to. */
 export function ofReference(entity: string, known: number): number {
   return entity.startsWith("kernel:") ? Math.min(known, KERNEL) : known;
 }
@@ -24,7 +24,7 @@ interface Selection {
   origin: { key: string; first: number; last: number } | null;
 }
 
-/** What is asked of the links. */
+/** The queries on links that are needed here. */
 interface Index {
   readonly entities: readonly string[];
   keys(): Iterable<string>;
@@ -33,15 +33,15 @@ interface Index {
 }
 
 export interface Certainty {
-  /** Of the node with the most certain link. */
+  /** Certainty of the node with the most certain link. */
   best: number;
-  /** Of the node with the least certain link. */
+  /** Certainty of the node with the least certain link. */
   least: number;
 }
 
-/** How certain the links of a selection are: those between its nodes and the generated code. Of a
- * line of a kernel without nodes only the kernel is known; for what else has no nodes, the links
- * between the stages count. Null where nothing is linked. */
+/** How certain the links of a selection are, from its nodes to the generated code. For a kernel
+ * line without nodes, only the kernel is known; for other selections without nodes, the links
+ * between stages count. Null if nothing is linked. */
 export function ofSelection(index: Index, selected: Selection): Certainty | null {
   const levels: number[] = [];
   let ofKernel = false;
@@ -58,7 +58,8 @@ export function ofSelection(index: Index, selected: Selection): Certainty | null
   return levels.length ? { best: Math.max(...levels), least: Math.min(...levels) } : null;
 }
 
-/** A chain of stages is as certain as its weakest link: the stage whose best line is least certain. */
+/** A chain of stages is as certain as its weakest link: the stage whose best line is least
+ * certain. */
 function ofStages(index: Index, selected: Selection): number {
   const { origin } = selected;
   const best = new Map<string, number>();

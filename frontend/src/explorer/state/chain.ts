@@ -1,5 +1,5 @@
-// The tutorial's chain of a selection: your line → Dynamo node → FX node → ops.* → kernel
-// lines → call → time. Pure.
+// The chain of a selection: your line → Dynamo node → FX node → ops.* → kernel lines → call → time.
+// Pure.
 
 import { count, microseconds, share } from "../../shared/figures";
 import { titleOf } from "../../shared/naming";
@@ -20,18 +20,18 @@ import { EVERY_CALL, knownAt, type LinkIndex, type Matches, type Selected } from
 
 export interface Link {
   label: string;
-  /** Where to go; null for what is only said. */
+  /** The target of a click; null for plain text. */
   place: LinkPlace | null;
   known: number;
-  /** How that is known, in words, where it is not as everywhere. */
+  /** How this is known, in words, if it differs from the rest. */
   how?: string;
-  /** What stands beside the label; null to show the text of the line. */
+  /** The text next to the label; null to show the text of the line. */
   note: string | null;
 }
 
 export interface LinkPlace {
   stage: string;
-  /** Key of the text that the line is of. */
+  /** Key of the text that contains the line. */
   key: string;
   line: number;
   file: string | null;
@@ -42,15 +42,15 @@ export interface LinkPlace {
 export interface Step {
   title: string;
   links: Link[];
-  /** Links that are not listed. */
+  /** Number of links that are not listed. */
   more: number;
-  /** Why there are none. */
+  /** Why there are no links. */
   missing: string;
 }
 
 export interface Chain {
   steps: Step[];
-  /** What the steps do not show: computed again, listed but absent. */
+  /** Facts that the steps do not show: recomputed nodes, nodes listed but absent. */
   words: string[];
 }
 
@@ -63,7 +63,7 @@ const GRAPHS: [string, string, string][] = [
 const HOW_DYNAMO = [
   "",
   "one of several nodes of the same line of yours",
-  "of the same line of yours, and of the same operation, turn or parameter",
+  "of the same line of yours, and of the same operation, iteration or parameter",
   "recorded by Inductor",
 ];
 
@@ -96,7 +96,7 @@ function sourceStep(index: LinkIndex, picture: GraphPicture, selected: Selected)
   return step("Your line", links, "no line of yours is recorded");
 }
 
-/** Dynamo's nodes bear names of their own, and become several FX nodes each. */
+/** Dynamo's nodes have their own names, and each becomes several FX nodes. */
 function dynamoStep(index: LinkIndex, picture: GraphPicture, selected: Selected): Step {
   const there = (stage: string) =>
     picture.stages.some((each) => each.id === stage && each.files.length > 0);
@@ -131,7 +131,7 @@ function graphStep(
       ...index.namesAt(stage, line, line, "fx:"),
       ...index.namesAt(stage, line, line, "rd:"),
     ];
-    // A stack comment refers to all the nodes below it; those are listed by their own lines.
+    // A stack comment refers to all the nodes below it; these are listed by their own lines.
     if (names.length !== 1) return;
     const label = (names[0] as string).slice(3);
     if (links.some((link) => link.label === label)) return;
@@ -156,7 +156,7 @@ function kernelStep(index: LinkIndex, kernels: readonly Kernel[], code: Matches)
   const links = kernels.flatMap((kernel) => {
     const own = linesOfKernel(code, kernel);
     const written = own.lines.filter((line) => index.namesAt("code", line, line, "op:").length > 0);
-    // Comments and the definition name the node too; where lines compute it, those are meant.
+    // Comments and the definition name the node too; prefer lines that compute it.
     const meant = written.length ? written : own.lines;
     return Array.from(meant, (line) => ({
       label: String(line),
@@ -166,12 +166,12 @@ function kernelStep(index: LinkIndex, kernels: readonly Kernel[], code: Matches)
     }));
   });
   const extern = kernels.length > 0 && kernels.every((kernel) => kernel.first === null);
-  const missing = extern ? "a library has its code" : "no line of a kernel is linked";
+  const missing = extern ? "its code is in a library" : "no line of a kernel is linked";
   const of = kernels.length ? ` in ${count(kernels.length, "kernel")}` : "";
   return step(`Kernel lines${of}`, links, missing);
 }
 
-/** A call computes the selection as certainly as the lines of its kernel do in this call. */
+/** A call computes the selection as certainly as its kernel's lines do in this call. */
 function knownOfCall(
   index: LinkIndex,
   selected: Selected,
@@ -202,7 +202,7 @@ function callStep(
   return step("Wrapper calls", links, "no call is linked");
 }
 
-/** Its definition; of a library's kernel its first call. */
+/** Its definition; for a library kernel, its first call. */
 function placeOfKernel(kernel: Kernel): LinkPlace | null {
   const call = kernel.calls[0];
   if (kernel.first !== null) return { ...place("kernel", "code", kernel.first), kernel };
@@ -219,7 +219,7 @@ function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
       place: placeOfKernel(kernel),
       known: one.estimated ? INFERRED : EXACT,
       how: one.estimated
-        ? "a part of the kernel's time, as if its calls were alike"
+        ? "a share of the kernel's time, as if all its calls took equally long"
         : "the kernel's time, as the profiler measured it",
       note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
     };

@@ -1,9 +1,9 @@
-// Errors of the compiler in a graph's output code.
+// Compiler errors in a graph's output code.
 import type { FailuresPage } from "../../shared/api";
 import { ask } from "../../shared/server";
 
 export interface CompileError {
-  /** Line of the output code, and where in it. */
+  /** Line of the output code, and the columns in it. */
   line: number;
   start: number;
   end: number;
@@ -11,7 +11,7 @@ export interface CompileError {
   kernel: string;
 }
 
-/** The errors that are placed in the code of one graph. */
+/** The errors located in the code of one graph. */
 export async function compileErrors(url: string, graph: string): Promise<CompileError[]> {
   const { failures } = await ask<FailuresPage>(url);
   const errors = failures.flatMap((failure) => failure.errors);

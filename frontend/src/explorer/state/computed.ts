@@ -5,10 +5,11 @@ import { IR_POST, IR_PRE } from "../../shared/vocabulary";
 import type { Kernel } from "../shapes";
 import type { LinkIndex } from "./links";
 
-/** Operations that compute nothing by themselves: they read, write, name an index or a number. */
+/** Operations that compute nothing: they read, write, or give an index or a number. */
 const MINOR =
   /^(?:load|store|get_index|index_expr|constant|set_indirect|check_bounds|masked|getitem)/;
-/** A reduction takes several steps (parts first, then their sum): that is no second computation. */
+/** A reduction has several steps (parts first, then their sum), which do not count as
+ * recomputing. */
 const REDUCES = /^(?:reduction|store_reduction|welford|scan|sort)/;
 
 interface Place {
@@ -49,7 +50,7 @@ function computedIn(index: LinkIndex, kernels: readonly Kernel[], node: string):
   return { times: bodies.size, kernels: [...found] };
 }
 
-/** "`gelu` is computed 3 times, in 2 kernels"; nothing of what is computed once. */
+/** "`gelu` is computed 3 times, in 2 kernels"; nothing if it is computed once. */
 export function computedAgain(
   index: LinkIndex,
   kernels: readonly Kernel[],
@@ -65,11 +66,11 @@ export function computedAgain(
   });
 }
 
-/** Nodes that the kernel's comment or its provenance lists, and no line of its code computes. */
+/** Nodes that the kernel's comment or its provenance lists, but no line of its code computes. */
 export function listedOnly(index: LinkIndex, kernel: Kernel): string[] {
   if (kernel.first === null || kernel.last === null) return [];
   const written = new Set(index.namesAt("code", kernel.first, kernel.last, "fx:", 2));
-  if (!written.size) return []; // none of its lines could be aligned: nothing can be said
+  if (!written.size) return []; // none of its lines could be aligned, so this is unknown
   const listed = new Set(kernel.calls.flatMap((call) => call.fx));
   return [...listed].filter((node) => !written.has(`fx:${node}`));
 }

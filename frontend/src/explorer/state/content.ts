@@ -11,7 +11,7 @@ export interface CodeContent {
   first: number;
   last: number;
   language: string;
-  /** Under which key the links know these lines. */
+  /** The key of these lines in the links. */
   key: string;
   label: string;
   annotated: boolean;
@@ -31,11 +31,11 @@ export interface PictureContent {
 
 export type Content = CodeContent | EmptyContent | PictureContent;
 
-/** Lines that are shown with the call of a library's kernel. */
+/** Lines shown around the call of a library kernel. */
 const LINES_BEFORE_A_CALL = 12;
 const LINES_AFTER_A_CALL = 4;
 
-/** The key, among the links, of what was compiled of a kernel. */
+/** The key in the links of a compiled text of a kernel. */
 export function compiledKey(stage: string, kernel: string): string {
   return `${stage}:${kernel}`;
 }
@@ -47,7 +47,7 @@ function empty(what: string, why: string): EmptyContent {
 function stillReading(what: string, step: string): Content {
   return empty(
     `The ${what} of this graph are still being read.`,
-    `${step} They show here by themselves as soon as they have come.`,
+    `${step} They appear here as soon as they are read.`,
   );
 }
 
@@ -64,9 +64,9 @@ function kernelContent(
   }
   const call = called ?? kernel.calls[0];
   if ((kernel.first === null || kernel.last === null) && !call) {
-    return empty(`${kernel.name} is not called.`, "A library has its code.");
+    return empty(`${kernel.name} is not called.`, "Its code is in a library.");
   }
-  // A library has the code of an extern kernel: its call stands for it, with the lines around.
+  // An extern kernel's code is in a library, so its call is shown, with the lines around it.
   const at = call?.line ?? 1;
   const generated = kernel.first !== null && kernel.last !== null;
   return {
@@ -78,12 +78,12 @@ function kernelContent(
     key: "code",
     label: generated
       ? `${title} ${kernel.name}`
-      : `Call of ${kernel.name}, whose code a library has`,
+      : `Call of ${kernel.name}, whose code is in a library`,
     annotated: false,
   };
 }
 
-/** `called`: the kernel's call that is looked at; its first where none is. */
+/** `called`: the kernel's call to show; its first by default. */
 export function contentOf(
   picture: GraphPicture,
   pane: PaneAddress,
@@ -91,7 +91,7 @@ export function contentOf(
   called: KernelCall | null = null,
 ): Content {
   const stage = picture.stages.find((each) => each.id === pane.stage);
-  if (!stage) return empty("This stage is not known here.", "Choose another one above.");
+  if (!stage) return empty("This stage is unknown.", "Choose another one above.");
   const compiled = isCompiled(stage.id);
   const wanted = (each: StageFile) =>
     compiled ? each.kernel === kernel?.name : each.path === pane.file;
@@ -132,15 +132,16 @@ export function contentOf(
   };
 }
 
-/** The file that the links know under a key: of a stage, of a source, or the output code. None for what
- * was compiled of a kernel. */
+/** The file behind a key of the links: of a stage, of a source, or the output code. None for a
+ * compiled text of a kernel. */
 export function fileOf(picture: GraphPicture, key: string): StageFile | null {
   const path = key.startsWith("source:") ? key.slice("source:".length) : null;
   const files = picture.stages.find((each) => each.id === (path ? "source" : key))?.files ?? [];
   return (path ? files.find((file) => file.path === path) : files[0]) ?? null;
 }
 
-/** The lines of a text from first to last, both counted from 1 and included; to the end without a last. */
+/** The lines of a text from first to last, counted from 1, both included; without a last, to the
+ * end. */
 export function slice(text: string, first: number, last: number): string {
   if (first === 1 && last === Infinity) return text.endsWith("\n") ? text.slice(0, -1) : text;
   let from = 0;

@@ -1,4 +1,4 @@
-// Which kernels, calls and files a selection leads to. Pure.
+// The kernels, calls and files that a selection leads to. Pure.
 
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
 import { EXACT, KERNEL } from "./certainty";
@@ -8,7 +8,7 @@ export function kernelNamed(picture: GraphPicture, name: string | null): Kernel 
   return picture.kernels.find((kernel) => kernel.name === name) ?? null;
 }
 
-/** The kernel whose definition holds a line of the output code. */
+/** The kernel whose definition contains a line of the output code. */
 export function kernelAt(picture: GraphPicture, line: number): Kernel | null {
   return (
     picture.kernels.find(
@@ -17,7 +17,7 @@ export function kernelAt(picture: GraphPicture, line: number): Kernel | null {
   );
 }
 
-/** The link entity of one call, or the mark for all of them. */
+/** The link entity of one call, or the mark for all calls. */
 export function callEntity(index: LinkIndex, kernel: Kernel | null, handle: number | null): number {
   if (!kernel || handle === null) return EVERY_CALL;
   return index.entity(`call:${kernel.name}:${handle}`) ?? EVERY_CALL;
@@ -27,7 +27,8 @@ export function linesOfKernel(matches: Matches, kernel: Kernel): Matches {
   return within(matches, kernel.first ?? 0, kernel.last ?? -1);
 }
 
-/** Kernels that compute a selection: by their lines, or by their call when a library has the code. */
+/** Kernels that compute a selection: by their lines, or by their call if the code is in a
+ * library. */
 export function kernelsOf(picture: GraphPicture, code: Matches): Kernel[] {
   if (!code.lines.length) return [];
   return picture.kernels.filter((kernel) => {
@@ -36,7 +37,8 @@ export function kernelsOf(picture: GraphPicture, code: Matches): Kernel[] {
   });
 }
 
-/** Calls of a kernel that compute a selection; `limited`: those that its lines are limited to. */
+/** Calls of a kernel that compute a selection; `limited`: the calls that its lines are limited
+ * to. */
 export function callsOfKernel(
   index: LinkIndex,
   limited: ReadonlySet<number>,
@@ -50,8 +52,9 @@ export function callsOfKernel(
   });
 }
 
-/** What a selection takes of a kernel: the time of its calls, where the profile has it. Otherwise
- * all calls of the kernel count alike, which is an estimate if the selection is of some of them. */
+/** The selection's part of a kernel's time: the time of its calls, if the profile has it. Otherwise
+ * all calls of the kernel count equally, which is an estimate if the selection is part of only
+ * some. */
 export interface Spent {
   kernel: Kernel;
   us: number;
@@ -86,8 +89,8 @@ export function isPart({ kernel, calls }: Spent): boolean {
   return calls < kernel.calls.length;
 }
 
-/** The call that one looks at: the chosen one, else the one selected or the first that computes what
- * is; null when nothing says which. */
+/** The current call: the chosen one, or the selected one, or the first that computes the selection;
+ * null if none of these exists. */
 export function callOf(
   index: LinkIndex,
   selected: Selected | null,
@@ -108,7 +111,7 @@ export function callOf(
   );
 }
 
-/** The call to show when the chosen one does not compute the selection. */
+/** The call to show if the chosen one does not compute the selection. */
 export function handleFor(
   index: LinkIndex,
   selected: Selected,
@@ -126,7 +129,7 @@ export function handleFor(
   return null;
 }
 
-/** A selection by entity; a kernel or a call brings the FX nodes that it computes along. */
+/** A selection by entity; a kernel or a call includes the FX nodes that it computes. */
 export function selectNamed(
   index: LinkIndex,
   picture: GraphPicture,

@@ -1,10 +1,10 @@
-// Which lines light up for which: the links as an index, a selection as entities, matches as lines.
-// Pure: no document, no network.
+// Which lines are linked: the links as an index, a selection as entities, matches as lines. Pure:
+// no document, no network.
 import { CERTAINTIES } from "../../shared/vocabulary";
 import type { Columns, Links } from "../shapes";
 import { EXACT, ofLink, ofReference } from "./certainty";
 
-/** How a reference is known; higher is surer. */
+/** How a reference is known; higher is more certain. */
 export const KNOWN = ["unknown", ...CERTAINTIES.map(({ id }) => id)];
 
 export interface Range {
@@ -17,10 +17,11 @@ export interface Place extends Range {
 }
 
 export interface Selected {
-  /** Entity to how certain the selected line's reference to it is. */
+  /** Entity → how certain the selected line's reference to it is. */
   entities: Map<number, number>;
   origin: Place | null;
-  /** A kernel as a whole: in the code its definition and calls light, not each of its lines. */
+  /** A kernel as a whole: only its definition and its calls are highlighted, not each of its
+   * lines. */
   wholeKernel?: boolean;
 }
 
@@ -38,7 +39,8 @@ export const NO_MATCHES: Matches = {
   entities: new Int32Array(0),
 };
 
-/** Kinds of entities from the finest: a line lights by the finest kind it shares. */
+/** Kinds of entities from the most specific. Lines are matched by the most specific kind that they
+ * share. */
 const TIERS: Record<string, number> = {
   op: 0,
   fx: 1,
@@ -55,10 +57,11 @@ function tierOf(entity: string): number {
   return TIERS[entity.slice(0, entity.indexOf(":"))] ?? TIER_COUNT - 1;
 }
 
-/** A call that references to a shared kernel's lines are limited to; -1 for every call. */
+/** A call to which references to a shared kernel's lines are limited; -1 for every call. */
 export const EVERY_CALL = -1;
 
-/** One stage's references, found by line (the columns are sorted) or by entity (built when asked). */
+/** One stage's references, found by line (the columns are sorted) or by entity (indexed on
+ * demand). */
 class StageIndex {
   readonly columns: Columns;
   private byEntity: Map<number, number[]> | null = null;
@@ -123,7 +126,7 @@ export class LinkIndex {
     this.tiers = Uint8Array.from(links.entities, tierOf);
   }
 
-  /** Add the references of a text that came later. */
+  /** Add the references of a text that was loaded later. */
   add(key: string, columns: Columns): void {
     this.stages.set(key, new StageIndex(columns));
     this.worked = new WeakMap();
@@ -162,14 +165,14 @@ export class LinkIndex {
     return this.names.get(name) ?? null;
   }
 
-  /** The key of a stage; of a source also by the end of its path. */
+  /** The key of a stage or source; a source may be given by the end of its path. */
   keyNamed(key: string): string {
     if (this.stages.has(key) || !key.startsWith("source:")) return key;
     const end = `/${key.slice("source:".length)}`;
     return [...this.stages.keys()].find((each) => each.endsWith(end)) ?? key;
   }
 
-  /** All that lines `first` to `last` refer to. */
+  /** Everything that lines `first` to `last` refer to. */
   selectLine(
     key: string,
     first: number,
@@ -196,8 +199,9 @@ export class LinkIndex {
     return entity === null ? null : { entities: new Map([[entity, EXACT]]), origin: null };
   }
 
-  /** Lines of one stage that share an entity with the selection, of the finest kind both have. Panes,
-   * status line, chain and walk all ask; each selection is worked out once. */
+  /** Lines of one stage that share an entity with the selection, of the most specific kind that
+   * both have. Panes, status line, chain and walk all ask for this, so the result for each
+   * selection is cached. */
   matches(selected: Selected, key: string, call: number = EVERY_CALL): Matches {
     const known = this.worked.get(selected) ?? new Map<string, Matches>();
     this.worked.set(selected, known);
@@ -232,8 +236,8 @@ export class LinkIndex {
     return found;
   }
 
-  /** How certain the most certain reference of a stage's lines to an entity is; 0 without one.
-   * `from`, `to` and `call` limit it to some lines and to one call. */
+  /** How certain the most certain reference of a stage's lines to an entity is; 0 if there is none.
+   * `from`, `to` and `call` restrict it to some lines and to one call. */
   surest(key: string, entity: number, from = 0, to = Infinity, call: number = EVERY_CALL): number {
     const stage = this.stages.get(key);
     let best = 0;
@@ -245,7 +249,8 @@ export class LinkIndex {
     return best;
   }
 
-  /** Names of what the lines of a stage refer to, of one kind, by at least so sure references. */
+  /** Names of the entities of one kind that lines of a stage refer to, with at least this
+   * certainty. */
   namesAt(key: string, first: number, last: number, kind: string, least = 1): string[] {
     const stage = this.stages.get(key);
     if (!stage) return [];
@@ -259,8 +264,8 @@ export class LinkIndex {
     return [...names];
   }
 
-  /** Calls that the references of a line to an entity are limited to; `EVERY_CALL` for one that is
-   * limited to none. */
+  /** Calls to which the references of a line to an entity are limited; includes `EVERY_CALL` if one
+   * is not limited. */
   callsAt(key: string, line: number, entity: string): Set<number> {
     const stage = this.stages.get(key);
     const number = this.entity(entity);
@@ -278,7 +283,7 @@ export class LinkIndex {
     return [...new Set(this.stages.get(key)?.columns.lines ?? [])];
   }
 
-  /** Lines of a stage that refer to an entity by at least so sure references, in order. */
+  /** Lines of a stage that refer to an entity with at least this certainty, in order. */
   linesOf(key: string, entity: string, least = 1): number[] {
     const stage = this.stages.get(key);
     const number = this.entity(entity);
@@ -291,7 +296,7 @@ export class LinkIndex {
     return [...lines];
   }
 
-  /** Calls (as entities) that a match of this selection in a stage is limited to. */
+  /** Calls (as entities) to which the matches of this selection in a stage are limited. */
   callsOf(selected: Selected, key: string): Set<number> {
     const calls = new Set<number>();
     const stage = this.stages.get(key);
@@ -305,7 +310,7 @@ export class LinkIndex {
     return calls;
   }
 
-  /** Names of the selection for a person: FX nodes first, else those of another kind. */
+  /** Names of the selection for the reader: FX nodes if there are any, otherwise other entities. */
   namesOf(selected: Selected): string[] {
     const all = [...selected.entities.keys()];
     if (selected.wholeKernel) all.length = Math.min(all.length, 1);
@@ -343,13 +348,13 @@ export function within(matches: Matches, first: number, last: number): Matches {
   };
 }
 
-/** Whether a line is among the matches, and how it is known (0 when it is not). */
+/** Whether a line is among the matches, and how it is known (0 if it is not). */
 export function knownAt(matches: Matches, line: number): number {
   const at = lowerBound(matches.lines, line);
   return matches.lines[at] === line ? (matches.known[at] as number) : 0;
 }
 
-/** Position of the first match at or after a line; the count of matches when there is none. */
+/** Position of the first match at or after a line; the number of matches if there is none. */
 export function firstFrom(matches: Matches, line: number): number {
   return lowerBound(matches.lines, line);
 }

@@ -1,13 +1,13 @@
-// What lights in one pane. Pure.
+// What is highlighted in one pane. Pure.
 import { KNOWN, knownAt, type Matches, NO_MATCHES, type Range } from "./links";
 
-/** Everything that can light in one pane. Lines are those of the artifact. */
+/** Everything highlighted in one pane. Lines are numbered as in the artifact. */
 export interface Marks {
   pinned: Matches;
   hovered: Matches;
-  /** The selected lines themselves, when they are in this pane. */
+  /** The selected lines themselves, if they are in this pane. */
   origin: Range | null;
-  /** The match that n and p have come to. */
+  /** The current match of n and p. */
   current: number | null;
 }
 
@@ -18,12 +18,12 @@ export const NO_MARKS: Marks = {
   current: null,
 };
 
-/** Whether nothing lights. */
+/** Whether nothing is highlighted. */
 export function isDark({ pinned, hovered, origin, current }: Marks): boolean {
   return !pinned.lines.length && !hovered.lines.length && origin === null && current === null;
 }
 
-/** Classes of one line; empty when the line does not light. */
+/** Classes of one line; empty if it is not highlighted. */
 export function classesOf(marks: Marks, line: number): string {
   const pinned = knownAt(marks.pinned, line);
   const hovered = pinned ? 0 : knownAt(marks.hovered, line);

@@ -1,4 +1,5 @@
-// What a page opens on when its address says nothing: a line that leads through to a kernel. Pure.
+// Chooses what a page opens on if its address selects nothing: a line that leads through to a
+// kernel. Pure.
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
 import type { Target } from "./address";
@@ -6,11 +7,11 @@ import type { CompileError } from "./compile-errors";
 import { kernelsOf } from "./follow";
 import type { LinkIndex } from "./links";
 
-/** Lines of one text that are looked at. */
+/** Most lines of one text to examine. */
 const MOST = 200;
 
-/** What does not compile; else the line of the user's that costs most, where times are known; else the
- * first that a kernel computes. */
+/** The line that does not compile, or the user's most expensive line if times are known, or the
+ * first line that a kernel computes. */
 export function openingTarget(
   picture: GraphPicture,
   index: LinkIndex,

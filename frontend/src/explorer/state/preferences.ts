@@ -1,4 +1,4 @@
-// Choices of one reader that belong to no link.
+// The reader's preferences, which links do not include.
 import { choose, chosen } from "../../shared/choices";
 
 class Choice {

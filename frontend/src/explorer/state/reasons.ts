@@ -1,10 +1,11 @@
-// Why a line lights: what of the selection it refers to, how surely, and on what grounds. Pure.
+// Why a line is highlighted: the entity that it shares with the selection, how certain that is, and
+// why. Pure.
 import { naming } from "../../shared/naming";
 import { IR_POST, IR_PRE } from "../../shared/vocabulary";
 import { EXACT, INFERRED } from "./certainty";
 import { EVERY_CALL, KNOWN, type LinkIndex, type Selected, within } from "./links";
 
-/** Lines of one stage, as the explorer lights them. */
+/** Lines of one stage, as the explorer highlights them. */
 export interface LitLine {
   stage: string;
   title: string;
@@ -17,7 +18,7 @@ export interface Reason extends LitLine {
   entity: string;
   known: number;
   why: string[];
-  /** Other answers that are as sure: the line may be theirs instead. */
+  /** Other entities that are equally certain: the line may belong to them instead. */
   others: string[];
 }
 
@@ -54,7 +55,7 @@ function grounds(
 function groundsBefore(name: string, known: number): string {
   if (known === EXACT) return `Inductor recorded that ${name} came from this node (postToPre).`;
   if (known === INFERRED)
-    return `Both quote the same line of yours, and agree in operation, parameter or turn of the loop.`;
+    return `Both quote the same line of yours, and agree in operation, parameter or iteration of the loop.`;
   return "Both quote the same line of yours; nothing says which of its nodes it was.";
 }
 
@@ -104,8 +105,8 @@ export function reasonOf(
   const entity = index.entities[at] as string;
   const why = grounds(index, lit, entity, known);
   const kind = entity.slice(0, entity.indexOf(":") + 1);
-  // A line can compute several nodes for sure, and other calls of its kernel compute others: only
-  // what is as likely in the same call is another answer.
+  // A line can certainly compute several nodes, and different ones in other calls of its kernel, so
+  // only equally certain nodes of the same call are alternatives.
   const { key, line } = lit;
   const calls = index.callsAt(key, line, entity);
   const alike = index.namesAt(key, line, line, kind).filter((each) => {

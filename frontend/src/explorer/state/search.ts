@@ -1,4 +1,4 @@
-// What of the open graph bears a name that holds some words. Pure.
+// Finds what in the open graph has a name with given words. Pure.
 
 import { titleOf } from "../../shared/naming";
 import { READABLE } from "../../shared/vocabulary";
@@ -9,24 +9,25 @@ import type { LinkIndex } from "./links";
 export interface Found {
   kind: string;
   name: string;
-  /** What tells equal names apart. */
+  /** Distinguishes equal names. */
   note: string;
   kernel: Kernel | null;
   target: Target;
 }
 
 const KINDS: Record<string, string> = { fx: "FX node", rd: titleOf(READABLE), buf: "buffer" };
-/** How many of a kind are listed. */
+/** Most entries listed of a kind. */
 const MOST = 8;
 
-/** Whether a text holds all words of a query. */
+/** Whether a text contains all words of a query. */
 export function hasWords(text: string, query: string): boolean {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const lower = text.toLowerCase();
   return words.every((word) => lower.includes(word));
 }
 
-/** The place of a name among others: whole, then beginnings, then what holds it, short ones first. */
+/** The rank of a name among matches: equal first, then by beginning, then others, short ones
+ * first. */
 function rank(name: string, word: string): number {
   if (name === word) return 0;
   return (name.startsWith(word) ? 1 : 2) + name.length / 10_000;

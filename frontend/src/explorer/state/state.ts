@@ -1,4 +1,4 @@
-// What the explorer shows: its panes, the kernel and call, what is selected and what the pointer is on.
+// The explorer's state: its panes, the kernel and call, the selection and what the pointer is on.
 // Pure: no document, no network.
 
 import { isCompiled } from "../../shared/naming";
@@ -29,9 +29,9 @@ import {
 import { type Marks, NO_MARKS } from "./marks";
 import type { Stop, View } from "./walk";
 
-/** Panes that stand side by side before one takes another's place. */
+/** Panes side by side; beyond this, a new one replaces another. */
 const MOST_PANES = 4;
-/** The stages whose pane another stage may take, the first choice first. */
+/** The stages whose pane another stage may replace, the first choice first. */
 const SPARE = [KERNEL, IR_POST, WRAPPER, POST_GRAD];
 
 export class ExplorerState {
@@ -43,12 +43,12 @@ export class ExplorerState {
   handle: number | null = null;
   target: Target | null = null;
   selected: Selected | null = null;
-  /** The kernels that compute the selection; none when a kernel itself is selected. */
+  /** The kernels that compute the selection; none if a kernel itself is selected. */
   computing: readonly Kernel[] = [];
   hovered: Selected | null = null;
-  /** Where the walk with n and p stands. */
+  /** The current stop of the walk with n and p. */
   stop: Stop | null = null;
-  /** Why there is nothing to show for an address or a key. */
+  /** Why an address or a key has nothing to show. */
   trouble: string | null = null;
 
   constructor(picture: GraphPicture, index: LinkIndex) {
@@ -58,7 +58,7 @@ export class ExplorerState {
 
   // --- the address of the page -------------------------------------------------------------------
 
-  /** Take over all that an address says. */
+  /** Read the state from an address. */
   restore(address: Address): void {
     if (!this.hasPanes(address.panes)) this.panes = address.panes;
     const named = kernelNamed(this.picture, address.kernel);
@@ -92,14 +92,14 @@ export class ExplorerState {
     return this.picture.stages.find((each) => each.id === stage) ?? null;
   }
 
-  /** What a pane is to show. */
+  /** The content of a pane. */
   content(pane: PaneAddress): Content {
     const { picture, index, selected, kernel, handle } = this;
     const called = kernel?.first === null ? callOf(index, selected, kernel, handle) : null;
     return contentOf(picture, pane, kernel, called);
   }
 
-  /** Add a pane beside another, with a stage that none shows yet. */
+  /** Add a pane next to another, with a stage that no pane shows yet. */
   addPane(after: PaneAddress): PaneAddress | null {
     const shown = new Set(this.panes.map((pane) => pane.stage));
     const stages = this.picture.stages.filter((stage) => stage.files.length > 0);
@@ -110,7 +110,7 @@ export class ExplorerState {
     return pane;
   }
 
-  /** Close a pane; the last one stays. Returns the pane at its left. */
+  /** Close a pane; the last one stays. Returns the pane to its left. */
   closePane(pane: PaneAddress): PaneAddress | null {
     if (this.panes.length < 2) return null;
     const at = this.panes.indexOf(pane);
@@ -118,7 +118,7 @@ export class ExplorerState {
     return this.panes[Math.max(0, at - 1)] ?? null;
   }
 
-  /** The pane of a stage: the one that shows it, a new one, or another that turns to it. */
+  /** The pane of a stage: the one that shows it, a new one, or another that is switched to it. */
   paneFor(stage: string): PaneAddress | null {
     const of = (id: string) => this.panes.find((pane) => pane.stage === id);
     const shown = of(stage);
@@ -139,7 +139,7 @@ export class ExplorerState {
 
   // --- the selection -----------------------------------------------------------------------------
 
-  /** Select a target, and lead kernel, call and files to what it selects. */
+  /** Select a target, and switch kernel, call and files to those it leads to. */
   select(target: Target | null): void {
     this.target = target;
     this.selected = null;
@@ -156,20 +156,20 @@ export class ExplorerState {
       this.selected && !this.selected.wholeKernel ? this.kernelsOf(this.selected) : [];
   }
 
-  /** All that lines of a pane refer to. */
+  /** Everything that lines of a pane refer to. */
   private lines(target: LineTarget): Selected {
     const key = this.keyOf(target);
     const call = key === "code" || isCompiled(target.stage) ? this.call : EVERY_CALL;
     return this.index.selectLine(key, target.line, call, target.last);
   }
 
-  /** A text came whose links were not known before. */
+  /** A text has arrived whose links were not known before. */
   came(key: string): void {
     const { target } = this;
     if (target && "stage" in target && this.keyOf(target) === key) this.select(target);
   }
 
-  /** Point at a line of a pane. Returns whether that changes what lights. */
+  /** Point at a line of a pane. Returns whether that changes the highlighted lines. */
   point(pane: PaneAddress, line: number | null): boolean {
     const before = this.hovered?.origin;
     const content = this.content(pane);
@@ -181,14 +181,15 @@ export class ExplorerState {
     return this.preview(now);
   }
 
-  /** Light a selection beside the kept one. Returns whether that changes what lights. */
+  /** Highlight a selection in addition to the current one. Returns whether that changes
+   * anything. */
   preview(selected: Selected | null): boolean {
     if (!selected && !this.hovered) return false;
     this.hovered = selected?.entities.size ? selected : null;
     return true;
   }
 
-  /** The target that a click on a line means; with `extend` all lines from the selected one to it. */
+  /** The target of a click on a line; with `extend`, all lines from the selected one to it. */
   targetAt(pane: PaneAddress, line: number, extend: boolean): LineTarget {
     const from = extend ? this.originIn(pane) : null;
     const [first, last] = [Math.min(from?.first ?? line, line), Math.max(from?.last ?? line, line)];
@@ -223,14 +224,14 @@ export class ExplorerState {
     return pane.stage === "kernel" || isCompiled(pane.stage) ? this.call : EVERY_CALL;
   }
 
-  /** The key that the links know a pane's lines by. */
+  /** The key of a pane's lines in the links. */
   private keyOf({ stage, file }: { stage: string; file?: string }): string {
     if (stage === "kernel" || stage === "wrapper") return "code";
     if (isCompiled(stage)) return compiledKey(stage, this.kernel?.name ?? "");
     return stage === "source" ? this.index.keyNamed(`source:${file ?? this.firstFile()}`) : stage;
   }
 
-  /** The file that a selection in a source means when it names none. */
+  /** The file of a selection in a source that names none. */
   private firstFile(): string {
     const pane = this.panes.find((each) => each.stage === "source");
     const files = this.picture.stages.find((each) => each.id === "source")?.files ?? [];
@@ -248,8 +249,8 @@ export class ExplorerState {
     const holding = line === null ? null : kernelAt(this.picture, line);
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
-      // Of the kernels whose operations light, or whose call computes the selection, the dearest; one that
-      // only names the selection in a comment comes last.
+      // The most expensive kernel whose operations are highlighted or whose call computes the
+      // selection; a kernel that only names the selection in a comment comes last.
       const code = this.index.matches(selected, "code");
       const isComputed = (kernel: Kernel) =>
         kernel.first === null ||
@@ -284,20 +285,20 @@ export class ExplorerState {
     if (other) pane.file = other.path;
   }
 
-  // --- what lights -------------------------------------------------------------------------------
+  // --- highlighting ------------------------------------------------------------------------------
 
-  /** Lines of a pane that a selection lights; in a kernel pane those of the chosen call. */
+  /** Lines of a pane that a selection highlights; in a kernel pane, those of the chosen call. */
   matchesIn(pane: PaneAddress, selected: Selected | null): Matches {
     const content = this.content(pane);
     if (!selected || content.kind !== "code") return NO_MATCHES;
-    // All lines of a selected kernel are its own; lighting every one would say nothing.
+    // All lines of a selected kernel belong to it, so highlighting each would say nothing.
     const isWhole = selected.wholeKernel && this.kernel?.first !== null;
     if (isWhole && (pane.stage === "kernel" || isCompiled(pane.stage))) return NO_MATCHES;
     const matches = this.index.matches(selected, content.key, this.callIn(pane));
     return within(matches, content.first, content.last);
   }
 
-  /** The selected lines themselves, when a pane shows them. */
+  /** The selected lines themselves, if a pane shows them. */
   originIn(pane: PaneAddress): Range | null {
     const { target } = this;
     const content = this.content(pane);
@@ -319,13 +320,13 @@ export class ExplorerState {
 
   // --- the walk ----------------------------------------------------------------------------------
 
-  /** What n and p walk through: also kernels and files that panes do not show yet. */
+  /** The stops of n and p, including kernels and files that panes do not show yet. */
   views(): View[] {
     const { selected } = this;
     return selected ? this.viewsOf(selected, this.computing) : [];
   }
 
-  /** Lines that n and p would walk through, were this selection kept. */
+  /** Lines that n and p would step through if this selection were made. */
   countMatches(selected: Selected, computing: readonly Kernel[]): number {
     const views = this.viewsOf(selected, computing);
     return views.reduce((sum, { matches, origin }) => {
@@ -338,7 +339,8 @@ export class ExplorerState {
     return this.panes.flatMap((pane) => this.viewsIn(pane, selected, computing));
   }
 
-  /** A kernel pane has a view for each kernel that computes the selection, a source pane one a file. */
+  /** A kernel pane has a view for each kernel that computes the selection, a source pane one for
+   * each file. */
   private viewsIn(pane: PaneAddress, selected: Selected, computing: readonly Kernel[]): View[] {
     const { index } = this;
     const originOf = (key: string) => (selected.origin?.key === key ? selected.origin : null);
@@ -368,12 +370,12 @@ export class ExplorerState {
     }));
   }
 
-  /** Whether a stop of the walk is of the kernel and file that its pane shows now. */
+  /** Whether a stop is in the kernel and file that its pane shows now. */
   shows({ kernel, file, pane }: Stop): boolean {
     return (kernel === null || kernel === this.kernel) && (file === null || file === pane.file);
   }
 
-  /** Walk to a stop; the selection stays. */
+  /** Move to a stop. The selection stays. */
   walkTo(stop: Stop): void {
     this.stop = stop;
     this.hovered = null;

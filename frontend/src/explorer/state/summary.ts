@@ -1,4 +1,4 @@
-// Where a selection is, in words. Pure.
+// Says where a selection is. Pure.
 
 import type { GraphPicture } from "../shapes";
 import type { Place } from "./links";

@@ -1,4 +1,4 @@
-// Texts of artifacts, fetched once each, and their single lines.
+// Texts of artifacts, each fetched once, and their single lines.
 
 import { whenIdle } from "../../shared/frames";
 import { askText } from "../../shared/server";
@@ -17,14 +17,14 @@ export class Texts {
     let text = this.known.get(artifact);
     if (!text) {
       text = askText(this.urlOf(artifact));
-      text.catch(() => this.known.delete(artifact)); // the next look tries again
+      text.catch(() => this.known.delete(artifact)); // the next attempt tries again
       this.known.set(artifact, text);
     }
     return text;
   }
 
-  /** Lines first to last of a text, both counted from 1 and included. A long text is not split into
-   * all its lines while somebody waits for the first few, only for those to come. */
+  /** Lines first to last of a text, counted from 1, both included. A long text is not split
+   * completely while somebody waits for its first few lines. */
   async part(artifact: number, first: number, last: number): Promise<string> {
     if (first > 1 && this.split.has(artifact)) {
       return (await this.lines(artifact)).slice(first - 1, last).join("\n");
@@ -34,7 +34,7 @@ export class Texts {
     return slice(text, first, last);
   }
 
-  /** The lines of a text; the first has number 0. */
+  /** The lines of a text; the first has index 0. */
   lines(artifact: number): Promise<readonly string[]> {
     let lines = this.split.get(artifact);
     if (!lines) {

@@ -1,8 +1,9 @@
-// Which lines share a colour: every source line has one, and the lines that it became carry it. Pure.
+// Which lines share a colour: every source line has one, and the lines that it became have the
+// same. Pure.
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { LinkIndex } from "./links";
 
-/** Colours of the palette. Lines beyond it begin again with the first. */
+/** Colours of the palette; further lines start again with the first. */
 export const TINTS = 8;
 
 /** A line without a colour. */
@@ -10,7 +11,7 @@ export const PLAIN = 0;
 
 export class Tints {
   private readonly index: LinkIndex;
-  /** Stages whose lines give the colours: the sources, else the nodes of the graph. */
+  /** Stages whose lines give the colours: the sources, or else the nodes of the graph. */
   private readonly sources: readonly string[];
   private ofNode: Map<string, number> | null = null;
   private readonly known = new Map<string, Map<number, number>>();
@@ -21,7 +22,8 @@ export class Tints {
     this.sources = linked.length ? linked : [POST_GRAD];
   }
 
-  /** The colour of a line, from 1 to `TINTS`; `PLAIN` for one that no single source line became. */
+  /** The colour of a line, from 1 to `TINTS`; `PLAIN` if it does not come from a single source
+   * line. */
   of(key: string, line: number): number {
     const lines = this.known.get(key) ?? new Map<number, number>();
     this.known.set(key, lines);
@@ -34,7 +36,7 @@ export class Tints {
     this.ofNode ??= this.nodes();
     const found = new Set<number>();
     const own = this.sources.includes(key);
-    // What only the kernel is known of says nothing of a single line.
+    // If only the kernel is known, that says nothing about a single line.
     for (const name of this.index.namesAt(key, line, line, "", key === "code" ? 2 : 1)) {
       const number = this.ofNode.get(own && key !== POST_GRAD ? `${key}:${line}` : name);
       if (number !== undefined) found.add(number);
@@ -43,7 +45,7 @@ export class Tints {
     return found.size === 1 && number !== undefined ? (number % TINTS) + 1 : PLAIN;
   }
 
-  /** Node, or line of a source, to the number of the line that gives its colour. */
+  /** Node, or line of a source → the number of the line that gives its colour. */
   private nodes(): Map<string, number> {
     const numbers = new Map<string, number>();
     let next = 0;
@@ -52,7 +54,7 @@ export class Tints {
         const names = this.index
           .namesAt(key, line, line, "")
           .filter((name) => /^(?:fx|rd|dyn):/.test(name));
-        // A stack comment in a graph names all the nodes below it.
+        // A stack comment in a graph refers to all the nodes below it.
         if (!names.length || (key === POST_GRAD && names.length > 1)) continue;
         numbers.set(`${key}:${line}`, next);
         for (const name of names) if (!numbers.has(name)) numbers.set(name, next);

@@ -1,5 +1,5 @@
-// What is not explained, and why: lines of kernels that compute and name no node, nodes that no line
-// or call of the code names. Pure.
+// What is not explained, and why: kernel lines that compute but name no node, and nodes that no
+// line or call of the code names. Pure.
 
 import { IR_POST, IR_PRE, POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture, Kernel } from "../shapes";
@@ -13,11 +13,11 @@ export interface Unmapped {
   reason: string;
 }
 
-/** Lines that compute; the server counts them by the same sign. */
+/** Lines that compute; the server counts them by the same rule. */
 const COMPUTES = /\btmp\w*\d|_ptr\d+(?:\[| \+)/;
 /** Sample: `    add_1: "f32[4, 256][256, 1]cpu" = torch.ops.aten.add.Tensor(…)`, `getitem = var_mean[0]` */
 const NODE = /^\s+(\w+)(?:: "[^"]*")? = (?:torch\.ops\.(\w+)\.(\w+)|(\w+)(\[))?/;
-/** They name memory anew, and are gone once code is written. */
+/** They only rename memory, and disappear in the code. */
 const VIEWS = new Set(
   (
     "view reshape _unsafe_view permute transpose t expand squeeze unsqueeze slice select alias " +
@@ -42,13 +42,13 @@ function reasonOfLine(index: LinkIndex, kernel: Kernel, line: number, aligned: b
     return "No IR was uploaded with the graph: lines are aligned with its loop bodies.";
   }
   if (/template|user|foreach/.test(`${kernel.kind} ${kernel.category}`)) {
-    return "A template wrote it, from no loop body: it is linked at its call.";
+    return "A template wrote it, without a loop body: it is linked at its call.";
   }
   if (!aligned) return "No line of this kernel could be aligned with a loop body.";
   return "No operation of the kernel's loop bodies fits this line.";
 }
 
-/** Lines of kernels that compute and are not known to belong to a node. */
+/** Kernel lines that compute and are not known to belong to a node. */
 export function unmappedLines(
   index: LinkIndex,
   picture: GraphPicture,
@@ -70,7 +70,7 @@ export function unmappedLines(
   return found.sort((one, other) => one.line - other.line);
 }
 
-/** The function that computes, within a kernel's definition. */
+/** The function that computes, in a kernel's definition. */
 function bodyOf(code: readonly string[], first: number, last: number): [number, number] {
   let from = first;
   for (let line = first; line <= last; line++) {

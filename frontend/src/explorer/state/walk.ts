@@ -1,11 +1,11 @@
-// The walk over matches with n and p: pane after pane, in a kernel pane kernel after kernel, in a
-// source pane file after file, line after line. Pure.
+// The walk through matches with n and p: pane after pane, in a kernel pane kernel after kernel, in
+// a source pane file after file, line after line. Pure.
 
 import type { Kernel } from "../shapes";
 import type { PaneAddress } from "./address";
 import type { Matches, Range } from "./links";
 
-/** What a pane shows, or can be led to show. */
+/** What a pane shows, or can be switched to. */
 export interface View<Pane = PaneAddress> {
   pane: Pane;
   /** The kernel, or the path of the file, that the pane must show for these matches. */
@@ -23,7 +23,7 @@ export interface Stop<Pane = PaneAddress> {
   place: { at: number; of: number };
 }
 
-/** All stops in order; the selected lines themselves are none. */
+/** All stops in order, without the selected lines themselves. */
 export function stopsOf<Pane>(views: readonly View<Pane>[]): Stop<Pane>[] {
   const stops: Stop<Pane>[] = [];
   for (const { pane, kernel, file, matches, origin } of views) {
@@ -45,8 +45,8 @@ function same<Pane>(one: Stop<Pane>, other: Stop<Pane> | null): boolean {
   );
 }
 
-/** The stop after the last one; a walk that starts begins in the pane that has the focus, with what
- * it shows already. */
+/** The stop after the last one. A walk starts in the pane that has the focus, with its current
+ * content. */
 export function stopAfter<Pane>(
   stops: readonly Stop<Pane>[],
   last: Stop<Pane> | null,

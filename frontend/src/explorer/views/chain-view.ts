@@ -1,4 +1,4 @@
-// The chain below the panes: one column a step, each link leads its pane there.
+// The chain below the panes: one column per step; each link scrolls its pane.
 
 import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
@@ -8,13 +8,13 @@ import type { Selected } from "../state/links";
 import { chainOpen } from "../state/preferences";
 import type { ExplorerState } from "../state/state";
 
-/** Words that stand beside the steps; the rest is in their tooltip. */
+/** Words next to the steps; the rest is in their tooltip. */
 const WORDS = 3;
 
 export interface ChainHost {
   readonly state: ExplorerState;
   part(selector: string): HTMLElement;
-  /** Lead a pane to a place. */
+  /** Scroll a pane to a place. */
   lead(place: LinkPlace): Promise<void>;
   lineText(key: string, line: number): Promise<string | null>;
 }
@@ -25,7 +25,7 @@ export class ChainView {
   private readonly steps: HTMLElement;
   private readonly words: HTMLElement;
   private shown: Selected | null | undefined;
-  /** Each drawing has a number: texts that arrive late must not fill a newer one. */
+  /** Each drawing has a number, so that texts that arrive late do not fill a newer one. */
   private drawn = 0;
 
   constructor(host: ChainHost) {
@@ -95,14 +95,14 @@ export class ChainView {
     return entry;
   }
 
-  /** The text of the link's line, when it has come. */
+  /** The text of the link's line, once it has arrived. */
   private async fill(into: HTMLElement, entry: HTMLElement, link: Link, how: string) {
     const drawn = this.drawn;
     const { key, line } = link.place ?? { key: "", line: 0 };
     const text = await this.host.lineText(key, line).catch(() => null);
     if (drawn !== this.drawn || text === null) return;
     const plain = text.trim();
-    // The label says the name already, and a type says nothing of what is computed.
+    // The label already gives the name, and a type says nothing about what is computed.
     const said = plain.startsWith(link.label) ? plain.slice(link.label.length) : plain;
     into.textContent = said.replace(/^(?:: "[^"]*")? = /, "");
     entry.title = `${plain}\n${how}`;

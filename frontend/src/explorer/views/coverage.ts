@@ -1,4 +1,4 @@
-// How much of a graph the links explain, in words.
+// Says how much of a graph the links explain.
 import { make } from "../../shared/elements";
 import { share } from "../../shared/figures";
 import type { Coverage, GraphPicture } from "../shapes";
@@ -19,7 +19,7 @@ function percents(covered: Partial<Coverage>, what: "lines" | "nodes"): [string,
   return [share((exact + inferred) / all), parts.filter(Boolean).join(" · ")];
 }
 
-/** How much is explained, and what is not, in words. */
+/** Says how much is explained, and what is not. */
 export function describeCoverage(into: HTMLElement, picture: GraphPicture): void {
   const lines = percents(picture.coverage, "lines");
   const nodes = percents(picture.coverage, "nodes");
@@ -37,8 +37,8 @@ export function describeCoverage(into: HTMLElement, picture: GraphPicture): void
   into.append(facts);
   if (picture.aligning) {
     const words =
-      "Calls are linked. The lines of their kernels follow, which until then light with all nodes " +
-      "of the call, and Dynamo's graphs. The page loads anew when they are aligned.";
+      "Calls are linked. Lines of kernels and Dynamo's graphs follow: until then, a kernel line " +
+      "lights up with all nodes of its call. The page reloads when they are aligned.";
     into.append(make("p", {}, words));
   }
   if (picture.notes.length) {

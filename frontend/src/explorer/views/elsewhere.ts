@@ -1,17 +1,16 @@
-// What a source line costs in the other graphs of the run, with a link to the one where it costs most.
+// The cost of a source line in the other graphs of the run, with a link to the most expensive one.
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
 import type { LineTime } from "../code/heat";
 
 function meaning(us: number, graphs: number): string {
   return (
-    `The line's part, by bytes moved, of all kernels that it is in: ${microseconds(us)} in ` +
-    `${count(graphs, "graph")}. The time before it is that of these kernels in this graph, with all ` +
-    "else that they compute."
+    `The line's share, by bytes moved, of all kernels that it is part of: ${microseconds(us)} in ` +
+    `${count(graphs, "graph")}. The time before it is the full time of these kernels in this graph.`
   );
 }
 
-/** Null for a line of this graph alone. `select` names the line in an address. */
+/** Null for a line that is only in this graph. `select`: the line in an address. */
 export function elsewhere(
   graphs: readonly HTMLAnchorElement[],
   here: string,

@@ -1,4 +1,4 @@
-// The list of kernels by time: a listbox that one walks with the arrow keys.
+// The list of kernels by time: a listbox with arrow keys.
 
 import { bar, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
@@ -8,12 +8,12 @@ import { kernelName } from "../kernels/name";
 import type { KernelName } from "../kernels/names";
 import type { GraphPicture, Kernel } from "../shapes";
 
-/** Kernels in one piece of the list. The browser skips pieces that are out of sight. */
+/** Kernels in one chunk of the list. The browser skips chunks that are not visible. */
 const PIECE = 40;
-/** About how high a kernel stands in the list, in pixels. */
+/** Approximate height of a kernel in the list, in pixels. */
 const HIGH = 36;
 
-/** What an entry says when one points at it. */
+/** The tooltip of an entry. */
 function aboutOf(kernel: Kernel): string {
   const kinds = new Set([kernelTitle(kernel.kind, kernel.category)]);
   const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
@@ -136,7 +136,7 @@ export class KernelList {
     this.step(step);
   }
 
-  /** Choose the kernel so many places further on. */
+  /** Choose the kernel this many places further on. */
   step(by: number): void {
     const shown = this.visible();
     const at = shown.findIndex((kernel) => kernel.name === this.chosen);

@@ -1,4 +1,4 @@
-// The explorer's keys: one table that the handler and the help both read.
+// The explorer's keys: one table that both the handler and the help read.
 import { make } from "../../shared/elements";
 
 export interface Key {
@@ -8,14 +8,14 @@ export interface Key {
   run(): void;
 }
 
-/** Fields where letters are letters. */
+/** Fields where letters are input. */
 function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.closest(".cm-content")) return false; // read-only code takes no text
   return target.matches("input:not([type=checkbox]), textarea, select, [contenteditable=true]");
 }
 
-/** Whether Enter or Space belong to what has the focus. */
+/** Whether the focused element uses Enter or Space. */
 function isPressed(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
@@ -23,7 +23,7 @@ function isPressed(target: EventTarget | null): boolean {
   );
 }
 
-/** Until `signal` is aborted. */
+/** Listens until `signal` is aborted. */
 export function listen(
   root: HTMLElement,
   keys: readonly Key[],

@@ -1,5 +1,5 @@
-// "Why is it not fused?": a kernel's neighbours, what runs between them, and what keeps them apart; of
-// a C++ kernel also why a loop is not vectorised.
+// "Why is it not fused?": a kernel's neighbours, what runs between them, and what prevents fusing;
+// for a C++ kernel, also why a loop is not vectorised.
 import type { FusingPage } from "../../shared/api";
 import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
@@ -12,7 +12,7 @@ import type { LinkPlace } from "../state/chain";
 import { callOf } from "../state/follow";
 import type { ExplorerState } from "../state/state";
 
-/** Neighbours, and calls between two, that are listed. */
+/** Most neighbours, and calls between two, that are listed. */
 const LISTED = 5;
 
 export interface NeighboursHost {
@@ -67,7 +67,7 @@ export class NeighboursView {
       );
     show(null);
     const fusing = await asked;
-    if (heading.isConnected) show(fusing); // not another kernel's by now
+    if (heading.isConnected) show(fusing); // another kernel is shown by now
   }
 
   private fusing(asked: Record<string, string>): string {
@@ -124,7 +124,7 @@ export class NeighboursView {
     else {
       const [a = "", b = ""] = two.map((each) => `${each?.kernel}:${each?.handle}`);
       const href = `${this.fusing({ a, b })}#unfused`;
-      row.append(make("a", { href }, "What keeps them apart"), ". ");
+      row.append(make("a", { href }, "What prevents fusing"), ". ");
     }
     if (!between.length) row.append("Nothing runs between them.");
     else {
@@ -140,7 +140,7 @@ export class NeighboursView {
     return row;
   }
 
-  /** Leads to the call in the wrapper. */
+  /** Goes to the call in the wrapper. */
   private link(graph: Graph, at: number): HTMLElement {
     const group = graph.groups[at];
     const kernel = this.host.picture.kernels.find(({ name }) => name === group?.kernel);

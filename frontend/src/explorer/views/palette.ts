@@ -1,5 +1,5 @@
-// The search box of the page also finds kernels, FX nodes, buffers, source files and commands of the
-// open graph. Enter takes the first hit; the last one searches all runs.
+// Extends the page's search box: it also finds kernels, FX nodes, buffers, source files and
+// commands of the open graph. Enter takes the first hit; the last one searches all runs.
 import { cutName, make } from "../../shared/elements";
 import { microseconds } from "../../shared/figures";
 import type { GraphPicture, Kernel } from "../shapes";
@@ -8,7 +8,7 @@ import type { LinkIndex } from "../state/links";
 import { type Found, hasWords, search } from "../state/search";
 import type { Key } from "./keys";
 
-/** Commands that are listed beside other hits. */
+/** Most commands listed with other hits. */
 const MOST_COMMANDS = 6;
 
 interface Hit {
@@ -96,7 +96,7 @@ export class Palette {
     return { kind, name: cutName(name), note, take };
   }
 
-  /** All commands where nothing is searched. */
+  /** Without a search, all commands. */
   private commandsOf(words: string): Hit[] {
     const fitting = this.commands.filter(({ does }) => hasWords(does, words));
     return fitting
@@ -141,7 +141,7 @@ export class Palette {
   private pressed(event: KeyboardEvent): void {
     const count = this.hits.length;
     if (event.key === "Tab") {
-      this.hide(); // else the focus would go to the list, which then vanishes
+      this.hide(); // otherwise the focus would go to the list, which then disappears
       return;
     }
     if (event.key === "Escape") {
@@ -149,7 +149,7 @@ export class Palette {
       this.host.row.active?.focus();
     } else if (event.key === "Enter") {
       const hit = this.hits[this.chosen];
-      if (!hit) return; // the form goes to the runs
+      if (!hit) return; // the form searches all runs
       this.take(hit.take);
     } else if (count && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const by = event.key === "ArrowDown" ? 1 : -1;
@@ -160,7 +160,7 @@ export class Palette {
 
   private take(take: () => void): void {
     this.hide();
-    this.host.row.active?.focus(); // commands work on the pane that has the focus
+    this.host.row.active?.focus(); // commands work on the pane with the focus
     take();
     void this.host.settled.then(() => {
       if (document.activeElement === document.body) this.host.row.active?.focus();

@@ -1,5 +1,5 @@
-// "How is this known?": a note above the status line, for the match one walked to or for the lines
-// that light in each pane.
+// "How is this known?": a note above the status line about the current match, or about the
+// highlighted lines of each pane.
 
 import type { Reasons } from "../../shared/api";
 import { button, make } from "../../shared/elements";
@@ -10,14 +10,14 @@ import type { LinkPlace } from "../state/chain";
 import { type LitLine, plain, type Reason, reasonOf } from "../state/reasons";
 import type { ExplorerState } from "../state/state";
 
-/** Lines of a pane that are explained. */
+/** Most lines of a pane that are explained. */
 const OF_PANE = 4;
 
-/** Stages whose lines the engine that linked them can explain. */
+/** Stages whose links the engine can explain. */
 const EXPLAINED = new Set(
   STAGES.filter(({ names }) => names === "ir" || names === "code").map(({ id }) => id),
 );
-/** Operations of a line that are explained. */
+/** Most operations of a line that are explained. */
 const SENTENCES = 3;
 
 export interface ReasonsHost {
@@ -44,7 +44,7 @@ export class ReasonsView {
     host.part(".what").addEventListener("click", (event) => {
       if (event.target instanceof Element && event.target.closest(".how")) this.open();
     });
-    // Closed, it gives the focus back to where it was asked from.
+    // When closed, it returns the focus to where it was.
     this.root.addEventListener("toggle", (event) => {
       if (event.newState === "closed" && !document.activeElement?.closest(".pane")) {
         host.row.active?.focus();
@@ -82,7 +82,7 @@ export class ReasonsView {
       const origin = state.originIn(pane);
       const lit = stop ? [stop.line] : [...state.matchesIn(pane, selected).lines];
       const shown = lit.filter((line) => !origin || line < origin.first || line > origin.last);
-      // Comments and definitions name the node too; lines that compute are what one asks about.
+      // Comments and definitions name the node too, but readers ask about lines that compute.
       const { key } = content;
       const computes = (line: number) => index.namesAt(key, line, line, "op:").length > 0;
       const ordered = [...shown.filter(computes), ...shown.filter((line) => !computes(line))];
@@ -108,7 +108,7 @@ export class ReasonsView {
     void this.host
       .lineText(key, line)
       .then((found) => text.append((found ?? "").trim()))
-      .catch(() => {}); // the line's number says enough
+      .catch(() => {}); // the line's number is enough
     const chip = make("span", { class: "chip" }, certainty(known)?.title ?? "unknown");
     const words = make("span", {}, ` ${reason.why.join(" ")}`);
     const why = make("p", {}, chip, words);
@@ -121,12 +121,12 @@ export class ReasonsView {
     return make("li", {}, go, why);
   }
 
-  /** The engine's own sentences, where it can tell them, in the place of what the links alone say. */
+  /** The engine's own sentences, if available, instead of what the links alone say. */
   private async fill(into: HTMLElement, { key, line, entity }: Reason): Promise<void> {
     const { run, graph } = this.host.state.picture;
     const query = new URLSearchParams({ stage: key, line: String(line) });
     const url = `/api/runs/${run.id}/graphs/${encodeURIComponent(graph.slug)}/reason?${query}`;
-    const answer = await ask<Reasons>(url).catch(() => null); // then the links' own words have to do
+    const answer = await ask<Reasons>(url).catch(() => null); // then the links' own words must do
     const meant = (answer?.reasons ?? []).filter(
       ({ nodes }) => entity.startsWith("op:") || nodes.includes(entity),
     );

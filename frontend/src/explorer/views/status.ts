@@ -1,4 +1,4 @@
-// The status line: what is selected, how that is known, what it costs.
+// The status line: the selection, how it is known, and its cost.
 
 import { make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
@@ -11,19 +11,19 @@ import { placeName } from "../state/summary";
 
 interface Facts {
   names: string[];
-  /** The user's line that is selected: it says more than the names of its nodes. */
+  /** The user's line that is selected, which says more than the names of its nodes. */
   line: string | null;
   from: string | null;
-  /** Lines that n and p walk through. */
+  /** Number of lines that n and p step through. */
   matches: number;
   /** Kernels that compute it. */
   kernels: number;
-  /** What of their time is the selection's. */
+  /** The selection's part of their time. */
   spent: Spent[];
   certainty: Certainty | null;
   match: { at: number; of: number } | null;
   preview: boolean;
-  /** What it costs in other graphs. */
+  /** The cost in other graphs. */
   elsewhere: HTMLElement | null;
 }
 
@@ -49,12 +49,14 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
   const [one] = inPart;
   if (one && spent.length === 1) parts.push(` · ${one.calls} of ${one.kernel.calls.length} calls`);
   const title = [
-    "Time of the kernels that compute the selection, with all else that they compute.",
+    "Time of the kernels that compute the selection, including everything else that they compute.",
     ...inPart.map(
       ({ kernel, calls, estimated }) =>
         `${calls} of ${kernel.calls.length} calls of ${kernel.name}, which takes ` +
         `${microseconds(kernel.time_us ?? 0)}: ` +
-        (estimated ? "counted as if its calls were alike." : "each call has its own time."),
+        (estimated
+          ? "counted as if all its calls took equally long."
+          : "each call has its own time."),
     ),
   ];
   const span = make("span", { title: title.slice(0, 12).join("\n") });
@@ -104,7 +106,7 @@ export class StatusLine {
     this.elsewhere = elsewhere;
   }
 
-  /** Say what is pointed at, else what is selected. */
+  /** Describe what is pointed at, or else the selection. */
   show(): void {
     const { hovered, selected, trouble, picture } = this.state;
     const shown = hovered ?? selected;
@@ -112,7 +114,7 @@ export class StatusLine {
     else this.say(trouble ?? "Point at a line to see what it became. Click or Enter keeps it.");
   }
 
-  /** Say a sentence until something else lights; null says what is selected. */
+  /** Show a sentence until other lines are highlighted; null shows the selection. */
   sayOnce(sentence: string | null): void {
     if (sentence === null) this.show();
     else this.say(sentence);

@@ -1,4 +1,4 @@
-// The list of what is not explained: a dialog with the reasons, each entry leads to its line.
+// The list of what is not explained: a dialog with the reasons; each entry goes to its line.
 
 import { button, cutName, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
@@ -9,7 +9,7 @@ import { kernelNamed } from "../state/follow";
 import type { LinkIndex } from "../state/links";
 import { type Unmapped, unmappedLines, unmappedNodes } from "../state/unmapped";
 
-/** Rows of one reason that are listed. */
+/** Most rows listed for one reason. */
 const LISTED = 100;
 
 export interface UnmappedHost {

@@ -50,14 +50,14 @@ class KernelCase(msgspec.Struct):
     kind: str
     device: str
     definition: list[str]
-    """Lines that define the kernel; empty for a library's."""
+    """Lines that define the kernel; empty for a library kernel."""
     call: str
-    """As written in the wrapper."""
+    """The call as written in the wrapper."""
     results: list[str]
     """Names that a library call gives to its results."""
     operands: list[Operand]
     numbers: dict[str, int]
-    """Names in the call that stand for numbers, with their values."""
+    """Names in the call that stand for numbers → their values."""
     subgraph: Subgraph
     work: CallWork
     hints: dict[str, int] = msgspec.field(default_factory=dict)
@@ -66,7 +66,8 @@ class KernelCase(msgspec.Struct):
 
     @property
     def not_compared(self) -> dict[str, str]:
-        """Buffers that the call writes and no FX node in eager, with the reason."""
+        """Returns the buffers that the call writes but that no FX node in eager computes, with the
+        reason."""
         if self.subgraph.compared:
             return {each.buffer: each.reason for each in self.subgraph.compared if each.reason}
         why = "the graph's texts do not say which FX nodes compute it"
@@ -82,11 +83,11 @@ class CaseTexts(msgspec.Struct):
     read: GraphTextsRead
     works: dict[tuple[str, int], CallWork]
     cutter: Cutter | None
-    """None without the FX graph or the IR."""
+    """None if the FX graph or the IR is missing."""
 
 
 def case_texts(texts: dict[str, str]) -> CaseTexts:
-    """`texts` are keyed by role."""
+    """Reads the texts. `texts` are keyed by role."""
     read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
     works = {(work.kernel, work.handle): work for work in work_of(read)}
     if POST_GRAD not in texts or IR_POST not in texts:
@@ -97,7 +98,7 @@ def case_texts(texts: dict[str, str]) -> CaseTexts:
 
 
 def kernel_case(texts: CaseTexts, kernel_name: str, handle: int) -> KernelCase:
-    """The test case of a call. Raises NoCase."""
+    """Returns the test case of a call. Raises NoCase."""
     read = texts.read
     call = next(
         (each for each in read.code.calls if (each.kernel, each.handle) == (kernel_name, handle)),
@@ -183,7 +184,7 @@ class _Source(msgspec.Struct):
     """What a kernel's source says about its operands."""
 
     bound: int = 0
-    """Exclusive upper bound of checked integers; 0 where nothing is checked."""
+    """Exclusive upper bound of checked integers; 0 if nothing is checked."""
     indirect: bool = True
     """Whether integers are used as indices."""
     adds: set[str] = msgspec.field(default_factory=set)

@@ -80,7 +80,7 @@ class Cutter:
     ) -> Subgraph:
         """`reads` maps the buffer at the call to the buffer whose value it holds before the call;
         `writes` are the written buffers with their layouts. `by_library`: whether the call may
-        compute what otherwise only libraries do."""
+        contain operations that usually only libraries compute."""
         self.may_be_library = by_library
         known: dict[str, PieceInput] = {}
         for buffer, before in reads.items():
@@ -177,8 +177,8 @@ class Cutter:
         return self.nodes[name].kind == "call"
 
     def _node_of(self, buffer: str, layout: Layout | None) -> str | None:
-        """The node whose value a buffer holds: of several outputs, the right one; of views, the one
-        with the buffer's own shape."""
+        """Returns the node whose value a buffer holds: of several outputs, the matching one; of
+        views, the one with the buffer's own shape."""
         root = self.held.get(buffer)
         if root is None:
             return None
@@ -202,7 +202,7 @@ class Cutter:
         return self._view_of(name, layout.shape)
 
     def _part_of_var_mean(self, buffer: str) -> int | None:
-        """1 for the mean, 0 for the variance; None for their partial results.
+        """Returns 1 for the mean, 0 for the variance, None for their partial results.
 
         `getitem = welford_reduce[0]` is a mean; so is a sum divided by a count, unless it sums
         squares.

@@ -47,7 +47,8 @@ _TEMPLATE = ("kernel_micro_gemm", "micro_gemm", "cblas_", "brgemm", "AMXState")
 
 
 def read_cpp(lines: list[str], numbers: dict[str, int]) -> SourceWork:
-    """`lines` are those of the function; `numbers` are the values of its number parameters."""
+    """Reads a kernel. `lines` are those of the function; `numbers` are the values of its number
+    parameters."""
     reader = _Reader(numbers)
     for line in lines:
         reader.read(line.strip())
@@ -60,7 +61,7 @@ class _Reader:
         self.work = SourceWork()
         self.space = Space(numbers=dict(numbers))
         self.blocks: list[list[tuple[str, int | None]]] = []
-        """Open blocks: the variables that each gave a range, with their previous range."""
+        """Open blocks, each with the variables that it gave a range, and their previous ranges."""
         self.waiting: list[tuple[str, int]] = []
         """Ranges for the next block."""
         self.aliases: dict[str, str] = {}
@@ -133,7 +134,7 @@ class _Reader:
             return
         words = {word: line.find(word) for word in _STORING}
         around: list[int] = []
-        """Where the indices end that the next use is part of."""
+        """Ends of the indices that the next use is nested in."""
         for match in _USE.finditer(line):
             while around and around[-1] <= match.start():
                 around.pop()
@@ -150,8 +151,8 @@ class _Reader:
                 self._operation(expression)
 
     def _operation(self, expression: str) -> None:
-        """Counts operations once per turn of the loops around them; each element of a vector
-        counts."""
+        """Counts operations once for each iteration of the loops around them; each element of a
+        vector counts."""
         count = len(_OPERATOR.findall(expression)) + len(_FUNCTION.findall(expression))
         reduced = len(_REDUCES.findall(expression))
         if count or reduced:
@@ -160,8 +161,8 @@ class _Reader:
             self.work.reductions += reduced * turns
 
     def _use(self, line: str, match: re.Match[str], words: dict[str, int]) -> int:
-        """Notes a load or a store; returns where its index ends. `words`: where the line first
-        has a word of `_STORING`, or -1."""
+        """Records a load or a store; returns where its index ends. `words`: position in the line of
+        each word of `_STORING`, or -1."""
         pointer, opened = match.groups()
         start = match.start()
         pointer = self.aliases.get(pointer, pointer)
@@ -181,7 +182,7 @@ class _Reader:
 
 
 def _end_of(line: str, start: int) -> int:
-    """End of the index after `ptr + `: the next comma or bracket at its own depth."""
+    """Returns the end of the index after `ptr + `: the next comma or bracket at its own depth."""
     depth = 0
     for position in range(start, len(line)):
         mark = line[position]

@@ -32,7 +32,8 @@ from inductorscope.formats.graph.ir import IrText, parse_ir
 from inductorscope.formats.text import plain_lines
 
 MOST_LINES = 500_000
-"""Lines of kernels that are read for one graph: a kernel is read again for other numbers."""
+"""Most lines of kernels that are read for one graph. A kernel is read again for different
+numbers."""
 
 # `static constexpr int64_t int_array_2[] = {64L, 128L};`
 _ARRAY = re.compile(r"int64_t (\w+)\[\] = (\{[^{}]*\})")
@@ -49,7 +50,7 @@ class CallWork(msgspec.Struct):
     products: int | None = None
     """Operations of matrix products, convolutions and attention; None for other kernels."""
     operations: int | None = None
-    """Counted in the source of a generated kernel; None for other kernels."""
+    """Operations in the source of a generated kernel; None for other kernels."""
     dtype: str = ""
     """Type of the operands of products."""
     inductor_bytes: float | None = None
@@ -83,7 +84,7 @@ def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> Grap
 def with_wrapper(
     code_text: str, code: OutputCode, ir: IrText | None, fx: FxText | None
 ) -> GraphTextsRead:
-    """Reads the wrapper of code that is parsed. Spells out the arguments of C++ calls in `code`."""
+    """Reads the wrapper of parsed code. Spells out the arguments of C++ calls in `code`."""
     lines = plain_lines(code_text)
     wrapper = parse_wrapper(code_text, code)
     layouts = layouts_of(wrapper, code, lines, ir, fx)
@@ -101,7 +102,7 @@ def with_wrapper(
 
 
 def _spell_out(calls: list[CodeCall], body: list[str]) -> None:
-    """C++ wrappers keep sizes of views in arrays; replaces the arrays' names by their items."""
+    """Replaces arrays by their items in C++ wrappers, which keep the sizes of views in arrays."""
     arrays = {
         match.group(1): match.group(2)
         for line in body
@@ -117,7 +118,7 @@ def _spell_out(calls: list[CodeCall], body: list[str]) -> None:
 
 
 def work_of(read: GraphTextsRead) -> list[CallWork]:
-    """The work of every call, in the order of the wrapper."""
+    """Returns the work of every call, in the order of the wrapper."""
     kernels = read.code.by_name()
     sources: dict[tuple[str, tuple[tuple[str, int], ...]], SourceWork | None] = {}
     room = MOST_LINES

@@ -1,4 +1,4 @@
-"""How many different elements an index reaches while its variables run over their ranges.
+"""Counts the different elements that an index reaches while its variables run over their ranges.
 
 x0 + 256*x1         x0 < 256, x1 < 1024    262,144: no two pairs give the same sum x0 + x1
 x0 < 16, x1 < 4        19: windows that overlap x0 + 256*tmp5       where a value decides, at most
@@ -55,7 +55,7 @@ class Space(msgspec.Struct):
         )
 
     def decided_by(self, names: Iterable[str]) -> frozenset[str]:
-        """The variables that the names depend on."""
+        """Returns the variables that the names depend on."""
         variables: set[str] = set()
         for name in names:
             if name in self.ranges:
@@ -85,7 +85,7 @@ class _Sum(msgspec.Struct):
 
 
 def reach(index: str, space: Space) -> Reach | None:
-    """The reach of an index in Triton's or C++'s notation; None if it cannot be parsed."""
+    """Returns the reach of an index in Triton's or C++'s notation; None if it cannot be parsed."""
     parsed = parsed_index(index)
     if parsed is None:
         return None
@@ -94,7 +94,7 @@ def reach(index: str, space: Space) -> Reach | None:
         _add(total, parsed, 1, space)
     except RecursionError:
         return None
-    # An index reaches at most as many elements as its loops have turns.
+    # An index reaches at most as many elements as its loops have iterations.
     most = space.turns(space.decided_by(total.names))
     if not total.exact:
         return Reach(most, False)
@@ -105,8 +105,8 @@ def reach(index: str, space: Space) -> Reach | None:
 
 
 def distinct(steps: list[tuple[int, int]]) -> tuple[int, bool]:
-    """Number of different sums that take one multiple of each term: (factor, number of multiples
-    from 0)."""
+    """Returns the number of different sums that take one multiple of each term: (factor, number of
+    multiples from 0)."""
     count = 1
     span = common = 0
     exact = True
@@ -128,14 +128,15 @@ def distinct(steps: list[tuple[int, int]]) -> tuple[int, bool]:
 
 
 def values(index: str, space: Space) -> int | None:
-    """Number of values of `xindex // 256` or `(xindex // 4) % 8`; None for anything else."""
+    """Returns the number of values of `xindex // 256` or `(xindex // 4) % 8`; None for anything
+    else."""
     parsed = parsed_index(index)
     parts = None if parsed is None else _values(parsed, space)
     return None if parts is None else parts[1]
 
 
 def parsed_index(index: str) -> ast.expr | None:
-    """Parses an index; C++ is converted to Triton's notation. Results are cached, since kernels
+    """Parses an index; C++ is converted to Triton's notation. Results are cached, because kernels
     share most of their indices, and must not be changed."""
     return _remembered(index) if len(index) <= SHORT else _parsed(index)
 
@@ -197,7 +198,7 @@ def _number(node: ast.expr, space: Space) -> int | None:
 
 
 def _values(node: ast.expr, space: Space) -> tuple[str, int] | None:
-    """(variable, number of values) of a variable, its quotient, its remainder, or both."""
+    """Returns (variable, number of values) of a variable, its quotient, its remainder, or both."""
     if isinstance(node, ast.Name):
         return (node.id, space.ranges[node.id]) if node.id in space.ranges else None
     if isinstance(node, ast.Call) and _called(node) == "div" and len(node.args) == 2:
@@ -216,12 +217,13 @@ def _called(node: ast.Call) -> str:
 
 
 def _refuse(total: _Sum, node: ast.expr) -> None:
-    """A term that is no such sum: its dependencies still bound what is reached."""
+    """Rejects a term that is not such a sum. Its dependencies still limit the elements that are
+    reached."""
     total.exact = False
     total.names.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
 def numbers_only(space: Mapping[str, int], text: str) -> int | None:
-    """A whole number, or a name that stands for one."""
+    """Returns a whole number, or a name that stands for one."""
     bare = text.strip().rstrip("L")
     return int(bare) if bare.isdecimal() and len(bare) < 19 else space.get(bare)

@@ -16,7 +16,7 @@ from inductorscope.analyze.bytes.index import LARGEST
 from inductorscope.formats.code.layouts import Layout
 
 MOST_DIMENSIONS = 64
-"""Of a tensor of torch's."""
+"""Most dimensions of a tensor in torch."""
 
 _MASK = re.compile(r"^\[(True|False), ?(True|False), ?(True|False)\]$")
 _ADDED = ("addmm", "baddbmm", "bias_addmm", "addmv", "addbmm")
@@ -42,14 +42,14 @@ def operation(kernel: str) -> str:
         return name.removesuffix("_out").removeprefix("mkldnn_")
     parts = name.split(".")
     known = {*_ADDED, *_PRODUCTS, *_LINEAR}
-    # `mkldnn._linear_pointwise.binary`: the overload is no operation.
+    # `mkldnn._linear_pointwise.binary`: the overload is not an operation.
     return next((part for part in reversed(parts) if part in known), parts[-1])
 
 
 def library_flops(kernel: str, operands: list[Layout], arguments: list[str], results: list[Layout]
                   ) -> int | None:  # fmt: skip
-    """Operations of a call; `operands` are the layouts of its tensor arguments in order, without
-    results.
+    """Returns the operations of a call; `operands` are the layouts of its tensor arguments in
+    order, without results.
 
     None for calls that are not counted: only products, convolutions and attention are.
     """

@@ -1,4 +1,4 @@
-"""Bytes that one call of a kernel must move: each element it needs, once.
+"""The bytes that one call of a kernel must move: each element it needs, once.
 
 For generated kernels they are counted from the source's loads and stores and the call's layouts;
 for library calls they are the sizes of the operands. Repeated reads from a cache do not count, nor
@@ -34,7 +34,7 @@ class Traffic(msgspec.Struct):
     """The kernel's parameter, or the operand of a library call."""
     buffer: str
     reads: Bytes | None
-    """Bytes."""
+    """Bytes read."""
     writes: Bytes | None
     how: How
     layout: Layout = msgspec.field(default_factory=Layout)
@@ -45,7 +45,7 @@ class CallBytes(msgspec.Struct):
 
     traffic: list[Traffic] = msgspec.field(default_factory=list)
     hint: bool = False
-    """Whether sizes were computed with the values that symbols had when the code was written."""
+    """Whether sizes were computed from the values that symbols had when the code was written."""
 
     @property
     def total(self) -> int | None:
@@ -73,7 +73,7 @@ def source_work(kernel: CodeKernel, lines: list[str], numbers: dict[str, int]) -
 
 
 def scalar_numbers(kernel: CodeKernel, call: CodeCall, values: Mapping[str, int]) -> dict[str, int]:
-    """The kernel's number parameters with this call's values."""
+    """Returns the kernel's number parameters with this call's values."""
     numbers: dict[str, int] = {}
     for argument, (name, dtype) in zip(call.arguments, pointer_types(kernel), strict=False):
         if not dtype:
@@ -95,7 +95,7 @@ def generated_bytes(
     for argument, (pointer, dtype) in zip(call.arguments, pointer_types(kernel), strict=False):
         name = argument_name(argument)
         if not dtype and name not in layouts:
-            continue  # a number
+            continue  # an argument that is a number
         layout, hinted = operand_layout(argument, layouts, hints)
         result.hint = result.hint or hinted
         item = ITEM_BYTES.get(dtype or layout.dtype)
@@ -185,7 +185,8 @@ def _operand(pointer: str, name: str, layout: Layout, written: bool) -> Traffic:
 def operand_layout(
     argument: str, layouts: Mapping[str, Layout], hints: Mapping[str, int]
 ) -> tuple[Layout, bool]:
-    """The layout of an argument, itself or reinterpreted; whether hints were used."""
+    """Returns the layout of an argument or of the buffer that it reinterprets, and whether hints
+    were used."""
     name = argument_name(argument)
     layout = layouts.get(name, Layout())
     opened = argument.find("reinterpret_tensor")
@@ -201,7 +202,7 @@ def operand_layout(
 
 
 def _elements(layout: Layout) -> int | None:
-    """Number of different elements: a stride of 0 repeats one element."""
+    """Returns the number of different elements: a stride of 0 repeats one element."""
     count = 1
     for position, size in enumerate(layout.shape):
         number = evaluated(size, {})

@@ -1,4 +1,4 @@
-"""What one turn through a kernel's source reads, writes and computes."""
+"""What one iteration of a kernel's source reads, writes and computes."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from inductorscope.analyze.bytes.index import Space, reach
 
 _NAME = re.compile(r"\w+")
 DEEPEST = 8
-"""Loads or stores inside each other's brackets; a source with more is not Inductor's."""
+"""Most nested brackets around loads or stores; a source with more is not Inductor's."""
 
 
 class Access(msgspec.Struct):
     """What the kernel reads or writes through one pointer."""
 
     reads: dict[str, int] = msgspec.field(default_factory=dict)
-    """Index as written, with its ranges → number of different elements it reaches."""
+    """Index as written, with its ranges → number of different elements that it reaches."""
     writes: dict[str, int] = msgspec.field(default_factory=dict)
     exact: bool = True
-    """False where masks, values or wrap-around decide; the counts are then upper bounds."""
+    """Whether the counts are exact. If masks, values or wrap-around decide, they are upper
+    bounds."""
     read_first: bool = True
-    """False if the kernel itself wrote what it reads."""
+    """Whether the kernel reads before it writes. Otherwise it reads what it has written itself."""
     adds: bool = False
-    """It adds to memory: every write is a read as well."""
+    """Whether it adds to memory, so that every write is a read as well."""
 
 
 class SourceWork(msgspec.Struct):
     """The work in a kernel's source, with the lengths of its loops."""
 
     accesses: dict[str, Access] = msgspec.field(default_factory=dict)
-    """By pointer."""
+    """Accesses by pointer."""
     operations: int = 0
     """Arithmetic, comparisons and functions, each counted as often as it is computed."""
     reductions: int = 0
-    """Of these, steps of reductions."""
+    """Number of these that are steps of reductions."""
     readable: bool = True
-    """False for a source in another form, such as a template's."""
+    """Whether the source can be read; a template's, for example, has another form."""
 
     def note(self, pointer: str, index: str, space: Space, *, store: bool, adds: bool) -> None:
         """Records a load or a store."""
@@ -49,7 +50,7 @@ class SourceWork(msgspec.Struct):
             access.exact = False
             return
         into = access.writes if store else access.reads
-        # The same index in loops of other lengths is a different piece.
+        # The same index in loops of other lengths reaches other elements.
         ranges = sorted(
             (name, space.ranges[name]) for name in space.decided_by(_NAME.findall(index))
             if name in space.ranges

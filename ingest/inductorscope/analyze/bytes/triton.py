@@ -36,7 +36,8 @@ _FULL = ("tl.full(", "tl.broadcast_to(tmp", "tl.arange(")
 
 
 def read_triton(lines: list[str], numbers: dict[str, int]) -> SourceWork:
-    """`lines` are those of the kernel function; `numbers` the values of its number parameters."""
+    """Reads a kernel. `lines` are those of the kernel function; `numbers` the values of its number
+    parameters."""
     reader = _Reader(numbers)
     for line in lines:
         reader.read(line.strip())
@@ -96,7 +97,7 @@ class _Reader:
 
     def _memory(self, line: str) -> None:
         around: list[int] = []
-        """Where the calls end that the next one is an argument of."""
+        """Ends of the calls that the next one is an argument of."""
         for match in _MEMORY.finditer(line):
             while around and around[-1] <= match.start():
                 around.pop()
@@ -135,7 +136,7 @@ class _Reader:
                 )
 
     def _depends(self, target: str, expression: str) -> frozenset[str]:
-        """The variables that an expression, and so its target, depends on."""
+        """Returns the variables that an expression, and so its target, depends on."""
         variables = self.space.decided_by(_NAME.findall(expression))
         for name in target.split(","):
             bare = name.strip()

@@ -1,4 +1,4 @@
-"""Where a series of measurements changes its level."""
+"""Finds where a series of measurements changes its level."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 LEVEL = 3
 """Fewest measurements of a level: fewer are outliers."""
 FEWEST = 9
-"""Fewest measurements among which a change can be told from noise."""
+"""Fewest measurements among which a change can be distinguished from noise."""
 PENALTY = 6.0
-"""Times the logarithm of the length: what a further level must explain, in variances of the noise.
-Of series of noise at most 4 % are split, of those from 50 measurements on 1 %."""
+"""How much a further level must explain, in variances of the noise, as a multiple of the logarithm
+of the length. At most 4 % of series of pure noise are split, from 50 measurements on at most 1
+%."""
 OUTLIER = 3.0
-"""Standard deviations from its neighbours to which a measurement is cut."""
+"""A measurement is cut to this many standard deviations from its neighbours."""
 
 
 def change_points(values: Sequence[float]) -> list[int]:
-    """Places of the first values of new levels: the best partition by PELT's recursion (Killick,
-    Fearnhead and Eckley, Optimal Detection of Changepoints With a Linear Computational Cost, 2012).
+    """Returns the position of the first value of each new level: the best partition by PELT's
+    recursion (Killick, Fearnhead and Eckley, Optimal Detection of Changepoints With a Linear
+    Computational Cost, 2012).
     """
     n = len(values)
     if n < FEWEST:

@@ -1,4 +1,4 @@
-"""Which graphs of two runs are the same, and which of their nodes."""
+"""Matches the graphs of two runs, and their nodes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from inductorscope.analyze.compare.nodes import EDGES, Node, content, free, matc
 ALIKE = 0.1
 """Least share of common content at which two graphs are a pair."""
 NEAR = 30
-"""How far from its place in the order the partner of a graph is looked for."""
+"""How far from its place in the order a graph's partner may be."""
 
 
 class Graph(msgspec.Struct, eq=False):
-    """A graph of a run, as it is compared."""
+    """A graph of a run, ready to be compared."""
 
     slug: str
     backward: bool
@@ -24,8 +24,8 @@ class Graph(msgspec.Struct, eq=False):
 
 
 def match_graphs(left: Sequence[Graph], right: Sequence[Graph]) -> None:
-    """Pairs graphs by direction, content and order, and the nodes of each pair; then the nodes left
-    over, because a graph break splits a graph."""
+    """Pairs graphs by direction, content and order, and the nodes of each pair; then pairs
+    remaining nodes, because a graph break splits a graph."""
     _pair(left, right)
     for graph in left:
         if graph.partner is not None:

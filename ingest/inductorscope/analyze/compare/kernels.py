@@ -1,8 +1,8 @@
-"""Which kernel calls of two runs do the same work.
+"""Matches kernel calls of two runs that do the same work.
 
-A call's work is the set of FX nodes that it computes. Calls pair by that set, which may differ in
-part; what is left over was split, merged or regrouped if most of its nodes are in other calls of
-the other run. Calls without nodes pair by their code, and at last by name.
+A call's work is the set of FX nodes that it computes. Calls are paired by that set, which may
+differ in part. A remaining call was split, merged or regrouped if most of its nodes are in other
+calls of the other run. Calls without nodes are paired by their code, or else by name.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from inductorscope.analyze.compare.nodes import Node
 
 Change = Literal["same code", "changed", "split", "merged", "regrouped", "gone", "new"]
 Known = Literal["nodes", "most nodes", "part", "code", "name", ""]
-"""How a group is known, the surest first; empty for what has no counterpart."""
+"""How a group is known, the most certain first; empty if it has no counterpart."""
 KNOWN: tuple[Known, ...] = ("nodes", "most nodes", "part", "code", "name", "")
 
 INFERRED: tuple[Known, ...] = ("part", "name")
-"""Of the others no pair was wrong in the truth (decision 29)."""
+"""Ways that make a group inferred. All pairs found in other ways are right in the truth (decision
+29)."""
 
-HALF = 0.5
-"""Share of common work from which two calls are a pair."""
-PART = 0.25
-"""Share of a call's work from which a call is one of several counterparts."""
+PAIR_SHARE = 0.5
+"""Share of common work from which on two calls are a pair."""
+PART_SHARE = 0.25
+"""Share of a call's work from which on another call is one of several counterparts."""
 MOST_CALLS = 100
-"""A node that more calls compute tells nothing of any of them."""
+"""A node that more calls compute says nothing about any of them."""
 
 
 class Call(msgspec.Struct, eq=False):
@@ -41,30 +42,30 @@ class Call(msgspec.Struct, eq=False):
     kind: str
     category: str
     digest: str
-    """Of the kernel's code without its names; the name of a library kernel."""
+    """Digest of the kernel's code without its names; the name of a library kernel."""
     nodes: list[Node] = msgspec.field(default_factory=list)
     time_us: float | None = None
-    """Of one step."""
+    """Time in one step."""
     launches: float | None = None
-    """In one step."""
+    """Launches in one step."""
     others: list[Call] = msgspec.field(default_factory=list)
     """Calls of the other run that do its work."""
     known: Known = ""
 
 
 class Group(msgspec.Struct):
-    """Calls of both runs that do the same work between them."""
+    """Calls of both runs that together do the same work."""
 
     left: list[Call]
     right: list[Call]
     change: Change
     known: Known
     moved: bool
-    """Whether the work is in another graph, or runs in another direction."""
+    """Whether the work is in another graph, or in a graph of the other direction."""
 
 
 def match_calls(left: Sequence[Call], right: Sequence[Call]) -> list[Group]:
-    """Groups of calls; each call is in one."""
+    """Returns groups of calls; each call is in one."""
     work = _Work(left, right)
     _by_nodes(left, right, work)
     _by_parts(left, work)
@@ -75,8 +76,7 @@ def match_calls(left: Sequence[Call], right: Sequence[Call]) -> list[Group]:
 
 
 def certainty(known: Known) -> str:
-    """How sure a group is, in the explorer's words: an id of `CERTAINTIES`; empty without a
-    counterpart."""
+    """Returns the certainty of a group, an id of `CERTAINTIES`; empty without a counterpart."""
     return known and ("inferred" if known in INFERRED else "exact")
 
 
@@ -87,7 +87,7 @@ def _join(one: Call, other: Call, known: Known) -> None:
 
 
 class _Work:
-    """The work of all calls. A node that several calls compute weighs less in each."""
+    """The work of all calls. A node that several calls compute counts less in each."""
 
     def __init__(self, left: Sequence[Call], right: Sequence[Call]) -> None:
         counts = Counter(node for call in (*left, *right) for node in call.nodes)
@@ -105,7 +105,8 @@ class _Work:
         return sum(self.weight[node] for node in call.nodes)
 
     def shared(self, call: Call) -> dict[Call, float]:
-        """Calls of the other run with nodes of this one, and the work that both have."""
+        """Returns the calls of the other run that share nodes with this one, and their common
+        work."""
         common: dict[Call, float] = defaultdict(float)
         for node in call.nodes:
             for other in self.within.get(node.partner, ()) if node.partner else ():
@@ -121,7 +122,7 @@ def _by_nodes(left: Sequence[Call], right: Sequence[Call], work: _Work) -> None:
         own = work.of(call)
         for other, shared in work.shared(call).items():
             alike = round(shared / (own + works[other] - shared), 6)
-            if alike >= HALF:
+            if alike >= PAIR_SHARE:
                 at = places[other]
                 found.append((-alike, call.digest != other.digest, abs(place - at), place, at))
     for alike, _, _, place, at in sorted(found):
@@ -130,16 +131,17 @@ def _by_nodes(left: Sequence[Call], right: Sequence[Call], work: _Work) -> None:
 
 
 def _by_parts(calls: Sequence[Call], work: _Work) -> None:
-    """Joins calls to those that compute most of their nodes, until half has a counterpart."""
+    """Joins calls to those that compute most of their nodes, until half of each has a
+    counterpart."""
     for call in calls:
         own, shared = work.of(call), work.shared(call)
         covered = sum(shared[other] for other in call.others)
         for other in sorted(shared, key=lambda one: -shared[one]):
-            if covered >= HALF * own or shared[other] < PART * own:
+            if covered >= PAIR_SHARE * own or shared[other] < PART_SHARE * own:
                 break
             if other not in call.others:
                 whole = own + work.of(other) - shared[other]
-                _join(call, other, "most nodes" if shared[other] >= HALF * whole else "part")
+                _join(call, other, "most nodes" if shared[other] >= PAIR_SHARE * whole else "part")
                 covered += shared[other]
 
 
@@ -158,7 +160,7 @@ def _by_key(
 
 
 def _groups(calls: Iterable[Call], left: set[Call]) -> list[Group]:
-    """Calls that are joined, directly or through others."""
+    """Returns the groups of calls that are joined, directly or through others."""
     groups, seen = [], set()
     for call in calls:
         if call in seen:

@@ -1,4 +1,4 @@
-"""Lines of the user's files that two runs share, wherever edits moved them."""
+"""Matches lines of the user's files in two runs, even if edits moved them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_FILES = 30
 
 
 def same_files(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) -> dict[str, str]:
-    """Path in the right run → path in the left. `left`, `right`: path → lines. Files pair by path,
-    else by content, by a name that is unique, or by most of their lines."""
+    """Path in the right run → path in the left. `left`, `right`: path → lines. Files are paired by
+    path, else by content, by a unique name, or by most of their lines."""
     pairs = {path: path for path in right if path in left}
     for alike in (_equal, _same_name, _mostly_equal):
         known = set(pairs.values())
@@ -49,8 +49,8 @@ def _mostly_equal(one: File, other: File) -> bool:
 
 
 def moved_lines(left: list[str], right: list[str]) -> dict[int, int]:
-    """Line of the right text → the same line of the left; both count from 1. Blank lines are left
-    out: a source rebuilt from comments has few others."""
+    """Returns line of the right text → the same line of the left; both count from 1. Blank lines
+    are left out, because a source rebuilt from comments consists mostly of them."""
     ours, theirs = (
         [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
         for lines in (left, right)
@@ -66,5 +66,6 @@ def moved_lines(left: list[str], right: list[str]) -> dict[int, int]:
 
 
 def conflict(left: list[str], right: list[str]) -> bool:
-    """Whether a line that both texts have differs; blank lines may stand for unknown ones."""
+    """Whether a line in both texts differs. Blank lines do not count, because they may stand for
+    unknown ones."""
     return any(a != b and a.strip() and b.strip() for a, b in zip(left, right, strict=False))

@@ -1,4 +1,4 @@
-"""Which FX nodes of two graphs are the same computation.
+"""Matches FX nodes of two graphs that are the same computation.
 
 Two nodes that apply the same operator to the same values are the same, and so are two whose results
 are used in the same way. Further pairs follow along the edges of known ones: the third input of one
@@ -18,7 +18,7 @@ from inductorscope.analyze.compare.lines import Place
 from inductorscope.analyze.compile.difference import opcodes
 
 How = Literal["same computation", "same inputs", "same use", "neighbours", "order"]
-"""How a pair is known, the surest first."""
+"""How a pair is known, the most certain first."""
 PLACEHOLDER = "placeholder"
 """The target of a graph's inputs, whose names mean nothing."""
 OUTPUT = "output"
@@ -27,16 +27,17 @@ EDGES = (PLACEHOLDER, OUTPUT)
 
 
 class Node(msgspec.Struct, eq=False):
-    """An FX node as it is compared."""
+    """An FX node, ready to be compared."""
 
     name: str
     target: str
     type: str
     """Data type and shape; empty if unknown."""
     place: Place | None
-    """The user's line, in the left run's numbers where both runs have it."""
+    """The user's line, with the left run's number if both runs have the line."""
     shared: bool = False
-    """Whether both runs have that line: nodes of two such lines are two computations."""
+    """Whether both runs have that line. Nodes of two different shared lines are different
+    computations."""
     own: Place | None = None
     """The user's line in the node's own run."""
     inputs: list[Node] = msgspec.field(default_factory=list)
@@ -53,12 +54,13 @@ LABELS: tuple[Label, ...] = (
     lambda node: node.target,
     lambda node: (node.target not in EDGES and node.place) or node,
 )
-"""The surest first. The last finds another operator for the same line, between known neighbours."""
+"""The most certain first. The last one finds another operator for the same line, between known
+neighbours."""
 Labels = dict[Node, Hashable]
 
 
 def content(nodes: Iterable[Node]) -> Counter[Hashable]:
-    """What a graph consists of, in any order."""
+    """Returns a graph's contents, in any order."""
     return Counter(label(node) for node in nodes for label in (LABELS[0], LABELS[3]))
 
 
@@ -77,7 +79,7 @@ def match_nodes(left: Sequence[Node], right: Sequence[Node]) -> None:
 
 
 def free(nodes: Iterable[Node]) -> list[Node]:
-    """Nodes without a partner."""
+    """Returns the nodes without a partner."""
     return [node for node in nodes if node.partner is None]
 
 
@@ -107,7 +109,7 @@ def _match_cones(left: Sequence[Node], right: Sequence[Node], labels: Labels) ->
 def _match_counts(
     left: Sequence[Node], right: Sequence[Node], keys: Labels, how: How = "order"
 ) -> None:
-    """Pairs nodes of keys that both sides have equally often, in their order."""
+    """Pairs nodes in order, if both sides have equally many with the same key."""
     for ones, others in _groups(free(left), free(right), keys):
         if len(ones) == len(others):
             for one, other in zip(ones, others, strict=True):
@@ -117,7 +119,7 @@ def _match_counts(
 def _groups(
     ones: Iterable[Node], others: Iterable[Node], keys: Labels
 ) -> Iterator[tuple[list[Node], list[Node]]]:
-    """Nodes of both sides by key."""
+    """Yields the nodes of both sides by key."""
     groups: dict[Hashable, tuple[list[Node], list[Node]]] = defaultdict(lambda: ([], []))
     for node in ones:
         groups[keys[node]][0].append(node)
@@ -128,7 +130,7 @@ def _groups(
 
 
 def _pair(node: Node, first: bool) -> Hashable:
-    """What both nodes of a pair have in common, and no other."""
+    """Returns a key that only the two nodes of a pair share."""
     return id(node if first else node.partner)
 
 
@@ -162,7 +164,7 @@ def _follow_edges(left: Sequence[Node], labels: Labels) -> None:
         other = one.partner
         assert other is not None
         pairs = []
-        # What a graph saves for its backward differs: places in its output mean nothing.
+        # What a graph saves for its backward differs, so places in its output mean nothing.
         if len(one.inputs) == len(other.inputs) and one.target != OUTPUT:
             pairs = list(zip(one.inputs, other.inputs, strict=True))
         users = free(one.users), free(other.users)

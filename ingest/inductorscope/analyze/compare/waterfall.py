@@ -1,4 +1,4 @@
-"""From the step of one run to the step of another, in parts that sum exactly."""
+"""Splits the difference of two steps into parts that sum to it exactly."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ PARTS: dict[Part, str] = {
     "idle": "idle",
 }
 NOTHING = 1e-12
-"""A part below this share of the steps comes from rounding."""
+"""A part below this share of the steps is due to rounding."""
 
 
 class StepTime(msgspec.Struct, frozen=True):
-    """What a step consists of, in µs. Kernels, other work and idle time sum to it, less overlap."""
+    """The parts of a step, in µs. Kernels, other work and idle time sum to it, less overlap."""
 
     step_us: float
     kernels_us: float
     other_us: float = 0.0
     overlap_us: float = 0.0
-    """What is counted twice because it ran at the same time: not positive."""
+    """Time counted twice because work ran at the same time; zero or negative."""
     idle_us: float = 0.0
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A part of the difference, in µs per step: what B takes more than A."""
+    """A part of the difference, in µs per step: B's additional time."""
 
     part: Part
     title: str
     more_us: float
     groups: int
-    """Number of groups of kernels in it; 0 for what is no kernel."""
+    """Number of groups of kernels in it; 0 if it is not about kernels."""
 
 
 def group_parts(group: Group) -> dict[Part, float]:
-    """A group's part of the difference; the values sum to its time in B less that in A."""
+    """Returns a group's part of the difference; the values sum to its time in B less that in A."""
     before = fsum(call.time_us or 0.0 for call in group.left)
     after = fsum(call.time_us or 0.0 for call in group.right)
     timed = [any(call.time_us is not None for call in calls) for calls in (group.left, group.right)]
@@ -70,7 +70,7 @@ def group_parts(group: Group) -> dict[Part, float]:
 
 
 def waterfall(groups: Sequence[Group], before: StepTime, after: StepTime) -> list[Bar]:
-    """The bars from A's step to B's; they sum to its difference."""
+    """Returns the bars from A's step to B's; they sum to its difference."""
     sums: dict[Part, list[float]] = {part: [] for part in PARTS}
     for group in groups:
         for part, us in group_parts(group).items():
@@ -78,7 +78,7 @@ def waterfall(groups: Sequence[Group], before: StepTime, after: StepTime) -> lis
                 sums[part].append(us)
     counts = {part: len(values) for part, values in sums.items()}
     known = fsum(us for part in sums.values() for us in part)
-    # Kernels whose calls no longer are in the code: what groups do not have of kernels' time.
+    # Kernels whose calls are no longer in the code: their time is in no group.
     rest = after.kernels_us - before.kernels_us - known
     sums["other work"].append(after.other_us - before.other_us + rest)
     sums["overlap"].append(after.overlap_us - before.overlap_us)

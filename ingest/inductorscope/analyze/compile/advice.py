@@ -1,4 +1,4 @@
-"""What to change, for reasons of breaks and recompiles with a known remedy.
+"""Advice for breaks and recompiles whose reason has a known remedy.
 
 Dynamo's own hints are shown as they are; this advice is for one line of a program.
 """

@@ -26,7 +26,7 @@ class BreakPlace(msgspec.Struct):
     function: str
     title: str
     short: str
-    """The reason in a word or two: if possible, the name of what is not traced."""
+    """The reason in a word or two: if possible, the name of the thing that cannot be traced."""
     explanation: str
     hints: list[str]
     context: str
@@ -95,7 +95,7 @@ def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
 
 
 def _short(graph_break: GraphBreak, title: str, code: str | None) -> str:
-    """The user's code that breaks: `print`, `item()`; else the reason."""
+    """Returns the user's code that breaks: `print`, `item()`; otherwise the reason."""
     if title != graph_break.title and (quoted := _QUOTED.search(title)):
         return f"`{quoted.group(1)}`"
     for text in (graph_break.explanation.split("\n")[0], *graph_break.hints[:1]):

@@ -1,4 +1,4 @@
-"""The difference of two texts: changed lines with context.
+"""Compares two texts and returns changed lines with context.
 
 Linear in the usual case and bounded in the worst: only stretches between lines that are unique in
 both texts are compared, and very large stretches are shown as replaced whole.

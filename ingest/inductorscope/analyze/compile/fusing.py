@@ -9,7 +9,7 @@ import msgspec
 from inductorscope.analyze.compile.model import Spoken
 from inductorscope.formats.log.torch_logs import Fusion, LoggedNode
 
-UNDERSTOOD = (
+KNOWN_REASONS = (
     (
         "no shared data",
         "They read and write nothing in common: fusing would save no memory traffic.",
@@ -32,7 +32,7 @@ UNDERSTOOD = (
 
 def in_words(reason: str) -> str:
     """The meaning of torch's reason; empty if unknown."""
-    return next((meaning for part, meaning in UNDERSTOOD if part in reason), "")
+    return next((meaning for part, meaning in KNOWN_REASONS if part in reason), "")
 
 
 class Answer(msgspec.Struct, frozen=True):

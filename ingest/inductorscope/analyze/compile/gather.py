@@ -1,6 +1,6 @@
 """Collects the story of a run's compiles while its logs are read, record by record.
 
-Only small values are copied: texts of graphs, guards and codes stay where they are stored.
+Only small values are copied: texts of graphs, guards and codes are only referred to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class StoryGatherer:
         self.copies: list[LogFacts] = []
 
     def log(self, path: str, rank: int | None, *, complete: bool = True) -> LogGatherer:
-        """`complete`: whether the log has all graph breaks."""
+        """Returns the gatherer of one log. `complete`: whether the log has all graph breaks."""
         gatherer = LogGatherer(self.run, len(self.logs), path, rank)
         gatherer.facts.complete = complete
         self.logs.append(gatherer)

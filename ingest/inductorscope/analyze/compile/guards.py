@@ -1,4 +1,4 @@
-"""Guards of a compile in readable form."""
+"""The guards of a compile in readable form."""
 
 from __future__ import annotations
 

@@ -235,11 +235,11 @@ class LogFacts(msgspec.Struct):
     start_us: float | None
     end_us: float | None
     tensors: str = ""
-    """Digest of tensor metadata, to tell ranks apart."""
+    """Digest of tensor metadata, to distinguish ranks."""
     same_as: int | None = None
     """Number of another log with exactly the same content, which was read for both."""
     complete: bool = True
-    """Whether it has all graph breaks. A TORCH_LOGS text has what it was asked for."""
+    """Whether it has all graph breaks. A TORCH_LOGS text has only what was requested."""
 
 
 class PhaseRow(msgspec.Struct):

@@ -187,7 +187,7 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
 
 
 def _choice(facts: dict[str, object], which: str) -> list[Choice]:
-    """The fastest candidate, or the fastest Triton kernel if that is another."""
+    """Returns the fastest candidate, or the fastest Triton kernel if that is a different one."""
     name, time = facts.get(f"{which}_kernel"), facts.get(f"{which}_time")
     if not isinstance(name, str):
         return []

@@ -1,4 +1,4 @@
-"""What each kind of record adds to the story."""
+"""The contribution of each kind of record to the story."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _break(log: LogState, record: LogRecord, number: int) -> None:
 
 
 def _recompiled(log: LogState, record: LogRecord, number: int) -> None:
-    """Comes before its compile starts, with the id of that compile."""
+    """Adds reasons. The record comes before its compile starts, with that compile's id."""
     compile_ = log.story.compiles[number]
     if compile_.stack:
         compile_ = log.begin(record)

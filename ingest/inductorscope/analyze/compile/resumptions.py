@@ -1,8 +1,8 @@
-"""What the names of resumed functions say about graph breaks.
+"""Learns about graph breaks from the names of resumed functions.
 
 Dynamo compiles the code after a break in line 113 of `f` as `torch_dynamo_resume_in_f_at_113`.
-Torch until 2.4 records only why Dynamo restarted, without a place, and not for every break. There,
-the names give the places, and breaks that nothing else records.
+Torch until 2.4 records only why Dynamo restarted, without a place, and not for every break. For
+these versions, the names give the places, and reveal breaks that nothing else records.
 """
 
 from __future__ import annotations

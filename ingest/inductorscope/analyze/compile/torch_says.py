@@ -1,4 +1,4 @@
-"""What torch itself reported during a capture: explain, compile_times, C++ loops."""
+"""Torch's own reports during a capture: explain, compile_times, C++ loops."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def _graphs(story: Story) -> Sentence:
 
 
 def graph_count(story: Story) -> int:
-    """Number of output codes; a compile that a cache answered before codes were logged counts as
-    one."""
+    """Returns the number of output codes; a compile that a cache answered before codes were logged
+    counts as one."""
     return sum(compile_.codes or (compile_.outcome == "compiled") for compile_ in story.compiles)
 
 
@@ -136,7 +136,8 @@ def _failures(story: Story) -> list[Sentence]:
 
 
 def _telling_line(message: str) -> str:
-    """The line that says what went wrong: a compiler's first error, else the last with words."""
+    """Returns the line that says what went wrong: a compiler's first error, else the last line with
+    words."""
     lines = [line.strip() for line in message.split("\n") if any(map(str.isalpha, line))]
     errors = [line.partition(" error: ")[2] for line in lines if " error: " in line]
     telling = (errors[:1] or lines[-1:] or [""])[0]
@@ -149,7 +150,7 @@ def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Sentence]:
         if not known or all(compile_.id is None for compile_ in story.compiles):
             return []
         if any(compile_.outcome == "failed" for compile_ in story.compiles):
-            return []  # others may follow once it compiles
+            return []  # others may occur once it compiles
         return [Sentence("good", "no graph breaks", [Part("Dynamo traced each function whole.")])]
     total = sum(place.count for place in places)
     sentence = Sentence(

@@ -1,1 +1,1 @@
-"""What failed, where, and what to do about it."""
+"""Failures: what failed, where, and what to do about it."""

@@ -102,7 +102,8 @@ _OPERANDS = re.compile(r"\b(\w+)\s*(?:[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|)\s*(\w+
 
 
 def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspect]:
-    """The likeliest suspect first; never empty: the line itself is always included."""
+    """Returns the suspects, the most likely first; never empty, because the line itself is always
+    included."""
     kernel = _Kernel(place.kernel, expected)
     unknown = _UNKNOWN.search(error.message)
     if unknown is not None:

@@ -1,4 +1,4 @@
-"""What is known of a graph's lines that a compiler blames."""
+"""Facts about the lines of a graph that a compiler blames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Reference = tuple[int, str, int]
 
 
 class KernelSpan(msgspec.Struct, frozen=True):
-    """Lines of a kernel in the output code, from 1, and the call it is shown by."""
+    """Lines of a kernel in the output code, from 1, and the call that stands for it."""
 
     name: str
     first: int

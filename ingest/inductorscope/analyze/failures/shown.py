@@ -58,7 +58,7 @@ class PlacedError(msgspec.Struct, frozen=True):
     how: Prose
     sure: bool
     others: int
-    """Number of further places that fit the text."""
+    """Number of other places that fit the text."""
     lines: list[ShownLine]
     chain: list[ChainStep]
     suspects: list[SuspectRow]
@@ -162,7 +162,7 @@ def _place(
 
 
 def _fitting(error: Diagnostic, read: Explained, kernels: list[KernelText]) -> list[KernelText]:
-    """The kernels that the error can be about: Triton names its own."""
+    """Returns the kernels that the error can be about: a Triton error names its kernel."""
     named = read.triton.kernel if read.triton is not None else ""
     return [kernel for kernel in kernels if kernel.name == named] or kernels
 

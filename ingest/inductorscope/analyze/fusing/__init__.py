@@ -1,1 +1,1 @@
-"""Calls that share memory and are not one kernel, and why; loops that are not vectorised."""
+"""Pairs of calls that share memory but were not fused, and why; loops that are not vectorised."""

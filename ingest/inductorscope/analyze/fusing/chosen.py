@@ -1,7 +1,6 @@
-"""Kernels that an autotuning may have chosen: templates with their configuration, and products of
-libraries. A winner's kernel has the same configuration, or is the same library's, and multiplies
-matrices of the same sizes.
-"""
+"""Finds kernels that an autotuning may have chosen: templates with their configuration, and
+products of libraries. The winner's kernel has the same configuration, or belongs to the same
+library, and multiplies matrices of the same sizes."""
 
 from __future__ import annotations
 
@@ -31,10 +30,10 @@ class Chosen(msgspec.Struct, frozen=True):
     """The library's operation; empty for a template."""
     sizes: Sizes
     settings: dict[str, str] = msgspec.field(default_factory=dict)
-    """Of a template."""
+    """Settings of a template."""
 
     def runs(self, name: str, settings: str) -> bool:
-        """Whether it has the name or the settings (`BLOCK_M=64, num_warps=4`) of a candidate."""
+        """Whether it has a candidate's name or settings (`BLOCK_M=64, num_warps=4`)."""
         if self.library:
             return self.library == name
         wanted = {key: value.strip() for key, value in _WRITTEN.findall(settings)}
@@ -67,7 +66,7 @@ def chosen_kernels(code: OutputCode, lines: list[str], works: list[CallWork]) ->
 
 
 def sizes_of(shapes: list[str]) -> Sizes | None:
-    """The sizes of a product of the last two operands: `1024x256`, `256x768`."""
+    """Returns the sizes of a product of the last two operands: `1024x256`, `256x768`."""
     parts = [shape.strip().split("x") for shape in shapes[-2:]]
     if len(parts) < 2 or any(len(part) < 2 or not all(map(str.isdecimal, part)) for part in parts):
         return None

@@ -1,4 +1,4 @@
-"""What a graph's texts say about its kernels, for every page that shows some of it."""
+"""The facts about a graph's kernels, from its texts, for every page that shows some of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import msgspec
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, work_of
 from inductorscope.analyze.compile.torch_says import LoopNest
 from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
-from inductorscope.analyze.fusing.rules import Apart, apart
+from inductorscope.analyze.fusing.rules import Apart, unfused_pairs
 from inductorscope.analyze.fusing.vectors import nests_in_code
 
 VERSION = 1
-"""Of what is worked out here. Stored facts of another version are worked out again."""
+"""Version of these facts. Stored facts of another version are computed again."""
 
 
 class GraphFacts(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ def facts_of(read: GraphTextsRead, *, ir: bool) -> GraphFacts:
     works = work_of(read)
     return GraphFacts(
         works,
-        apart(read, works),
+        unfused_pairs(read, works),
         nests_in_code(read.code, read.lines),
         chosen_kernels(read.code, read.lines, works),
         ir,

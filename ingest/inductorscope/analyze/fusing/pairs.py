@@ -1,4 +1,5 @@
-"""Pairs of calls that pass a value through memory or read the same one: fusing would save that.
+"""Pairs of calls where one reads what the other writes, or both read the same value: fusing them
+would save the traffic.
 
 triton_poi_fused_gelu_0.run(buf0, buf1, …)      writes buf1
 triton_red_fused_sum_1.run(buf1, buf2, …)       reads it: together they would not move buf1
@@ -11,11 +12,11 @@ import msgspec
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead
 
 MOST_READERS = 200
-"""Readers of one value that are compared with one another."""
+"""Most readers of one value that are compared with each other."""
 
 
 class Value(msgspec.Struct):
-    """What one call writes to memory, or an input."""
+    """A value in memory: written by one call, or an input."""
 
     buffer: str
     writer: int | None = None
@@ -38,8 +39,8 @@ class Pair(msgspec.Struct):
 
 
 def values_of(read: GraphTextsRead, works: list[CallWork]) -> list[Value]:
-    """All values in memory, with who writes and reads each. Memory that is reused holds several,
-    one after the other."""
+    """Returns all values in memory, with their writers and readers. Memory that is reused holds
+    several values, one after the other."""
     memory: dict[str, str] = {}
     """Name → the first name of its memory."""
     held: dict[str, Value] = {}
@@ -74,7 +75,7 @@ def values_of(read: GraphTextsRead, works: list[CallWork]) -> list[Value]:
 
 
 def pairs_of(values: list[Value]) -> list[Pair]:
-    """Writers with their readers, and each reader with the next."""
+    """Returns writers with their readers, and each reader with the next."""
     pairs: dict[tuple[int, int], Pair] = {}
     for value in values:
         readers = sorted(value.readers)[:MOST_READERS]

@@ -1,7 +1,7 @@
-"""The scheduler's rules, applied to two calls: which of them keep the calls from being one kernel.
+"""Applies the scheduler's rules to two calls, to find those that prevent fusing them.
 
-Torch logs its reasons with `TORCH_LOGS=fusion` only. These rules need no log: kinds and sizes of
-kernels are in the code, orders of access in the IR. They follow `Scheduler.can_fuse` and the
+Torch logs its reasons only with `TORCH_LOGS=fusion`. These rules need no log: the code has the
+kinds and sizes of kernels, the IR the orders of access. They follow `Scheduler.can_fuse` and the
 `can_fuse` of the Triton and C++ back ends.
 """
 
@@ -33,11 +33,11 @@ RULES = {
     "unknown": "no rule known",
     "library": "a library call",
 }
-"""Rule → its short name. Of several that apply, the first of `_ORDER` names the pair."""
+"""Rule → its short name. If several apply, the first of `_ORDER` names the pair."""
 _ORDER = ("library", "group", "device", "template", "reduction", "split", "sizes", "order",
           "between", "many", "unknown")  # fmt: skip
 MOST_NODES = 64
-"""`config.max_fusion_size`, unless it was set."""
+"""Default of `config.max_fusion_size`."""
 
 # `xnumel = 65536`, `r0_numel = 256`
 _NUMEL = re.compile(r"\s*(xnumel|ynumel|znumel|r\d?_?numel) = (\d{1,18})$")
@@ -46,25 +46,25 @@ _TUPLE = re.compile(r"\(([^()]*)\)")
 
 
 class Blocker(msgspec.Struct, frozen=True):
-    """A rule that keeps two calls apart, in words."""
+    """A rule that prevents fusing two calls, as a sentence."""
 
     rule: str
     text: str
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One of the two."""
+    """One of the two calls."""
 
     kernel: str
     handle: int
     saves: float | None
     """Share of its bytes that fusing would save."""
     members: list[str] = msgspec.field(default_factory=list)
-    """Scheduler nodes that it computes, as far as they touch the shared memory."""
+    """Scheduler nodes that it computes and that use the shared memory."""
 
 
 class Apart(msgspec.Struct, frozen=True):
-    """Two calls that share memory and are not one kernel."""
+    """Two calls that share memory and were not fused."""
 
     one: Call
     other: Call
@@ -72,13 +72,13 @@ class Apart(msgspec.Struct, frozen=True):
     passes: bool
     """Whether the first writes what the second reads; otherwise both read it."""
     saved: int
-    """Bytes that fusing would not move."""
+    """Bytes that need not be moved if they are fused."""
     blockers: list[Blocker]
-    """The one that names the pair first; never empty."""
+    """Never empty; the one that names the pair is first."""
 
 
-def apart(read: GraphTextsRead, works: list[CallWork]) -> list[Apart]:
-    """All pairs of a graph, the most bytes first."""
+def unfused_pairs(read: GraphTextsRead, works: list[CallWork]) -> list[Apart]:
+    """Returns all pairs of a graph, those with the most bytes first."""
     values = values_of(read, works)
     rules = _Rules(read, works, values)
     found = [rules.judge(pair) for pair in pairs_of(values)]
@@ -139,7 +139,7 @@ class _Rules:
         )
 
     def _nodes(self, pair: Pair) -> tuple[IrTextNode | None, IrTextNode | None]:
-        """The scheduler nodes of the two that touch the shared memory."""
+        """Returns the scheduler nodes of the two that use the shared memory."""
         shared = set(pair.buffers)
         writer = next((self.writers[name] for name in pair.buffers if name in self.writers), None)
         readers = [
@@ -242,13 +242,15 @@ class _Rules:
         ]
 
     def _iteration(self, node: IrTextNode) -> str:
-        """A fused node may have none: its first member tells."""
+        """Returns the ranges of a node. A fused node may have none; then its first member has
+        them."""
         members = (self.nodes.get(name) for name in node.members)
         inside = (member.iteration for member in members if member is not None)
         return node.iteration or next(inside, "")
 
     def _numel(self, work: CallWork) -> tuple[int, int] | None:
-        """Elements that a call of a Triton kernel computes, and how many each of them reduces."""
+        """Returns how many elements a call of a Triton kernel computes, and how many values each of
+        them reduces."""
         key = work.kernel, work.handle
         if key not in self.numels:
             self.numels[key] = self._read_numel(self.kernels[work.kernel], key)
@@ -291,8 +293,8 @@ class _Rules:
         return []
 
     def _between(self, pair: Pair) -> list[Blocker]:
-        """A call that takes what the first makes, and makes, itself or through others, what the
-        second takes."""
+        """Finds a call that needs the first call's result and that the second call needs, directly
+        or through others."""
         waiting = sorted(self.after[pair.one] - {pair.one, pair.other})
         via = {number: number for number in waiting}
         for number in waiting:
@@ -327,8 +329,8 @@ def _size(rows: int, reduced: int) -> str:
 
 
 def _loops_in_cpp(first: str, second: str) -> list[Blocker]:
-    """The rules of the C++ back end: loops of equal sizes, and nothing after a reduction but in
-    the same outer loop."""
+    """Applies the rules of the C++ back end: loops must have equal sizes, and nothing may follow a
+    reduction except in the same outer loop."""
     loops = [
         [tuple(re.findall(r"[^\s,]+", part)) for part in _TUPLE.findall(text)]
         for text in (first, second)
@@ -342,7 +344,7 @@ def _loops_in_cpp(first: str, second: str) -> list[Blocker]:
     both = one + one_reduced, other + other_reduced
     turns = [
         prod(map(int, sizes)) if all(map(str.isdecimal, sizes)) else sizes for sizes in both
-    ]  # the same loops may be written as one, or as several
+    ]  # the same loops may be written as one or as several
     if turns[0] == turns[1]:
         return []
     words = [
@@ -354,8 +356,8 @@ def _loops_in_cpp(first: str, second: str) -> list[Blocker]:
 
 
 def walked(index: str, ranges: str) -> object:
-    """The elements that an access reaches and their order: equal for accesses that a kernel can
-    share.
+    """Returns the elements that an access reaches, and their order. It is equal for accesses that a
+    kernel can share.
 
     256*d0 + d1 with d0 < 4 and d1 < 256 goes through memory as d0 with d0 < 1024 does.
     """

@@ -1,6 +1,5 @@
-"""Which loops of C++ kernels are vectorised, from the code: a vectorised loop goes several elements
-at a time, `x0+=static_cast<int64_t>(16L)`. Why another is not is worked out from its accesses.
-"""
+"""Finds the vectorised loops of C++ kernels, which take several elements at a time:
+`x0+=static_cast<int64_t>(16L)`. For other loops, works out the reason from their accesses."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.text import closing
 
 SHORT = 8
-"""Turns of an innermost loop below which a vector is not filled."""
+"""Fewest iterations of an innermost loop that fill a vector."""
 MOST = 20_000
-"""Loop nests of one graph."""
+"""Most loop nests of one graph."""
 
 _STEP = re.compile(r"\+= ?(?:static_cast<[\w ]{1,40}>\()?(\d{1,6})")
 _ACCESS = re.compile(r"\b\w{0,40}ptr\d{1,6}\[")
@@ -30,11 +29,11 @@ class _Nest(msgspec.Struct):
     indexes: list[str] = msgspec.field(default_factory=list)
     wide: bool = False
     remainder: bool = False
-    """Whether it only finishes what a vectorised loop begins."""
+    """Whether it only handles the remainder of a vectorised loop."""
 
 
 def nests_in_code(code: OutputCode, lines: list[str]) -> list[LoopNest]:
-    """Loop nests of the C++ kernels; of each kernel, in the order of its code."""
+    """Returns the loop nests of the C++ kernels; for each kernel, in the order of its code."""
     found = []
     for kernel in code.kernels:
         if kernel.kind == "cpp":
@@ -70,7 +69,7 @@ def _nests(body: list[str]) -> list[_Nest]:
 
 
 def _indexes(line: str) -> list[str]:
-    """The indexes of a line's accesses; those inside of another index are part of it."""
+    """Returns the indexes of a line's accesses; an index inside another is part of it."""
     indexes, end = [], 0
     while (match := _ACCESS.search(line, end)) is not None:
         end = closing(line, match.end() - 1)
@@ -102,7 +101,7 @@ def _why_not(nest: _Nest) -> str:
 
 
 def _adjacent(index: str, variable: str) -> bool:
-    """Whether an index moves by one element, or none, as the variable does."""
+    """Whether an index moves by one element, or not at all, when the variable does."""
     if "tmp" in index:
         return False
     if variable not in re.findall(r"\w+", index):

@@ -1,1 +1,1 @@
-"""Recorded guards, evaluated for arguments that people name."""
+"""Evaluates recorded guards for arguments that the user gives."""

@@ -1,4 +1,4 @@
-"""Conditions in a function's source, on which a compile that does not exist yet would guard."""
+"""Finds conditions in a function's source that a future compile would guard on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def conditions(source: str, line: int) -> list[ast.expr]:
-    """The conditions that every call of the function on this line reaches and that name arguments
-    as they came. Those with `and` or `or` are left out: a guard is on a part of them."""
+    """Returns the conditions that every call of the function on this line reaches and that name
+    unchanged arguments. Those with `and` or `or` are left out, because a guard is on a part of
+    them."""
     if len(source) > LONGEST:
         return []
     try:
@@ -32,7 +33,7 @@ def conditions(source: str, line: int) -> list[ast.expr]:
 
 
 def _reached(body: list[ast.stmt]) -> Iterator[ast.expr]:
-    """Conditions before the first branch that may leave the function."""
+    """Yields the conditions before the first branch that may leave the function."""
     for statement in body:
         if isinstance(statement, ast.If | ast.While | ast.Assert):
             yield statement.test
@@ -45,7 +46,7 @@ def _reached(body: list[ast.stmt]) -> Iterator[ast.expr]:
 
 
 def _chosen(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Conditions of `a if condition else b`, without those inside of another one."""
+    """Yields the conditions of `a if condition else b`, without those nested in another one."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()

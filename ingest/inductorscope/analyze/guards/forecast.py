@@ -1,4 +1,4 @@
-"""Which compile would serve which call, and how often a list of calls would compile."""
+"""Forecasts which compile would serve which call, and how often a list of calls would compile."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from inductorscope.formats.call_shapes import Value
 from inductorscope.formats.log.guard_tree import GuardTree
 
 Seen = int | float | None
-"""The one value that a size or number has had; None if it has changed and became dynamic."""
+"""The only value that a size or number has had; None if it has changed and become dynamic."""
 
 
 class Served(msgspec.Struct):
-    """One call of a list, and what serves it."""
+    """One call of a list, and the compile that serves it."""
 
     values: dict[str, Value]
     by: str = ""
-    """The compile's id, `a new compile` or `nothing`; empty if it cannot be told."""
+    """The compile's id, `a new compile` or `nothing`; empty if unknown."""
     compiles: bool = False
     failed: Failed | None = None
-    """Why the newest compile that does not serve it does not."""
+    """Why the newest compile that does not serve it fails to."""
     unknown: list[str] = msgspec.field(default_factory=list)
 
 
 class Forecast(msgspec.Struct):
-    """What a list of calls costs a function."""
+    """The cost of a list of calls of a function."""
 
     calls: list[Served]
     assumed: int
-    """Number of guards of the recorded compiles that do not depend on the named arguments."""
+    """Number of guards of the recorded compiles that do not depend on the given arguments."""
     unguarded: list[str]
-    """Named arguments that no guard mentions."""
+    """Given arguments that no guard mentions."""
     dynamic: list[str]
-    """Sizes and numbers that change: marked as dynamic at the first call, they cost no compile."""
+    """Sizes and numbers that change. If they are marked as dynamic at the first call, they cost no
+    compile."""
 
     @property
     def compiles(self) -> int:
@@ -49,13 +50,13 @@ class Forecast(msgspec.Struct):
 
 
 class _New(msgspec.Struct):
-    """A compile that does not exist yet: what it would ask of each size and number."""
+    """A future compile: what it would require of each size and number."""
 
     name: str
     fixed: dict[tuple[str, int], int | float]
     ranks: dict[str, int]
     truths: list[tuple[ast.expr, bool | None]]
-    """Conditions of the program, and whether they hold."""
+    """Conditions of the program → whether they hold."""
 
     def why_not(self, values: dict[str, Value]) -> Failed | None:
         parts = dict(_parts(values))
@@ -84,9 +85,9 @@ def forecast(
     automatic: bool = True,
     limit: int = USUAL_LIMIT,
 ) -> Forecast:
-    """`compiles`: the compiles of one function with their guards, in order. New ones are taken to
-    treat sizes as Dynamo's automatic dynamic shapes do, and to guard on the program's
-    `conditions`; other guards that they would add are unknown."""
+    """Forecasts calls. `compiles`: the compiles of one function with their guards, in order. New
+    compiles are assumed to treat sizes as Dynamo's automatic dynamic shapes do, and to guard on the
+    program's `conditions`; any other guards of theirs are unknown."""
     seen: dict[tuple[str, int], Seen] = {}
     for _, tree in compiles:
         for node in tree.nodes:
@@ -147,7 +148,8 @@ def _compile(
 
 
 def _see(seen: dict[tuple[str, int], Seen], parts: Mapping[tuple[str, int], Seen]) -> None:
-    """Notes the sizes of one argument. With another number of dimensions, all become dynamic."""
+    """Records the sizes of one argument. If the number of dimensions changes, all become
+    dynamic."""
     argument = next((name for name, _ in parts), "")
     known = {key for key in seen if key[0] == argument}
     other_rank = bool(known) and known != parts.keys()
@@ -158,7 +160,7 @@ def _see(seen: dict[tuple[str, int], Seen], parts: Mapping[tuple[str, int], Seen
 
 
 def _parts(values: dict[str, Value]) -> list[tuple[tuple[str, int], int | float]]:
-    """Every size, and numbers with -1 in place of a dimension."""
+    """Yields every size, and numbers, with -1 in place of a dimension."""
     parts: list[tuple[tuple[str, int], int | float]] = []
     for name, value in values.items():
         if isinstance(value, tuple):

@@ -1,7 +1,7 @@
-"""Evaluates recorded guards for arguments that people name, without running anything.
+"""Evaluates recorded guards for given arguments, without running anything.
 
-The text of a guard is parsed and a small grammar of it interpreted; what is outside of the grammar
-is reported as unknown.
+The text of a guard is parsed, and a small grammar of it is interpreted; everything else is reported
+as unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.guard_tree import GuardNode, GuardTree
 
 LARGEST = 2**256
-"""Numbers beyond it are not computed with."""
+"""Larger numbers are not computed with."""
 
 _LOCAL = re.compile(r"L\['([^']{1,200})'\]")
 _TENSOR = re.compile(r"check_tensor\(L\['([^']{1,200})'\], ")
@@ -29,7 +29,8 @@ _EXPRESSIONS = (
     "FALSE_MATCH", "BOOL_MATCH", "NONE_MATCH",
 )  # fmt: skip
 _KEPT = ("NO_HASATTR", "HASATTR", "NO_TENSOR_ALIASING", "DIMENSION_DYNAMIC_MARKING_GUARD")
-"""Kinds that hold for arguments which differ from the recorded ones in shape and value alone."""
+"""Kinds of guards that hold for arguments that differ from the recorded ones only in shape and
+value."""
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -43,13 +44,13 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct):
-    """Whether a compile serves a call. It is unknown if no guard fails and some are unknown."""
+    """Whether a compile serves a call. It is unknown if no guard fails but some are unknown."""
 
     failed: Failed | None = None
     unknown: list[str] = msgspec.field(default_factory=list)
-    """Guards on the named arguments that cannot be evaluated."""
+    """Guards on the given arguments that cannot be evaluated."""
     assumed: int = 0
-    """Number of guards on anything else, which are taken to hold."""
+    """Number of guards on anything else, which are assumed to hold."""
     named: set[str] = msgspec.field(default_factory=set)
     """Arguments that some guard names."""
 
@@ -63,7 +64,7 @@ class _UnknownError(Exception):
 
 
 def examine(tree: GuardTree, values: dict[str, Value]) -> Verdict:
-    """Evaluates the guards in the order in which Dynamo checks them at first."""
+    """Evaluates the guards in Dynamo's initial order of checking."""
     verdict = Verdict()
     for node in tree.nodes:
         if node.kind == "manager":
@@ -87,7 +88,7 @@ def examine(tree: GuardTree, values: dict[str, Value]) -> Verdict:
 
 
 def tensor_sizes(node: GuardNode) -> tuple[str, list[int | None], list[int | None]] | None:
-    """The argument, sizes and strides that a guard on a tensor asks for; None for any."""
+    """Returns the argument, sizes and strides that a guard on a tensor requires; None for any."""
     match = _TENSOR.match(node.text) if node.kind == "TENSOR_MATCH" else None
     sizes, separator, strides = node.text.rpartition("size=[")[2].partition("], stride=[")
     if match is None or not separator:
@@ -105,7 +106,7 @@ def _numbers(text: str) -> list[int | None]:
 
 
 def _why_not(node: GuardNode, values: dict[str, Value]) -> str:
-    """Why a guard does not hold; empty if it does."""
+    """Returns why a guard does not hold; empty if it does."""
     if node.kind in _KEPT:
         return ""
     if node.kind == "TENSOR_MATCH":
@@ -121,14 +122,14 @@ def _why_not(node: GuardNode, values: dict[str, Value]) -> str:
 
 
 def written(text: str) -> str:
-    """A condition as the program would write it: `8*x.size(0) <= 64`."""
+    """Returns a condition as the program would write it: `8*x.size(0) <= 64`."""
     text = re.sub(r"\.(size|stride)\(\)\[(\d{1,6})\]", r".\1(\2)", text)
     return _LOCAL.sub(lambda match: match.group(1), text)
 
 
 def _tensor(node: GuardNode, values: dict[str, Value]) -> str:
     asked = tensor_sizes(node)
-    if asked is None:  # of an attribute of the argument, such as its gradient
+    if asked is None:  # it is on an attribute of the argument, such as its gradient
         raise _UnknownError
     name, sizes, strides = asked
     given = values[name]
@@ -144,7 +145,7 @@ def _tensor(node: GuardNode, values: dict[str, Value]) -> str:
 
 
 def contiguous(shape: tuple[int, ...]) -> list[int]:
-    """Strides of a new tensor."""
+    """Returns the strides of a new contiguous tensor."""
     strides = [math.prod(max(size, 1) for size in shape[at + 1 :]) for at in range(len(shape))]
     return strides
 
@@ -154,7 +155,7 @@ def _type(node: GuardNode, values: dict[str, Value]) -> str:
     if match is None or not node.text.startswith(f"___check_type_id({match.group()},"):
         raise _UnknownError
     given = values[match.group(1)]
-    # The guard on a tensor that follows asks for its type too.
+    # The guard on a tensor that follows includes its type.
     is_tensor = "Tensor" in node.type or "Parameter" in node.type
     if is_tensor or isinstance(given, tuple):
         same = is_tensor == isinstance(given, tuple)
@@ -164,7 +165,8 @@ def _type(node: GuardNode, values: dict[str, Value]) -> str:
 
 
 def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401
-    """The value of a condition. Raises _UnknownError for what is not in the grammar."""
+    """Returns the value of a condition. Raises _UnknownError for anything that is not in the
+    grammar."""
     try:
         return _value(ast.parse(text.strip(), mode="eval").body, values)
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
@@ -172,7 +174,7 @@ def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401
 
 
 def truth(test: ast.expr, values: dict[str, Value]) -> bool | None:
-    """Whether a condition of the program holds for its arguments; None if that is unknown."""
+    """Returns whether a condition of the program holds for its arguments; None if unknown."""
     try:
         answer = _value(test, values)
     except (_UnknownError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
@@ -192,7 +194,7 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
             return _both(node.values, values, isinstance(node.op, ast.And))
         case ast.BinOp() if type(node.op) in _BINARY:
             both = _value(node.left, values), _value(node.right, values)
-            if all(isinstance(each, int | float) for each in both):  # a text times 10**9 is long
+            if all(isinstance(each, int | float) for each in both):  # a text times 10**9 is huge
                 return _limited(_BINARY[type(node.op)](*both))
         case ast.Compare() if all(type(op) in _COMPARED for op in node.ops):
             parts = [_value(part, values) for part in (node.left, *node.comparators)]
@@ -226,7 +228,7 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
 
 
 def _both(parts: list[ast.expr], values: dict[str, Value], every: bool) -> bool:
-    """`and` or `or`, which a known part may decide although another is unknown."""
+    """Evaluates `and` or `or`. A known part may decide even if another is unknown."""
     unknown = False
     for part in parts:
         try:

@@ -1,4 +1,5 @@
-"""What the instructions of a kernel are, and how many of its threads a multiprocessor holds."""
+"""Counts a kernel's instructions by kind, and works out how many of its threads fit on a
+multiprocessor."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ _WIDTH = re.compile(r"\.(?:[US]?(8|16)|(64)|(128)|(256))(?=\.|$)")
 _ACCESS = re.compile(r"(?:LDG|STG|LD|ST)(?=\.|$)")
 WARP = 32
 ALLOCATED_REGISTERS = 256
-"""Registers are given out to a warp in so many at once."""
+"""A warp gets registers in multiples of this number."""
 ALLOCATED_SHARED = 128
 PARTITIONS = 4
 REGISTERS = 64 * KIB
@@ -53,12 +54,12 @@ def family_of(operation: str) -> str:
 
 
 def mix_of(operations: Iterable[str]) -> dict[str, int]:
-    """Family → instructions, the most first."""
+    """Counts instructions by family, the most frequent first."""
     return dict(Counter(map(family_of, operations)).most_common())
 
 
 def widths_of(operations: Iterable[str]) -> dict[int, int]:
-    """Bits that a thread moves at once → loads and stores of global memory."""
+    """Counts loads and stores of global memory by the bits that a thread moves at once."""
     counts: Counter[int] = Counter()
     for operation in operations:
         if _ACCESS.match(operation) is not None:
@@ -68,14 +69,14 @@ def widths_of(operations: Iterable[str]) -> dict[int, int]:
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What one multiprocessor of an architecture holds."""
+    """The limits of one multiprocessor of an architecture."""
 
     warps: int
     blocks: int
     shared: int
     """Bytes of shared memory."""
     reserved: int = KIB
-    """Bytes of it that each block takes besides."""
+    """Bytes of shared memory that each block takes in addition to its own."""
 
 
 LIMITS = {
@@ -88,16 +89,16 @@ LIMITS = {
     100: Limits(64, 32, 228 * KIB),
     120: Limits(48, 24, 100 * KIB),
 }
-"""By compute capability, from NVIDIA's CUDA programming guide."""
+"""Limits by compute capability, from NVIDIA's CUDA programming guide."""
 
 
 class Occupancy(msgspec.Struct, frozen=True):
-    """How many warps a multiprocessor can hold of a kernel, and what limits it."""
+    """How many warps of a kernel fit on a multiprocessor, and what limits them."""
 
     warps: int
     most: int
     limited_by: tuple[str, ...]
-    """Empty if it holds as many as it can of any kernel."""
+    """Empty if as many fit as of any kernel."""
 
     @property
     def share(self) -> float:
@@ -105,7 +106,7 @@ class Occupancy(msgspec.Struct, frozen=True):
 
 
 def occupancy_of(arch: int, warps: int, registers: int, shared: int) -> Occupancy | None:
-    """None where the architecture is not known."""
+    """Returns None if the architecture is unknown."""
     limits = LIMITS.get(arch)
     if limits is None or warps < 1 or registers < 1:
         return None

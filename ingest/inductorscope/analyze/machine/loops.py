@@ -1,4 +1,4 @@
-"""What the innermost loops of a C++ kernel do: vectors, the stack, gathers, calls."""
+"""Analyses the innermost loops of a C++ kernel: vectors, the stack, gathers, calls."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class LoopFigures(msgspec.Struct, frozen=True):
     depth: Hidden[int]
     instructions: int
     vectors: dict[int, int] = msgspec.field(default_factory=dict)
-    """Bits of a register → instructions that compute or move so many at once; 0 for those on a
-    single floating-point number."""
+    """Bits of a register → instructions that compute or move that many at once; 0 for instructions
+    on a single floating-point number."""
     stack: int = 0
-    """Instructions that move a register to or from the stack: one that is spilled, or an element of
+    """Instructions that move a register to or from the stack: a spilled register, or an element of
     an array."""
     gathers: int = 0
     calls: dict[str, int] = msgspec.field(default_factory=dict)
-    """Function that is called there → instructions that call it."""
+    """Called function → instructions that call it."""
     scalar: bool = False
     """Whether it computes floating-point numbers one by one."""
     lines: tuple[int, int] | None = None
-    """First and last line of the output code that it computes; None if that is not known."""
+    """First and last line of the output code that it computes; None if unknown."""
 
 
 def kind_of(operation: str, operands: str) -> str:
-    """What an instruction is, in a word or two."""
+    """Describes an instruction in a word or two."""
     if operation == "call":
         return "calls"
     if "gather" in operation:
@@ -55,14 +55,14 @@ def kind_of(operation: str, operands: str) -> str:
 
 
 def on_stack(operation: str, operands: str) -> bool:
-    """Whether an instruction moves a register to or from the stack: one that is spilled, or an
+    """Whether an instruction moves a register to or from the stack: a spilled register, or an
     element of an array there."""
     return "mov" in operation and "%" in operands and _STACK.search(operands) is not None
 
 
 def _width(operation: str, operands: str) -> int | None:
-    """Bits that an instruction computes or moves at once, `SCALAR` for a single floating-point
-    number; None for others."""
+    """Returns the bits that an instruction computes or moves at once, `SCALAR` for a single
+    floating-point number; None for others."""
     registers = _REGISTER.findall(operands)
     if registers and _ONE.match(operation):
         return SCALAR
@@ -72,7 +72,7 @@ def _width(operation: str, operands: str) -> int | None:
 
 
 def loops_of(code: Assembly) -> list[tuple[Loop, LoopFigures]]:
-    """The innermost loops, the longest first."""
+    """Returns the innermost loops, the longest first."""
     found = [(loop, _figures(code, loop)) for loop in code.loops if loop.innermost]
     return sorted(found, key=lambda each: (-each[1].depth, -each[1].instructions))
 
@@ -91,7 +91,7 @@ def _figures(code: Assembly, loop: Loop) -> LoopFigures:
         if operation == "call":
             called = _CALLED.search(operands)
             calls["an address" if called is None else called.group(1)] += 1
-    # Of 128 bits are also the moves and conversions of a single number.
+    # Moves and conversions of a single number have 128 bits, too.
     scalar = vectors[SCALAR] > vectors[128] and max(vectors) <= 128
     return LoopFigures(
         loop.depth,

@@ -1,4 +1,4 @@
-"""What Nsight Compute sampled of a launch, line by line of its machine code."""
+"""Nsight Compute's samples of a launch, line by line of its machine code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from inductorscope.formats.machine.ncu import EXECUTED, SECTORS, STALLED, Launch
 from inductorscope.formats.machine.sass import Sass
 
 SECTOR = 32
-"""Bytes that memory and caches exchange at once."""
+"""Bytes that memory and caches transfer at once."""
 REASONS = {
     "barrier": "other warps to reach a barrier",
     "branch_resolving": "the target of a branch",
@@ -32,22 +32,23 @@ REASONS = {
     "wait": "the fixed time of the instruction before",
     "warpgroup_arrive": "the other warps of its group",
 }
-"""What a warp that was sampled waits for, by Nsight Compute's name of the stall."""
+"""Nsight Compute's name of a stall → what the sampled warp waits for."""
 
 
 class Sampled(msgspec.Struct):
-    """A launch joined by address to the lines of its code. All lists have one entry a line."""
+    """A launch joined by address to the lines of its code. All lists have one entry per line."""
 
     stalls: dict[str, int]
-    """Reason → samples of the launch, the most first."""
+    """Reason → samples of the launch, the most frequent first."""
     reasons: list[dict[str, int]]
-    """The same of each line; they sum to `stalls`."""
+    """The same for each line; they sum to `stalls`."""
     executed: list[int]
     """How often warps ran each line."""
     bytes: list[int]
-    """What each line asks of the caches for global memory, at least, in whole sectors."""
+    """Least number of bytes of global memory that each line requests from the caches, in whole
+    sectors."""
     others: Counter[str] = msgspec.field(default_factory=Counter)
-    """Samples at addresses of no line."""
+    """Samples at addresses that belong to no line."""
 
 
 def sampled(sass: Sass, launch: Launch) -> Sampled:
@@ -76,7 +77,7 @@ def sampled(sass: Sass, launch: Launch) -> Sampled:
 
 
 def _lines(sass: Sass, kernel: str) -> dict[int, int]:
-    """Address in the kernel → line. Each function of a file begins at 0."""
+    """Returns address in the kernel → line. Each function of a file begins at 0."""
     found: dict[int, int] = {}
     inside = True
     for line, (text, address) in enumerate(zip(sass.lines, sass.addresses, strict=True)):

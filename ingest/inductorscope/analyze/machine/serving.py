@@ -1,7 +1,7 @@
-"""Lines of a kernel that compute for others: indices, masks, loops.
+"""Finds lines of a kernel that compute indices, masks or loops for other lines.
 
-No FX node is such a line, but its instructions are spent for the nodes whose lines use what it
-computes.
+Such a line belongs to no FX node; its instructions are counted for the nodes whose lines use its
+result.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _AROUND = re.compile(
 _BRACES = re.compile(r"\s*+[{};]*+\s*$")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 MOST_SERVED = 200
-"""Lines that one line can serve; it then serves the kernel as a whole."""
+"""Most lines that one line can serve; beyond that, it serves the kernel as a whole."""
 
 
 def is_around(line: str) -> bool:
-    """Whether a line sets a C++ kernel up, checks or ends it, for all of its nodes."""
+    """Whether a line sets up, checks or ends a C++ kernel, for all of its nodes."""
     return _AROUND.match(line) is not None
 
 
 def serving(lines: list[str], linked: Collection[int]) -> dict[int, list[int]]:
-    """Line without nodes → the lines with nodes that need it. `lines` are those of the kernel's
-    function, and `linked` the indices of those with nodes."""
+    """Returns line without nodes → the lines with nodes that need it. `lines`: the lines of the
+    kernel's function; `linked`: indices of those with nodes."""
     users: dict[str, set[int]] = {}
     """Name → lines with nodes that need it."""
     served: dict[int, set[int]] = {}
     blocks: list[tuple[int, set[int]]] = []
-    """Of the lines below: indentation, and the lines with nodes that they serve; the deepest
+    """For the blocks below: indentation, and the lines with nodes that they serve; the deepest
     last."""
     for number in range(len(lines) - 1, -1, -1):
         line = "" if _BRACES.match(lines[number]) else lines[number]

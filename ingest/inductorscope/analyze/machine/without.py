@@ -1,4 +1,4 @@
-"""A line of a kernel without its operation, to see what that takes of the machine."""
+"""Rewrites a line of a kernel without its operation, to measure what the operation costs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _VECTOR = re.compile(
 _ELEMENT = re.compile(r"(\w{1,100})\[static_cast<int64_t>(?=\()")
 _OPERAND = re.compile(r"(?<!\w)tmp\d{1,6}(?!\w)")
 _OF_TYPE = re.compile(r"decltype\(\w{1,100}\)")
-# Comparisons, conversions, choices, reductions: their value has another type or shape than an
-# operand.
+# Comparisons, conversions, choices, reductions: the type or shape of their value differs from their
+# operand's.
 _OTHERWISE = re.compile(
     r" (?:[<>]=?|[=!]=) |\?|Vectorized|VecMask|convert|\bcast\b|\.to[(<]|tl\.where\(tmp|\[&\]|\[:"
     r"|\[None|rand|welford|reduce|logical|signbit|isnan|isinf|isfinite"
@@ -32,9 +32,9 @@ _OTHERWISE = re.compile(
 
 
 def without(line: str) -> str:
-    """The value of an operation becomes that of its first operand, a loaded one becomes its index,
-    and a store is left out. Empty where that is not possible: what takes the value's place must
-    have its type and shape."""
+    """Rewrites a line: an operation becomes its first operand, a load becomes its index, and a
+    store is left out. Empty if that is impossible, because the replacement must have the same type
+    and shape."""
     store = _STORES.match(line)
     if store is not None:
         return store.group(1) + ("pass" if store.group(2) else ";")
@@ -50,8 +50,8 @@ def without(line: str) -> str:
 
 
 def _instead_of_load(value: str) -> str | None:
-    """None for what is no load; empty for one at a constant place, or one that is masked by
-    vectors."""
+    """Returns None if it is not a load; empty if it is a load at a constant place, or one with a
+    vector mask."""
     for pattern, made in (
         (_LOAD, "{index}.to({of}.dtype.element_ty){rest}"),
         (_VECTOR, "{of}{index}"),
@@ -69,8 +69,8 @@ def _instead_of_load(value: str) -> str | None:
 
 
 def case_without(case: KernelCase, line: int) -> tuple[KernelCase, str, str]:
-    """The test case without the operation of a line of the output code; that line as it was, and as
-    it is then. Raises NoCase."""
+    """Returns the test case without the operation of a line of the output code, that line before,
+    and after. Raises NoCase."""
     at = line - case.first
     was = case.definition[at] if 0 <= at < len(case.definition) else ""
     instead = without(was)

@@ -1,1 +1,1 @@
-"""Whether a difference of times is real, from the times of fresh processes."""
+"""Judges whether a difference of times is real, from the times of fresh processes."""

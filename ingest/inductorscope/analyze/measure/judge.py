@@ -1,11 +1,12 @@
-"""Whether B is slower than A, from one time of each fresh process.
+"""Judges whether B is slower than A, from one time of each fresh process.
 
 The process is the unit: calls within a process share its memory layout, its neighbours and its
 clocks, so they say little about the next process. Brunner and Munzel's test does not assume that
 both sides scatter alike. It is used as a permutation test (Neubert and Brunner, A studentized
 permutation test for the non-parametric Behrens-Fisher problem, 2007), since its approximation
 rejects far too often with fewer than ten values. A difference is the median of all pairwise
-differences of logarithms (Hodges and Lehmann), so B beside A is exactly the reverse of A beside B.
+differences of logarithms (Hodges and Lehmann), so comparing B with A gives exactly the reverse of
+comparing A with B.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ Numbers = npt.NDArray[np.float64]
 Answer = Literal["slower", "faster", "the same", "cannot tell"]
 
 LOOKS = (6, 10, 20, 40)
-"""Processes of each side after which an answer is looked for. Fewer than six cannot reach the
-significance that is asked for."""
+"""Numbers of processes of each side after which to check for an answer. With fewer than six, the
+required significance cannot be reached."""
 FALSE_ALARMS = 0.01
-"""Probability of "slower" or "faster" for equal programs, over all looks; and the rate among the
-kernels so named."""
+"""Probability of "slower" or "faster" for equal programs, over all checks; also the rate of false
+alarms among kernels."""
 AT_EACH_LOOK = FALSE_ALARMS / len(LOOKS)
 COVERED = 0.95
 FLOOR = 0.01
-"""A smaller difference is nobody's concern, however certain."""
+"""A smaller difference does not matter, however certain it is."""
 FLOOR_MS = 0.001
-"""Nor is one of less than a microsecond a step."""
+"""Nor does one of less than a microsecond per step."""
 MARGIN = 0.02
 """Programs whose difference is certainly smaller are the same."""
 POWER = 0.9
@@ -51,25 +52,27 @@ class Judged(msgspec.Struct, frozen=True):
     """0.03: B takes 3 % longer."""
     low: Percent
     high: Percent
-    """The interval of the shift."""
+    """Ends of the interval of the shift."""
     p: Number
     """Probability of a statistic at least as extreme if the programs are equal."""
     a_ms: float
     b_ms: float
     """Medians of the processes."""
     processes: int
-    """Of each side."""
+    """Number of processes of each side."""
     more: int | None = None
-    """About how many more of each side would tell; None if it is told, or too many would."""
+    """About how many more processes of each side would give an answer; None if there is one, or it
+    would take too many."""
 
 
 def judge(a: Sequence[float], b: Sequence[float]) -> Judged:
-    """`a`, `b`: a time of each process in ms, none 0. Needs at least two of each side."""
+    """Judges one pair of programs. `a`, `b`: a time of each process in ms, none 0. Needs at least
+    two of each side."""
     return _judged(a, b, _p(a, b), AT_EACH_LOOK)
 
 
 def judge_all(times: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, Judged]:
-    """Judges many at once, such as kernels, with Benjamini and Hochberg's correction."""
+    """Judges many pairs at once, such as kernels, with Benjamini and Hochberg's correction."""
     from scipy.stats import false_discovery_control
 
     if not times:
@@ -85,7 +88,8 @@ def judge_all(times: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> d
 def interval(
     statistic: Callable[..., Numbers], *samples: Numbers, paired: bool = False
 ) -> tuple[float, float]:
-    """Bootstrap interval of a statistic of independent samples; it takes arrays and `axis`."""
+    """Returns the bootstrap interval of a statistic of independent samples; the statistic takes
+    arrays and `axis`."""
     from scipy.stats import bootstrap
 
     found = bootstrap(
@@ -96,7 +100,7 @@ def interval(
 
 
 def shift_of(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
-    """How much longer B takes, as a share of A, and the interval."""
+    """Returns how much longer B takes, as a share of A, and the interval."""
     logs = np.log(np.asarray(a)), np.log(np.asarray(b))
     middle, (low, high) = float(_difference(*logs)), interval(_difference, *logs)
     return math.expm1(middle), math.expm1(low), math.expm1(high)
@@ -116,7 +120,7 @@ def _judged(a: Sequence[float], b: Sequence[float], p: float, alarms: float) -> 
 
 
 def _difference(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
-    """Of logarithms, B less A."""
+    """Returns the difference of logarithms, B less A."""
     pairs = b[..., :, None] - a[..., None, :]
     found: Numbers = np.median(pairs.reshape(*pairs.shape[:-2], -1), axis=axis)
     return found
@@ -133,7 +137,8 @@ def _p(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def statistic(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
-    """Brunner and Munzel's, as `scipy.stats.brunnermunzel` has it, of many samples at once."""
+    """Computes Brunner and Munzel's statistic, like `scipy.stats.brunnermunzel`, of many samples at
+    once."""
     from scipy.stats import rankdata
 
     n, m = a.shape[-1], b.shape[-1]
@@ -147,7 +152,8 @@ def statistic(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
 
 
 def _more(a: Sequence[float], b: Sequence[float], shift: float, alarms: float) -> int | None:
-    """From the spread so far, as if it were normal: until the shift is certain, or the margin."""
+    """Estimates from the spread so far, assuming normality, how many more make the shift certain,
+    or show that it is within the margin."""
     from scipy.stats import norm
 
     spread = float(np.var(np.log(a), ddof=1) + np.var(np.log(b), ddof=1))

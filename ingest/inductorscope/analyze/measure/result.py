@@ -14,13 +14,13 @@ from inductorscope.analyze.measure.judge import Answer, Judged, Numbers, interva
 from inductorscope.fields import Count, Percent, Prose
 
 Times = tuple[Sequence[float], Sequence[float]]
-"""Of both sides: of each process, in ms."""
+"""Times of both sides: of each process, in ms."""
 TURNED: dict[Answer, Answer] = {"slower": "faster", "faster": "slower"}
 TURNED_CHANGES = {"gone": "new", "new": "gone", "split": "merged", "merged": "split"}
 
 
 class Share(msgspec.Struct, frozen=True):
-    """Of the difference of the two steps."""
+    """A share of the difference of the two steps."""
 
     share: float
     low: Percent
@@ -29,11 +29,11 @@ class Share(msgspec.Struct, frozen=True):
 
 NOTHING = Share(0.0, 0.0, 0.0)
 SAME_CODE = "same code"
-"""A change of kernels that is none."""
+"""Values of `change` that mean the same code."""
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A kernel, by its first call."""
+    """A kernel, identified by its first call."""
 
     graph: str
     kernel: str
@@ -43,31 +43,31 @@ class Kernel(msgspec.Struct, frozen=True):
 
 
 class Swapped(msgspec.Struct, frozen=True):
-    """A kernel of each program in the wrapper of the other, as shares of the difference."""
+    """Effects of swapping a kernel between the programs, as shares of the difference."""
 
     in_a: Share
-    """What B's kernel adds to A."""
+    """What B's kernel adds to A's step."""
     in_b: Share
-    """What A's kernel takes from B."""
+    """What A's kernel saves in B's step."""
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Kernels of both runs that do the same work between them, and what they contribute; or a part
-    of the step without kernels."""
+    """Kernels of both runs that together do the same work, and their contribution; or a part of the
+    step without kernels."""
 
     name: str
-    """What the profiler calls the first one; of a part, what it is."""
+    """The profiler's name of the first kernel; for a part, its name."""
     a: list[Kernel]
     b: list[Kernel]
     change: str
     a_ms: float
     b_ms: float
-    """Of a step, in the whole program: medians of the processes' profiles."""
+    """Time in a step of the whole program: median of the processes' profiles."""
     judged: Judged | None
-    """None where only one side has such kernels."""
+    """None if only one side has such kernels."""
     share: Share
     alone: Judged | None = None
-    """The kernels by themselves, A's and B's in turns on the same inputs."""
+    """The kernels on their own, A's and B's in turns on the same inputs."""
     why_not_alone: str = ""
     swapped: Swapped | None = None
     why_not_swapped: str = ""
@@ -80,9 +80,9 @@ class Flipped(msgspec.Struct, frozen=True):
     a: str | None
     b: str | None
     judged: Judged
-    """Beside A."""
+    """A with this setting, compared with A."""
     share: Share | None
-    """Of the difference; None if there is none."""
+    """Share of the difference; None if there is no difference."""
 
 
 class Try(msgspec.Struct, frozen=True):
@@ -90,15 +90,15 @@ class Try(msgspec.Struct, frozen=True):
 
     name: str
     like: Literal["A", "B", ""]
-    """Which one it is like; empty if nobody can tell."""
+    """The one that it behaves like; empty if unclear."""
     share: Share | None = None
-    """Of the difference of the two steps."""
+    """Share of the difference of the two steps."""
     count: Count[int] | None = None
-    """Of what was counted, if that is the judge."""
+    """The counted number, if the search goes by a count."""
 
 
 class Search(msgspec.Struct, frozen=True):
-    """A binary search for the change that makes the difference."""
+    """A binary search for the change that causes the difference."""
 
     over: Literal["setting", "revision", "Python"]
     by: str
@@ -106,7 +106,7 @@ class Search(msgspec.Struct, frozen=True):
     choices: Count[int]
     tries: list[Try] = msgspec.field(default_factory=list)
     found: list[str] = msgspec.field(default_factory=list)
-    """Settings that make it together, or the first version that has it."""
+    """Settings that cause it together, or the first version that has it."""
     after: str = ""
     """The last version that does not have it."""
     complete: bool = False
@@ -132,21 +132,21 @@ class Measurement(msgspec.Struct, frozen=True):
     causes: list[Cause] = msgspec.field(default_factory=list)
     """The largest share first."""
     rest: Share | None = None
-    """What no kernel explains: work outside of kernels, idle time, what changes between times."""
+    """What no kernel explains: work outside of kernels, idle time, variation between processes."""
     flipped: list[Flipped] = msgspec.field(default_factory=list)
     disturbed: list[str] = msgspec.field(default_factory=list)
-    """Why processes may have been disturbed, a sentence each."""
+    """Why processes may have been disturbed, one sentence each."""
     disturbed_processes: int = 0
     notes: list[Prose] = msgspec.field(default_factory=list)
     seconds: float = 0.0
     same_code: Share | None = None
-    """Of all causes whose kernels have the same code, together."""
+    """The share of all causes whose kernels have the same code, together."""
     search: Search | None = None
 
 
 def share_of(step: Times, parts: Times) -> Share:
-    """The share of a part in the difference of two steps, in the same unit. Its interval resamples
-    processes, each with its step and its part."""
+    """Returns the share of a part in the difference of two steps, in the same unit. Its interval
+    resamples processes, each with its step and its part."""
 
     def share(*values: Numbers, axis: int = -1) -> Numbers:
         a, b, part_a, part_b = (np.median(each, axis=axis) for each in values)
@@ -159,14 +159,14 @@ def share_of(step: Times, parts: Times) -> Share:
 
 
 def share_of_all(step: Times, parts: Sequence[Times]) -> Share:
-    """The share of several parts together."""
+    """Returns the share of several parts together."""
     a, b = (np.sum([pair[side] for pair in parts], axis=0) for side in (0, 1))
     return share_of(step, (a, b)) if parts else NOTHING
 
 
 def causes_of(step: Times, groups: Mapping[str, tuple[Cause, Times]]) -> tuple[list[Cause], Share]:
-    """The causes with their figures, and the rest; all shares sum to 1. A group that one side lacks
-    takes 0 ms there."""
+    """Returns the causes with their figures, and the rest; all shares sum to 1. If one side lacks a
+    group, it counts as 0 ms there."""
     both = {name: pair for name, (_, pair) in groups.items() if min(map(min, pair)) > 0}
     judged = judge_all(both)
     causes = [
@@ -181,7 +181,7 @@ def causes_of(step: Times, groups: Mapping[str, tuple[Cause, Times]]) -> tuple[l
 
 
 def turned(measurement: Measurement) -> Measurement:
-    """As B beside A."""
+    """Returns the measurement with A and B exchanged."""
     return replace(
         measurement,
         sides=measurement.sides[::-1],

@@ -1,4 +1,4 @@
-"""The memory plan from a graph's texts: what is held when, the peak, what reuse saves."""
+"""The memory plan from a graph's texts: what is allocated when, the peak, what reuse saves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def plan_of(
     walk = Walk(wrapper, code, lines, layouts, hints, constants_of(lines))
     plan = walk.walk()
     _choose_device(plan)
-    # Outputs stay held after the wrapper's last line.
+    # Outputs stay allocated after the wrapper's last line.
     for storage in walk.returned:
         storage.freed = plan.last_line
     plan.steps = steps_of(plan, wrapper, lines)
@@ -60,7 +60,7 @@ def symbol_values(code: OutputCode, lines: list[str], wrapper: list[WrapperLine]
 
 
 def _choose_device(plan: MemoryPlan) -> None:
-    """The device whose memory is planned; tensors on unknown devices count as on it."""
+    """Returns the device whose memory is planned; tensors on unknown devices count as on it."""
     allocated: Counter[str] = Counter()
     for storage in plan.storages:
         if storage.inside is None and storage.role != "constant":
@@ -103,8 +103,8 @@ def _counts(plan: MemoryPlan, storage: Storage) -> bool:
 
 
 def _peak_without_reuse(plan: MemoryPlan) -> int:
-    """The lives as if each reused buffer had been allocated: the old buffer then lives until its
-    content was read, for a call in place until that call."""
+    """Returns the peak if each reused buffer had been newly allocated: the old buffer then lives
+    until its content has been read, and in a call in place, until that call."""
     changes: Counter[int] = Counter()
     reuse_at = {(reuse.line, reuse.name): reuse for reuse in plan.reuses}
     for storage in plan.storages:
@@ -118,7 +118,7 @@ def _peak_without_reuse(plan: MemoryPlan) -> int:
                 continue
             new = reuse.nbytes or size
             changes[begun] += size
-            # In place: both exist during the call, which is the first that uses it.
+            # In place: both exist during the first call that uses the new one.
             ends = next(
                 (touch.line for touch in storage.touches if touch.name == holding.name),
                 holding.first,
@@ -153,7 +153,7 @@ def _sum_up(plan: MemoryPlan) -> None:
 
 
 def _name_makers(plan: MemoryPlan, ir: IrText | None) -> None:
-    """The scheduler node that makes each buffer."""
+    """Names the scheduler node that makes each buffer."""
     if ir is None:
         return
     makers: dict[str, tuple[str, int]] = {}

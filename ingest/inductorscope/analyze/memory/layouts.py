@@ -168,7 +168,7 @@ def _learn_pointers(call: CodeCall, kernel: CodeKernel, result: dict[str, Layout
 
 
 def _follow(wrapper: list[WrapperLine], result: dict[str, Layout]) -> None:
-    """A view and its base have the same type."""
+    """Gives a view and its base the same type."""
     views = [
         statement
         for statement in wrapper

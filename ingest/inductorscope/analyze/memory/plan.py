@@ -66,7 +66,7 @@ class Walk:
         self.parts = self._parts()
         self.numbers = _plain_numbers(wrapper, lines, layouts)
         self.waiting: dict[str, Reuse] = {}
-        """Names that reuse memory and were not used yet."""
+        """Names that reuse memory and have not been used yet."""
         self.returned: list[Storage] = []
         for name, layout in constants.items():
             self._new(name, code.wrapper_first, "constant", layout)
@@ -197,7 +197,8 @@ class Walk:
                 self._new(result, statement.line, "intermediate", self._layout(result))
 
     def _bundle(self, result: str, parts: list[str], statement: WrapperLine) -> None:
-        """Parts exist from the call on, under the tuple's name until they are unpacked."""
+        """Adds the parts of a tuple. They exist from the call on, under the tuple's name until
+        unpacked."""
         bundle = self.bundles.setdefault(result, {})
         for part in parts:
             storage = self._new(part, statement.line, "intermediate", self._layout(part))
@@ -313,7 +314,7 @@ def _plain_numbers(
 
 
 def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> list[Step]:
-    """Bytes held after each line that affects memory on the plan's device."""
+    """Returns the bytes allocated after each line that affects memory on the plan's device."""
     on_device = [storage for storage in plan.storages if storage.device == plan.device]
     changes: Counter[int] = Counter()
     inputs: Counter[int] = Counter()

@@ -30,7 +30,7 @@ class Touch(msgspec.Struct):
 
 
 class Holding(msgspec.Struct):
-    """A name of the memory, from a line to a line."""
+    """A name of the memory, and the lines between which it refers to it."""
 
     name: str
     first: int
@@ -68,7 +68,7 @@ class Storage(msgspec.Struct):
 
 
 class Step(msgspec.Struct):
-    """A line of the wrapper that affects memory, and the bytes held after it."""
+    """A line of the wrapper that affects memory, and the bytes allocated after it."""
 
     line: int
     kind: LineKind
@@ -91,7 +91,8 @@ class Reuse(msgspec.Struct):
     before: str
     nbytes: int | None
     in_place: str
-    """The call that reads the old and writes the new content; empty if the old was dead."""
+    """The call that reads the old content and writes the new; empty if the old content was no
+    longer needed."""
 
 
 class PlanTotals(msgspec.Struct):
@@ -99,7 +100,7 @@ class PlanTotals(msgspec.Struct):
 
     reuses: list[Reuse] = msgspec.field(default_factory=list)
     device: str = ""
-    """The device that holds most; `steps` and the peak are of its memory alone."""
+    """The device with the most allocated memory; `steps` and the peak are of its memory alone."""
     other_devices: dict[str, Bytes] = msgspec.field(default_factory=dict)
     """Bytes allocated on other devices."""
     peak: int = 0
@@ -130,7 +131,7 @@ class MemoryPlan(PlanTotals):
     steps: list[Step] = msgspec.field(default_factory=list)
     storages: list[Storage] = msgspec.field(default_factory=list)
     peak_storages: list[int] = msgspec.field(default_factory=list)
-    """Numbers of the storages held at the peak, the largest first."""
+    """Numbers of the storages allocated at the peak, the largest first."""
 
     def totals(self) -> PlanTotals:
         return PlanTotals(*(getattr(self, name) for name in PlanTotals.__struct_fields__))

@@ -67,8 +67,8 @@ def launch_numbers(wrapper: list[str], hints: Mapping[str, int]) -> dict[str, in
 
 
 def evaluated(expression: str, hints: Mapping[str, int]) -> int | None:
-    """The value of an expression of sizes; None if unknown."""
-    if expression.isdecimal():  # most are
+    """Returns the value of an expression of sizes; None if unknown."""
+    if expression.isdecimal():  # most are plain numbers
         return int(expression) if len(expression) < 19 else None
     text = _CPP_NUMBER.sub("", expression.strip())
     if text.isdecimal():

@@ -1,1 +1,1 @@
-"""What the ranks of one job did differently, and which of them comes late."""
+"""Differences between the ranks of one job, and which rank comes late."""

@@ -1,4 +1,4 @@
-"""What the ranks of one job did differently."""
+"""Finds what the ranks of one job did differently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 MOST = 200
 
-# What differs between ranks of a healthy job: addresses, ids, devices, groups, hashes, times.
+# Differs between ranks of a healthy job: addresses, ids, devices, groups, hashes, times.
 _NOISE = (
     (re.compile(r"0x[0-9a-fA-F]{4,16}"), "0x…"),
     (re.compile(r"# graph id: \d{1,20}"), "# graph id: …"),

@@ -1,4 +1,4 @@
-"""Collectives matched across the traces of ranks: who is last to arrive, and by how much.
+"""Matches collectives across the traces of ranks, to find which rank arrives last, and by how much.
 
 Within a process group all ranks call the same collectives in the same order, so the n-th call of
 one rank is the n-th of the others. Clocks of one host agree; those of other hosts are shifted to
@@ -14,7 +14,8 @@ from statistics import median
 import msgspec
 
 MOST_APART_US = 10_000
-"""A collective ends on all devices at once; more is more than clocks and launches explain."""
+"""A collective ends on all devices at about the same time; clocks and launches do not explain a
+larger difference."""
 OTHER_STEPS = (
     "the ends of one collective are {:.2f} s apart, so the traces are of different steps; profile "
     "the same steps on all ranks"
@@ -38,14 +39,14 @@ class RankCalls(msgspec.Struct):
     rank: int
     host: str | None
     base_ns: int
-    """What their times count from."""
+    """Start of its times."""
     calls: list[Call]
     on_device: bool
     """Whether a call's duration lasts until the collective ends."""
 
 
 class LateCall(msgspec.Struct, frozen=True):
-    """A collective that all ranks of a group called, and who came last."""
+    """A collective that all ranks of a group called, and the rank that came last."""
 
     number: int
     """Place among the collectives of its group, from 1."""
@@ -56,9 +57,9 @@ class LateCall(msgspec.Struct, frozen=True):
     last: int
     """The last rank."""
     late_us: float
-    """How long after the middle of the other ranks it arrived."""
+    """How long it arrived after the median of the other ranks."""
     waited_us: float
-    """The sum of what the other ranks waited for it."""
+    """Total time that the other ranks waited for it."""
     compile_id: str | None
     """The compile that called it, on the last rank."""
     arrived_us: float
@@ -66,7 +67,7 @@ class LateCall(msgspec.Struct, frozen=True):
 
 
 class LateRank(msgspec.Struct, frozen=True):
-    """How often one rank came last."""
+    """How often one rank came last, and by how much."""
 
     rank: int
     calls: int
@@ -74,7 +75,7 @@ class LateRank(msgspec.Struct, frozen=True):
     late_us: float | None
     """Median lateness where it came last."""
     waited_us: float
-    """The sum of what others waited for it."""
+    """Total time that others waited for it."""
 
 
 class Lateness(msgspec.Struct):
@@ -130,7 +131,7 @@ def _parting(number: int, group: str, calls: dict[int, Call]) -> str:
 def _shifts(
     traces: Sequence[RankCalls], matched: list[dict[int, Call]]
 ) -> tuple[dict[int, float], str]:
-    """What to add to each rank's times so that all count from one moment, and how it is known."""
+    """Returns the shift for each rank that makes their times comparable, and how it is known."""
     if not traces:
         return {}, "host"
     reference = traces[0]

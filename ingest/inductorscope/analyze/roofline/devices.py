@@ -20,7 +20,7 @@ class DevicePeaks(msgspec.Struct, frozen=True):
     vector: float = 0.0
     """Operations per second in float32 outside of tensor cores."""
     chip: tuple[int, int] | None = None
-    """Compute capability, 90 is 9.0, and multiprocessors, where programs are compiled for it."""
+    """Compute capability (90 is 9.0) and multiprocessors, if programs can be compiled for it."""
 
 
 def _gpu(
@@ -87,7 +87,7 @@ _TABLE: tuple[tuple[tuple[str, ...], DevicePeaks], ...] = (
 )  # fmt: skip
 
 PRETENDED = tuple(peaks.name for _, peaks in _TABLE if peaks.chip)
-"""Those that programs can be compiled for without having one."""
+"""GPUs that programs can be compiled for without having one."""
 
 
 def device_peaks(name: str | None) -> DevicePeaks | None:

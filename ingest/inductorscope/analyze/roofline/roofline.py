@@ -17,11 +17,11 @@ from inductorscope.fields import Flops, Prose
 Provenance = Literal["measured", "estimated", "unknown"]
 Bound = Literal["memory", "compute", "unknown"]
 
-CLOSE = 1.02
-"""Shares up to this count as at the peak: clocks and timers vary by as much."""
+AT_PEAK = 1.02
+"""Shares up to this count as at the peak, because clocks and timers vary by as much."""
 START_US, SHORT_US = 2.0, 5.0
-"""Starting and ending a kernel takes about 2 µs, whatever it does: of a call that takes less than 5
-it is most."""
+"""Starting and ending a kernel takes about 2 µs, which is a large part of a call that takes less
+than 5 µs."""
 
 
 class Peaks(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ def _measured(measured: Mapping[str, Any] | None, device_name: str | None) -> Pe
     table = device_peaks(device_name)
     vector = table.vector if table is not None else matmul.get("float32", 0.0)
     cache = _rate(measured.get("cache_bytes_per_s"))
-    if cache is not None and cache <= memory:  # a copy so small that starting it took the time
+    if cache is not None and cache <= memory:  # mostly the time to start the copy
         cache = None
     return Peaks(
         device_name or "", memory, matmul, vector, cache,
@@ -114,7 +114,7 @@ def standing(
     calls: float = 1,
 ) -> Standing:
     """Compares a kernel's work in one step with the peaks: bytes, operations of products and
-    others, and its time, of all its calls."""
+    others, and time, over all its calls."""
     done = products if products is not None else operations
     seconds = time_us / 1e6 if time_us else None
     bytes_rate = moved / seconds if moved is not None and seconds else None
@@ -142,13 +142,13 @@ def standing(
         roof_us=roof_us,
         headroom_us=headroom,
         saves=headroom / step_us if step_us and not small else None,
-        over=_why_over(peaks, bound, bytes_rate) if roof_us > CLOSE * time_us else "",
+        over=_why_over(peaks, bound, bytes_rate) if roof_us > AT_PEAK * time_us else "",
         small=small,
     )
 
 
 def predicted_us(roof_us: float | None, calls: float) -> float:
-    """A prediction of what calls take: their roof, and the start of each."""
+    """Predicts the time of calls: their roof, and the time to start each."""
     return (roof_us or 0.0) + START_US * calls
 
 
@@ -164,7 +164,7 @@ def _why_over(peaks: Peaks, bound: str, rate: float | None) -> str:
             "Faster than the arithmetic peak: either operations are overcounted, as for attention "
             "with a causal mask, or reduced precision is in use."
         )
-    if peaks.cache is not None and rate is not None and rate <= peaks.cache * CLOSE:
+    if peaks.cache is not None and rate is not None and rate <= peaks.cache * AT_PEAK:
         return (
             "Faster than memory: its inputs were still in the cache. It is below the cache's own "
             "peak."

@@ -1,2 +1,2 @@
-"""Where the time goes: what trace events are, what kept the device waiting, what compiling changed.
-Pure: from records of `formats` to figures, each of which sums to its whole."""
+"""Where the time goes: kinds of trace events, waits of the device, effects of compiling. Pure: from
+records of `formats` to figures, each of which sums to its whole."""

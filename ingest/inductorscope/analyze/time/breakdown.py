@@ -1,4 +1,4 @@
-"""A trace in figures: everything that pages show of it without the code."""
+"""Computes all figures of a trace that pages show without the code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
 class CategorySum(msgspec.Struct):
     category: str
     kernels: int
-    """Number of different ones."""
+    """Number of different kernels."""
     calls: int
     us: float
 
 
 class Breakdown(msgspec.Struct):
-    """Figures of one trace; without device work, of processors."""
+    """Figures of one trace; if it has no device work, of processors."""
 
     on_device: bool
     timeline: Timeline | None
@@ -32,7 +32,7 @@ class Breakdown(msgspec.Struct):
     kernel_category: list[str]
     """Time of each kernel of the trace."""
     cpu: list[SelfTime] = msgspec.field(default_factory=list)
-    """Of a trace without device work."""
+    """Self times on processors, for a trace without device work."""
     row_of_op: Numbers | None = None
     """Index into `cpu` for each operator of the trace."""
     regions: list[RegionTime] = msgspec.field(default_factory=list)
@@ -75,7 +75,7 @@ def kernel_category(kernel: KernelTime) -> str:
 
 
 def _categories(entries: list[tuple[str, str, int, float]]) -> list[CategorySum]:
-    """The longest category first."""
+    """Returns the categories, the longest first."""
     sums: dict[str, CategorySum] = {}
     names: dict[str, set[str]] = {}
     for category, name, calls, us in entries:

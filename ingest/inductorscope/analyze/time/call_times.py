@@ -2,7 +2,7 @@
 
 The launches of a kernel come in the order of its calls: if there are as many of them, the first
 belongs to the first call, and so on. These pairs enclose the launches whose kernel is not known,
-such as a library's in a recorded graph: what lies between two of them belongs to the calls between
+such as a library's in a recorded graph: launches between two of them belong to the calls between
 them.
 """
 
@@ -20,14 +20,14 @@ from inductorscope.analyze.time.order import LaunchOrder
 from inductorscope.formats.trace.event_columns import Floats
 
 NEGLIGIBLE = 1e-9
-"""A share of a time that is rounding."""
+"""A smaller share of a time is due to rounding."""
 
 
 class CallTime(msgspec.Struct, frozen=True):
     """The time of one call in the wrapper."""
 
     time_us: float
-    """Of one step, averaged over all; the calls of a kernel sum to the kernel's time."""
+    """Mean time in a step; the times of a kernel's calls sum to the kernel's time."""
     known: str
     runs: int = 0
     """Measured runs of this call; 0 if its time is shared."""
@@ -37,20 +37,21 @@ class CallTime(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct):
-    """Which items of an order belong to which calls of the wrapper, by their positions."""
+    """Which items of an order belong to which calls of the wrapper, by position."""
 
     of_call: dict[int, list[int]] = msgspec.field(default_factory=dict)
     shared: list[tuple[list[int], list[int]]] = msgspec.field(default_factory=list)
-    """Calls, and items that belong to them together."""
+    """Groups of calls with the items that belong to all of them together."""
 
 
 def match_calls(wrapper: Sequence[int], items: Sequence[int | None]) -> Match:
-    """`wrapper`: the kernel of each call, in order; `items`: the kernel of each item, if known."""
+    """Matches calls with items. `wrapper`: the kernel of each call, in order; `items`: the kernel
+    of each item, if known."""
     match = Match()
     _match_equal(wrapper, items, range(len(wrapper)), range(len(items)), match)
     pairs = sorted((call, taken[0]) for call, taken in match.of_call.items())
     if any(item > later for (_, item), (_, later) in pairwise(pairs)):
-        return match  # kernels overtook each other, so nothing is between them
+        return match  # kernels ran out of order, so nothing is between them
     edges = [(-1, -1), *pairs, (len(wrapper), len(items))]
     for (call, item), (next_call, next_item) in pairwise(edges):
         calls, between = range(call + 1, next_call), range(item + 1, next_item)
@@ -62,7 +63,7 @@ def match_calls(wrapper: Sequence[int], items: Sequence[int | None]) -> Match:
 def _match_equal(
     wrapper: Sequence[int], items: Sequence[int | None], calls: range, between: range, match: Match
 ) -> None:
-    """Pairs the calls and items of each kernel that has as many of one as of the other."""
+    """Pairs the calls and items of each kernel that has equally many of both."""
     calls_of: dict[int, list[int]] = defaultdict(list)
     items_of: dict[int, list[int]] = defaultdict(list)
     for call in calls:
@@ -94,7 +95,7 @@ def _match_gap(
 
 
 class _Measured(msgspec.Struct):
-    """What was measured of one call."""
+    """The measurements of one call."""
 
     samples: list[Floats] = msgspec.field(default_factory=list)
     shared_us: float = 0.0
@@ -110,10 +111,10 @@ def call_times(
     totals: Mapping[int, float],
     steps: int,
 ) -> dict[int, CallTime]:
-    """The times of calls by position in the wrapper.
+    """Returns the times of calls by position in the wrapper.
 
-    `orders`: with the kernel of each item, if known. `totals`: the time of kernels in the whole
-    profile as far as it is known by other means. It is divided among a kernel's calls; a kernel
+    `orders`: launch orders, with the kernel of each item, if known. `totals`: the time of kernels
+    in the whole profile, if known by other means. It is divided among a kernel's calls; a kernel
     whose calls took longer, or that has no total, has the sum of its calls.
     """
     measured: dict[int, _Measured] = defaultdict(_Measured)
@@ -143,8 +144,8 @@ def call_times(
 def _times_of(
     calls: list[int], known: Mapping[int, _Measured], rest: float, steps: int
 ) -> dict[int, CallTime]:
-    """`rest`: time of the kernel that no call explains; it is divided equally among the calls that
-    have no time of their own, or among all."""
+    """Returns the times of one kernel's calls. `rest`: time of the kernel that no call explains; it
+    is divided equally among the calls without a time of their own, or among all."""
     without = [call for call in calls if call not in known] or calls
     each = rest / len(without)
     times: dict[int, CallTime] = {}

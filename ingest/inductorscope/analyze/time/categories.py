@@ -43,7 +43,7 @@ _COMMUNICATION_OPERATOR = re.compile(r"^(?:nccl:|gloo:|mpi:|c10d::|_?c10d_functi
 
 
 SAME_ANYWHERE = (COMMUNICATION, MEMCPY, MEMSET)
-"""Families that are categories, whoever calls their kernels."""
+"""Families that are a category in themselves, whether compiled code calls their kernels or not."""
 
 
 class Work(msgspec.Struct, frozen=True):

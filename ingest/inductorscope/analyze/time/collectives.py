@@ -1,7 +1,7 @@
 """The collectives of one trace: when its rank arrived at each, and from which compile.
 
-A device's kernel starts when its rank arrives, and ends for all ranks together. On processors the
-operator starts then, and another thread does the work.
+A device's kernel starts when its rank arrives, and ends for all ranks together. On processors, the
+operator starts when the rank arrives, and another thread does the work.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CollectiveCalls(msgspec.Struct):
 
 
 def collective_calls(trace: ChromeTrace, category: list[str]) -> CollectiveCalls:
-    """`category` is that of each kernel of the trace."""
+    """Returns the collectives. `category` is that of each kernel of the trace."""
     if trace.detail is None:
         return CollectiveCalls()
     talks = np.array([each == COMMUNICATION for each in category] or [False])

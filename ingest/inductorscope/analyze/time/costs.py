@@ -21,8 +21,8 @@ MOST_PARTS = 40
 """Most kernels listed for one line."""
 
 MEASURED, SHARED = "measured", "shared"
-"""How a call's time is known: by the order of launches, or as an equal part of what several calls
-took together."""
+"""How a call's time is known: by the order of launches, or as an equal part of the time of several
+calls."""
 
 Line = tuple[str, int]
 
@@ -96,12 +96,12 @@ class Costs(msgspec.Struct):
 
     lines: list[LineCostRow] = msgspec.field(default_factory=list)
     nodes: dict[int, list[NodeCostRow]] = msgspec.field(default_factory=dict)
-    """By the graph's row."""
+    """Nodes by the graph's row."""
 
 
 class _Sum(msgspec.Struct):
     shared: dict[int, float] = msgspec.field(default_factory=lambda: defaultdict(float))
-    """By the kernel's row."""
+    """Shared time by the kernel's row."""
     inclusive_us: float = 0.0
 
 
@@ -112,7 +112,7 @@ class _TimedCall(msgspec.Struct, frozen=True):
 
 
 def costs_of(graphs: Iterable[TimedGraph]) -> Costs:
-    """The costs of a run from its graphs, in their order."""
+    """Returns the costs of a run from its graphs, in their order."""
     costs = Costs()
     lines: dict[Line | None, _Sum] = defaultdict(_Sum)
     for graph in graphs:

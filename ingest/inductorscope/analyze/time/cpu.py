@@ -1,4 +1,4 @@
-"""Time on processors: self times of operators, and what a thread did."""
+"""Time on processors: self times of operators, and the activity of a thread."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def own_times(ops: Events) -> Floats:
                 open_.pop()
             if open_:
                 end, parent = open_[-1]
-                # Capped at the parent: threads' clocks can make the last child stick out.
+                # Capped at the parent, because inaccurate clocks can make the last child end later
+                # than it.
                 own[parent] -= min(length, max(0.0, end - start))
             open_.append((start + length, number))
     return np.maximum(own, 0.0, out=own)

@@ -1,4 +1,4 @@
-"""Finds what is wrong with a trace or missing from it."""
+"""Finds faults in a trace, and missing parts."""
 
 from __future__ import annotations
 

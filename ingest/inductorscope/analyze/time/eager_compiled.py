@@ -1,5 +1,5 @@
-"""Compares eager with compiled: what became of each group of operators, and what fused kernels
-replaced.
+"""Compares eager with compiled: how the time of each group of operators changed, and which
+operators each fused kernel replaced.
 
 Both sides are sums of a step that never overlap: device work by the operator that launched it or,
 on a processor, self times of operators. Each group is compared with the same group, and all that
@@ -102,20 +102,21 @@ class OpChange(msgspec.Struct):
     eager_us: float
     compiled_calls: float
     compiled_us: float
-    """Time that still runs under its name, or that of the library call that replaced it."""
+    """Time that still runs under its name, or under the name of the library call that replaced
+    it."""
     now: list[str] = msgspec.field(default_factory=list)
-    """Names of those."""
+    """Names of the kernels with that time."""
     fused_kernels: int = 0
-    """Kernels named after it."""
+    """Number of kernels named after it."""
 
 
 class Replaced(msgspec.Struct):
-    """What a fused kernel replaced."""
+    """A fused kernel and the operators that it replaced."""
 
     kernel: str
     compiled_us: float
     eager_us: float
-    """Estimated."""
+    """Estimated time."""
     ops: list[tuple[str, float]]
     """Eager operators with their estimated times, the longest first."""
 
@@ -129,7 +130,8 @@ class Comparison(msgspec.Struct):
 
 
 def compare(eager: Sequence[Entry], compiled: Sequence[Entry]) -> Comparison:
-    """Each list has the slowest first; group sums equal those of the entries."""
+    """Compares both sides. Each list has the slowest first; group sums equal those of the
+    entries."""
     return Comparison(
         eager_us=sum(entry.us for entry in eager),
         compiled_us=sum(entry.us for entry in compiled),
@@ -173,7 +175,7 @@ def _groups(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[GroupChan
 
 
 def _ops(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[OpChange]:
-    """Eager operators with what still runs of them."""
+    """Returns eager operators with the time that still runs under their names."""
     before: dict[str, OpChange] = {}
     for entry in eager:
         name = entry.op or entry.name
@@ -247,7 +249,7 @@ def _named_after(before: dict[str, OpChange], compiled: Sequence[Entry]) -> dict
 
 
 def _eager_names(kernel: str, by_plain: dict[str, list[str]]) -> list[str]:
-    """Eager operators for the operators in a kernel's name, if they are in the profile."""
+    """Returns eager operators for the operators in a kernel's name, if they are in the profile."""
     names: dict[str, None] = {}
     for op in fused_ops(kernel, by_plain):
         for name in _RUNS_AS.get(op, (op.rstrip("_"),)):

@@ -1,5 +1,5 @@
-"""Which FX nodes library calls compute, where Inductor does not say: it writes no provenance for
-lazily compiled graphs, such as backward graphs.
+"""Finds the FX nodes that library calls compute if Inductor does not record them: it writes no
+provenance for lazily compiled graphs, such as backward graphs.
 
 If a graph has as many such calls of an operator as unassigned nodes of it, the first call computes
 the first node, and so on. The scheduler keeps the order of dependent nodes; independent ones, such
@@ -30,8 +30,9 @@ def operation(name: str) -> str:
 def nodes_in_order(
     calls: Sequence[tuple[int, str]], targets: Mapping[str, str], claimed: set[str]
 ) -> dict[int, str]:
-    """Call → node. `calls` without nodes are (number, kernel) in the wrapper's order; `targets` are
-    those of all nodes in the graph's order; `claimed` are nodes that other calls compute."""
+    """Returns call → node. `calls`: (number, kernel) of calls without nodes, in the wrapper's
+    order; `targets`: targets of all nodes, in the graph's order; `claimed`: nodes that other calls
+    compute."""
     free: dict[str, list[str]] = defaultdict(list)
     for name, target in targets.items():
         if name not in claimed:

@@ -1,4 +1,4 @@
-"""Overlapping stretches of time, and how much time they cover together."""
+"""Overlapping stretches of time, and the total time that they cover."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Cover(msgspec.Struct):
-    """Covered time: stretches in order, none touching the next."""
+    """Covered time: separate stretches in order."""
 
     start: Floats
     end: Floats
@@ -71,7 +71,7 @@ def cover(start: Floats, length: Floats) -> Cover:
 
 
 def _own(part: Floats) -> Floats:
-    """A part of an array, without keeping the rest alive if that is large."""
+    """Returns a part of an array, without keeping a large array alive."""
     return part if part.base is None or 2 * len(part) > len(part.base) else part.copy()
 
 
@@ -103,7 +103,7 @@ def _cover(start: Floats, length: Floats) -> Cover:
 
 
 def joined(*covers: Cover) -> Cover:
-    """The time that any of them covers."""
+    """Returns the time that any of them covers."""
     some = [each for each in covers if len(each.start)]
     if len(some) == 1:
         return some[0]
@@ -115,14 +115,14 @@ def joined(*covers: Cover) -> Cover:
 
 
 def fitted(parts: dict[str, float], whole: float) -> dict[str, float]:
-    """Scales parts to sum to the whole: rounding errors of thousands of moments add up."""
+    """Scales parts to sum to the whole, because rounding errors of thousands of moments add up."""
     positive = {name: max(0.0, us) for name, us in parts.items()}
     total = sum(positive.values())
     return {name: us * whole / total for name, us in positive.items()} if total else positive
 
 
 def gaps(covered: Cover, start: float, end: float) -> tuple[Floats, Floats]:
-    """The gaps between two moments: starts and ends."""
+    """Returns the gaps between two moments: starts and ends."""
     begins = np.concatenate(([start], covered.end))
     ends = np.concatenate((covered.start, [end]))
     keep = ends > begins

@@ -1,4 +1,5 @@
-"""What a kernel does, by its name: the one table of names that Inductor and libraries give.
+"""Recognises what a kernel does by its name: the one table of names that Inductor and libraries
+give.
 
 Libraries hide what a kernel does in different places of its C++ name. Torch's own kernels are known
 by the function alone; their template arguments name anything. Libraries of templates have one
@@ -72,7 +73,7 @@ LIBRARIES = (
         r"write_kv_?cache|copy_\w{0,20}kv_cache|kv_?cache_(?:copy|store|write|update|scatter)",
         r"fused_set_kv|swap_blocks",
     ),
-    # Of libraries for attention, but no attention.
+    # From libraries for attention, but not attention.
     _row(
         OTHER,
         r"flashinfer::(?:norm|sampling|activation|quantization|group_?norm)",
@@ -126,8 +127,8 @@ def generated_category(name: str) -> str | None:
 
 def family_of_name(name: str) -> str:
     """The family of a library's kernel, 'gemm' or another; 'memcpy' or 'memset'; else 'other'."""
-    told = telling(name)
-    return next((row.category for row in LIBRARIES if row.pattern.search(told)), OTHER)
+    part = telling(name)
+    return next((row.category for row in LIBRARIES if row.pattern.search(part)), OTHER)
 
 
 def telling(name: str) -> str:

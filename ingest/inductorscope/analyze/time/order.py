@@ -19,7 +19,7 @@ from inductorscope.formats.trace.launches import values_at
 from inductorscope.formats.trace.regions import innermost, innermost_of, outermost
 
 MOST_LAUNCHES = 4_000_000
-"""In a trace with more, calls get no time of their own."""
+"""In a trace with more launches, calls get no times of their own."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -38,14 +38,14 @@ class LaunchOrder(msgspec.Struct):
     """Index into `ChromeTrace.regions`."""
     items: list[Item]
     us: Floats
-    """Time of each item in each call: device time, or on a CPU the operator's own time. One row a
-    call."""
+    """Time of each item in each call, one row per call: device time, or on a CPU the operator's own
+    time."""
     replayed: bool
     """Whether the items come from a recorded graph."""
 
 
 def launch_orders(trace: ChromeTrace) -> list[LaunchOrder]:
-    """The orders in a trace whose events are still there, by region."""
+    """Returns the orders in a trace whose events are still in memory, by region."""
     detail = trace.detail
     if detail is None or not trace.regions:
         return []
@@ -138,19 +138,19 @@ def _called_by_graph(detail: TraceEvents) -> Integers:
     ops = detail.columns.ops
     own: Integers = np.flatnonzero(detail.region_of_op != NOWHERE)
     ts, us, lane = ops.ts[own], ops.us[own], ops.lane[own]
-    # Calls of one graph follow each other on a thread, so threads separate them well enough.
+    # Calls of one graph on a thread do not overlap, so the thread identifies them well enough.
     order = np.lexsort((-us, ts, lane))
     kept: Integers = own[order][outermost(lane[order], ts[order], us[order])]
     return kept
 
 
 def _times_at(times: Floats, at: Numbers) -> Floats:
-    """The times at these indices; any for NOWHERE."""
+    """Returns the times at these indices, and an arbitrary value for NOWHERE."""
     return times[at] if len(times) else np.zeros(len(at))
 
 
 def _groups(number: Numbers) -> list[tuple[int, int]]:
-    """Ranges of equal numbers that follow each other."""
+    """Returns ranges of consecutive equal numbers."""
     if not len(number):
         return []
     edges = [0, *(np.flatnonzero(number[1:] != number[:-1]) + 1).tolist(), len(number)]

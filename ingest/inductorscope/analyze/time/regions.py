@@ -1,7 +1,7 @@
-"""Whether calls of compiled graphs kept the device busy, and what recording them would save.
+"""Checks whether calls of compiled graphs kept the device busy, and what recording them would save.
 
 A call lasts from the start of the graph's code on the processor to the end of the last kernel it
-launched. If the graph were recorded (CUDA or HIP graphs), one launch would do for all its device
+launched. If the graph were recorded (CUDA or HIP graphs), one launch would start all its device
 work; the rest of the call is the processor's time.
 """
 
@@ -20,7 +20,7 @@ from inductorscope.units import microseconds, percent, plural
 BOUND = 0.6
 """If the device is busy for less than this share of a call, the call is host bound."""
 HELPS_US = 5.0
-"""Smaller savings per call are within the cost of recording."""
+"""Smaller savings per call do not exceed the cost of recording."""
 REPLAY_US = 8.0
 """Approximate launch time of a recorded graph, which the host still needs."""
 
@@ -42,9 +42,9 @@ class RegionTime(msgspec.Struct):
     launching_us: float
     """Time in driver calls."""
     device_us: float
-    """Time that the device worked for it."""
+    """Time that the device worked for the call."""
     busy_us: float
-    """Time during the call that the device worked, for it or for earlier work."""
+    """Time during the call in which the device worked, for it or for earlier work."""
     call_us: float
     """From the start of its code to the end of its last kernel."""
     replayed: bool
@@ -122,7 +122,7 @@ def _of(
     call_of = innermost(region.spans, own.lane, own.moment)
     known = call_of != NOWHERE
     call_of, ts, us = call_of[known], own.ts[known], own.us[known]
-    # Where the clocks of host and device differ, work may seem to start before its call.
+    # If the clocks of host and device differ, work may seem to start before its call.
     begins, reach = starts.copy(), ends.copy()
     np.minimum.at(begins, call_of, ts)
     np.maximum.at(reach, call_of, ts + us)
@@ -165,8 +165,8 @@ def _worked(start: Floats, length: Floats, call: Numbers, begins: Floats, reach:
 
 
 def _guards(events: TraceEvents) -> dict[str, list[float]]:
-    """`<compile id> guards` and `… prologue` → times. Guards are looked up just before the region
-    they admit starts; the prologue is inside it."""
+    """Returns the times of `<compile id> guards` and `… prologue`. Guards are checked just before
+    their region starts; the prologue is inside it."""
     columns = events.columns
     compiled = columns.compiled
     times: dict[str, list[float]] = {}

@@ -1,9 +1,9 @@
-"""How a fused kernel's time is divided among its nodes.
+"""Divides a fused kernel's time among its nodes.
 
 Each node counts the bytes that it would read and write on its own: its inputs and its output, by
-their types and shapes. Views move none. If nothing is known of any node, all count alike. So the
-shares of a kernel sum to its time, and those of a run to its kernels' time. A size known only at
-run time counts as 1, for all nodes alike.
+their types and shapes. Views move none. If nothing is known about any node, all count equally. So
+the shares of a kernel sum to its time, and those of a run to its kernels' time. A size known only
+at run time counts as 1, for all nodes alike.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def moved_bytes(name: str, nodes: Mapping[str, Node]) -> int:
 
 
 def shares(names: Iterable[str], nodes: Mapping[str, Node]) -> dict[str, float]:
-    """Each node's share of a call that computes these nodes; together they are 1, if any."""
+    """Returns each node's share of a call that computes these nodes; the shares sum to 1 if there
+    are nodes."""
     moved = {name: moved_bytes(name, nodes) for name in names}
     total = sum(moved.values())
     if total:

@@ -27,7 +27,7 @@ class TraceSummary(msgspec.Struct, frozen=True):
     on_device: bool
     device: str | None
     device_time_us: float
-    """Of all kernels, copies and fills; the sum of `kernels` and of `categories`."""
+    """Time of all kernels, copies and fills; the sum of `kernels` and of `categories`."""
     span_us: float
     """From the start of the first of them to the end of the last."""
     busy_us: float
@@ -54,7 +54,8 @@ def summary_of(trace: ChromeTrace, breakdown: Breakdown) -> TraceSummary:
 
 
 def _kernels(trace: ChromeTrace, breakdown: Breakdown) -> list[KernelSum]:
-    """The longest first; one entry per name and category, for all launchers."""
+    """Returns the kernels, the longest first; one entry per name and category, for all
+    launchers."""
     if breakdown.on_device:
         entries = [
             (kernel.name, category, kernel.calls, kernel.total_us)

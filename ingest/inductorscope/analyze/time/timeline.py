@@ -1,9 +1,9 @@
 """How busy the device was, and what it waited for.
 
 The parts of a timeline never overlap and sum to its span. Concurrent work counts once, in this
-order: computing, communication, copies. A gap is explained by the work that ended it: until that
-was launched, by what the launching thread did; after that, by the way from the launch to the
-device.
+order: computing, communication, copies. A gap is explained by the work that ended it: until its
+launch, by what the launching thread did; after that, by the time from the launch to the start on
+the device.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def idle_causes(events: TraceEvents, begins: Floats, ends: Floats) -> dict[str, 
     lane, called = _launch_moment(events, _ended_by(events, ends))
     known = lane != NOWHERE
     sums[UNKNOWN] = float((ends - begins)[~known].sum())
-    # Before the launch the host was late; after it the work waited in the queue.
+    # Before the launch, the device waited for the host; after it, the work waited in the queue.
     early = known & (called <= begins)
     sums[QUEUED] = float((ends - begins)[early].sum())
     late = known & ~early
@@ -155,7 +155,8 @@ def _host(
 
 
 def _layers(columns: TraceColumns, lane: int) -> Iterator[Cover]:
-    """Times of a thread in each of `HOST_PARTS` but the last, the most specific first."""
+    """Returns the times of a thread in each of `HOST_PARTS` but the last, the most specific
+    first."""
     names = columns.names
     waits = np.array([any(part in name for part in SYNCHRONIZE) for name in names])
     yield _covered_by(columns.calls, lane, waits)
@@ -167,7 +168,7 @@ def _layers(columns: TraceColumns, lane: int) -> Iterator[Cover]:
 
 
 def _covered_by(events: Events, lane: int, named: Truths | None = None) -> Cover:
-    """The time that a thread's events cover, optionally only those with certain names."""
+    """Returns the time that a thread's events cover, optionally only those with certain names."""
     which = events.lane == lane
     if named is not None:
         which &= named[events.name]

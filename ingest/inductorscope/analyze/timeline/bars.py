@@ -1,4 +1,4 @@
-"""Bars: events as a timeline draws them, those too short to see merged into one."""
+"""Bars: events as a timeline draws them. Events too short to see are merged into one bar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Bars(msgspec.Struct):
     row: Numbers
     ts: Floats
     us: Floats
-    """From the begin of its first event to the end of its last."""
+    """From the start of its first event to the end of its last."""
     busy: Floats
     """The sum of its events' durations."""
     count: Numbers
@@ -24,7 +24,7 @@ class Bars(msgspec.Struct):
     name: Numbers
     """NOWHERE if its events differ."""
     category: Numbers
-    """That with the most time."""
+    """The category with the most time."""
     event: Numbers
     """Number of its first event."""
 
@@ -54,8 +54,8 @@ def joined(pieces: Sequence[Bars]) -> Bars:
 
 
 def merged(bars: Bars, resolution: float) -> Bars:
-    """Merges neighbours in a row that are shorter than the resolution and begin in the same
-    interval of that length. Counts and sums are kept."""
+    """Merges neighbours in a row that are shorter than the resolution and start in the same
+    interval of that length. Counts and sums stay the same."""
     if len(bars) < 2:
         return bars
     short = bars.us < resolution
@@ -84,7 +84,7 @@ def merged(bars: Bars, resolution: float) -> Bars:
 
 
 def _main_category(bars: Bars, begins: Truths, first: Integers) -> Numbers:
-    """The category that takes most of each merged bar."""
+    """Returns the category with the most time in each merged bar."""
     category = bars.category[first]
     mixed = np.minimum.reduceat(bars.category, first) != np.maximum.reduceat(bars.category, first)
     if not mixed.any():

@@ -1,4 +1,4 @@
-"""The row of each event of a track: an event that runs inside another lies one row below it."""
+"""Assigns a row to each event of a track: an event inside another is one row below it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from inductorscope.formats.trace.event_columns import NOWHERE, Floats, Integers, Numbers
 
 CLOCK_US = 0.002
-"""Times are rounded to nanoseconds, so an event can seem to begin before its predecessor ends."""
+"""Times are rounded to nanoseconds, so an event can seem to start before its predecessor ends."""
 INSTANT_US = 1e-4
-"""What an event without a duration counts as."""
+"""The duration that an event without one counts as."""
 MOST_ROWS = 512
 """Deeper events share the last row."""
 
 
 def rows_of(ts: Floats, us: Floats) -> Numbers:
-    """The row of each event, given events sorted by begin and falling duration. Events of a row do
-    not overlap, except in the last of `MOST_ROWS`."""
+    """Returns the row of each event, given events sorted by start and falling duration. Events of a
+    row do not overlap, except in the last of `MOST_ROWS`."""
     end = np.maximum(ts + us - CLOCK_US, ts + INSTANT_US)
     begun = np.arange(len(ts))
     open_ = begun - np.searchsorted(np.sort(end), ts, side="right")
     rows: Numbers = np.minimum(open_, MOST_ROWS - 1).astype(np.int32)
     if _overlap(rows, ts, end):
-        return _first_free(ts, end)  # events overlap without one being inside the other
+        return _first_free(ts, end)  # events overlap without being nested
     return rows
 
 
@@ -36,7 +36,7 @@ def _overlap(rows: Numbers, ts: Floats, end: Floats) -> bool:
 
 
 def _first_free(ts: Floats, end: Floats) -> Numbers:
-    """Puts each event into the first row that is free."""
+    """Puts each event into the first free row."""
     rows = np.empty(len(ts), np.int32)
     free: list[int] = []
     busy: list[tuple[float, int]] = []
@@ -58,13 +58,13 @@ def _first_free(ts: Floats, end: Floats) -> Numbers:
 
 
 def parents_of(rows: Numbers, ts: Floats, us: Floats) -> Integers:
-    """For each event the one that it runs inside, in the row above, or NOWHERE; events sorted by
-    begin."""
+    """Returns for each event the event around it, in the row above, or NOWHERE. Events are sorted
+    by start."""
     parents = np.full(len(ts), NOWHERE, np.int64)
     above: Integers = np.flatnonzero(rows == 0)
     for row in range(1, int(rows.max(initial=0)) + 1):
         own: Integers = np.flatnonzero(rows == row)
-        place = np.searchsorted(above, own) - 1  # the last of the row above that began earlier
+        place = np.searchsorted(above, own) - 1  # the last one above that starts earlier
         around = above[np.maximum(place, 0)]
         inside = (place >= 0) & (ts[own] + us[own] <= ts[around] + us[around] + 2 * CLOCK_US)
         parents[own[inside]] = around[inside]

@@ -1,5 +1,5 @@
-"""Sums of time by category: an event's time counts for its category, and not for that of the event
-around it. So the sums of a thread add up to the time in which it was in any event."""
+"""Sums of time by category. An event's time counts for its own category only, not for that of the
+event around it, so the sums of a thread add up to the time in which it was in any event."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from inductorscope.formats.trace.event_columns import Floats, Numbers
 
 
 def sums_of(category: Numbers, parent: Numbers, us: Floats) -> list[list[float]]:
-    """[category, events, µs] of each category that occurs. `parent`: the category of the event
-    around each one, -1 for none."""
+    """Returns [category, events, µs] of each category that occurs. `parent`: the category of the
+    event around each event, -1 for none."""
     inside = parent >= 0
     count = np.bincount(category, minlength=int(parent.max(initial=-1)) + 1)
     time = np.bincount(category, weights=us, minlength=len(count))

@@ -1,4 +1,4 @@
-"""Lays the events of a trace out: a track for each stream and thread, in it a row for each level of
+"""Lays out the events of a trace: a track for each stream and thread, with a row for each level of
 nesting."""
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from inductorscope.formats.vocabulary import ANNOTATION, DRIVER, OTHER_EVENT, PY
 
 STREAM, MARKS, THREAD = "stream", "marks", "thread"
 PROFILER = "Spans"
-"""The process of the span that the profiler itself was on."""
+"""The process that contains the profiler's own span."""
 MOST_TRACKS = 400
-"""Tracks with the fewest events are left out above that."""
+"""Most tracks; those with the fewest events are left out."""
 FINEST_US = 16.0
 COARSER = 4.0
 """Resolutions of the levels: 16 µs, 64 µs, 256 µs …"""
 PIXELS = 500
-"""The coarsest level divides the trace into at least so many parts."""
+"""The coarsest level divides the trace into at least this many parts."""
 
 _HOST_CATEGORIES = {
     "python_function": PYTHON, "user_annotation": ANNOTATION, "gpu_user_annotation": ANNOTATION,
@@ -60,18 +60,18 @@ class Track(msgspec.Struct):
 
 
 class Details(msgspec.Struct):
-    """What is known of single events, as columns beside their bars."""
+    """Facts about single events, as columns next to their bars."""
 
     parent: Numbers
     """Category of the event around it; NOWHERE for none."""
     launcher: Numbers
-    """Of work on a device: number of the event that launched it."""
+    """For work on a device: number of the event that launched it."""
     kernel: Numbers
     """Position of its kernel among those of the trace."""
 
 
 class Layout(msgspec.Struct):
-    """A trace laid out. Times count from the begin of its first event."""
+    """A trace that is laid out. Times count from the start of its first event."""
 
     origin_us: float
     span_us: float
@@ -79,9 +79,9 @@ class Layout(msgspec.Struct):
     categories: list[str]
     names: list[str]
     left_out: tuple[int, int]
-    """Tracks and events that are not in it."""
+    """Numbers of tracks and events that are left out."""
     resolutions_us: list[float]
-    """Of each level; 0 for single events."""
+    """Resolution of each level; 0 for single events."""
 
     @property
     def events(self) -> int:
@@ -89,7 +89,7 @@ class Layout(msgspec.Struct):
 
 
 class _Kind(msgspec.Struct):
-    """Events of one kind, with what is known of each."""
+    """Events of one kind, with facts about each."""
 
     name: Numbers
     lane: Numbers
@@ -105,8 +105,8 @@ Keep = Callable[[int, Bars, Details | None], None]
 
 
 def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
-    """Lays a trace out, and hands the bars of each track over, level by level: `keep(level, bars,
-    details)`. Level 0 has single events, and details."""
+    """Lays out a trace, and passes on the bars of each track, level by level: `keep(level, bars,
+    details)`. Level 0 has single events, with details."""
     columns = events.columns
     categories: dict[str, int] = {}
     kinds = _kinds(events, breakdown, lambda name: categories.setdefault(name, len(categories)))
@@ -120,7 +120,7 @@ def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
     layout = Layout(
         origin, span, [], list(categories), columns.names, left_out, [0.0, *resolutions]
     )
-    number_of = np.full(total, NOWHERE, np.int32)  # in the layout, of the events of all kinds
+    number_of = np.full(total, NOWHERE, np.int32)  # number in the layout of each event of all kinds
     launchers: Numbers | None = None
     rows = done = 0
     for kind, lane, members in chosen:
@@ -129,7 +129,7 @@ def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
         bars, count = piece.bars, len(piece.bars)
         number_of[piece.which] = bars.event
         launcher = np.full(count, NOWHERE, np.int32)
-        if kind == STREAM:  # these come last: all that can launch has its number
+        if kind == STREAM:  # device work comes last, when all possible launchers have their numbers
             if launchers is None:
                 launchers = _launchers(events, kinds, number_of)
             launcher = launchers[piece.which]
@@ -153,7 +153,7 @@ def _resolutions(span_us: float) -> Iterator[float]:
 def _kinds(
     events: TraceEvents, breakdown: Breakdown, number: Callable[[str], int]
 ) -> tuple[_Kind, ...]:
-    """Events of devices, operators, calls of the driver, annotations, others."""
+    """Returns events of devices, operators, calls of the driver, annotations, others."""
     columns = events.columns
     base = 0
 
@@ -200,14 +200,14 @@ def _op_categories(events: TraceEvents, number: Callable[[str], int]) -> Numbers
 
 
 Members = list[tuple[_Kind, Integers]]
-"""Events of a track: of each kind, which."""
+"""The events of a track: for each kind, which."""
 
 
 def _chosen(
     kinds: tuple[_Kind, ...], lanes: list[Lane]
 ) -> tuple[list[tuple[str, int, Members]], tuple[int, int]]:
-    """Tracks by kind and lane, threads first, because they launch the work of devices; and the
-    number of tracks and events that are left out."""
+    """Returns tracks by kind and lane, threads first, because they launch the work of devices, and
+    the number of tracks and events that are left out."""
     marked = set(np.unique(kinds[0].lane).tolist()) | {
         number for number, lane in enumerate(lanes) if lane.process == PROFILER
     }
@@ -247,8 +247,8 @@ class _Piece(msgspec.Struct):
 def _piece(
     members: Members, origin: float, first_row: int, first_event: int, *, nested: bool
 ) -> _Piece:
-    """The events of a track in order of rows. `nested`: whether an event's time is part of that of
-    the event around it."""
+    """Returns the events of a track in order of rows. `nested`: whether an event's time is part of
+    that of the event around it."""
 
     def column(name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(kind, name)[which] for kind, which in members])
@@ -282,8 +282,8 @@ def _described(kind: str, lane: Lane, bars: Bars, first_row: int) -> Track:
 
 
 def _launchers(events: TraceEvents, kinds: tuple[_Kind, ...], number_of: Numbers) -> Numbers:
-    """For each event of a device the number of the driver's call that launched it, else of the
-    operator."""
+    """Returns for each event of a device the number of the driver's call that launched it, or else
+    of the operator."""
     _, ops, calls, *_ = kinds
     launched = events.launched
     by_call = values_at(number_of[calls.base : calls.base + len(calls.ts)], launched.call)

@@ -1,4 +1,4 @@
-"""A table of what kernels read and wrote, and the first bad value in it."""
+"""A table of the values that kernels read and wrote, and the first bad value in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from inductorscope.formats.printed.intermediate_values import (
 from inductorscope.units import plural
 
 INPUTS = "model inputs"
-"""Used as the kernel's name for the model's inputs."""
+"""Stands for the model's inputs in place of a kernel's name."""
 _INPUTS = ("arg", "primals", "tangents")
 
 
@@ -31,7 +31,7 @@ class ValueRow(msgspec.Struct):
     bad: str = ""
     """`NaN`, `Inf`, or empty."""
     zeros: bool = False
-    """All elements are zero after the launch: not wrong in itself, but worth a look."""
+    """Whether all elements are zero after the launch: not wrong in itself, but worth a look."""
 
 
 class ValueTable(msgspec.Struct):
@@ -40,9 +40,9 @@ class ValueTable(msgspec.Struct):
     kernels: list[str] = msgspec.field(default_factory=list)
     """Each name once, in the order of first launches."""
     names_only: bool = False
-    """Only names of kernels were printed (level 3)."""
+    """Whether only names of kernels were printed (level 3)."""
     mean_as_dtype: bool = False
-    """The printer has torch's bug of writing the mean under the label of the type."""
+    """Whether the printer has torch's bug that writes the mean under the label of the type."""
     first_bad: int | None = None
     """Index of the first row with a bad value."""
     sentence: str = ""

@@ -1,1 +1,1 @@
-"""What two runs do differently."""
+"""Compares two runs."""

@@ -1,4 +1,4 @@
-"""What caused a measured difference, line by line."""
+"""The causes of a measured difference, line by line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.units import percent, plural
 
 SMALL = 0.01
-"""Causes with a smaller share of the difference are one line."""
+"""Causes with a smaller share of the difference are summed up in one line."""
 VISIBLE = 0.0005
-"""A smaller share is written as 0."""
+"""A smaller share is shown as 0."""
 CLOCKS = 0.01
-"""Clocks that differ by less are equal."""
+"""A smaller difference between clocks does not count."""
 SHOWN = 3
 
 Notes = Mapping[tuple[str, str], Sequence[str]]
@@ -25,11 +25,11 @@ Notes = Mapping[tuple[str, str], Sequence[str]]
 
 
 class CauseLine(msgspec.Struct, frozen=True):
-    """A part of the difference; the lines sum to all of it."""
+    """A part of the difference. All lines together sum to it."""
 
     share: Share
     more_ms: float
-    """What B's step takes more."""
+    """Additional time of B's step."""
     text: Prose
     href: str
     """Page with the evidence."""
@@ -46,8 +46,8 @@ def cause_lines(
     notes: Notes | None = None,
     events: str = "",
 ) -> list[CauseLine]:
-    """The largest share first, and what is not explained. `events`: what compiling did more or less
-    often."""
+    """Returns the causes, the largest share first, then what is not explained. `events`: what
+    happened more or less often in compiling."""
     if found.rest is None or found.judged is None:
         return []
     more_ms = found.judged.b_ms - found.judged.a_ms
@@ -61,14 +61,14 @@ def cause_lines(
         else:
             text = f"{one.name} ({events})" if events else one.name
             parts.append((one.share, text, f"{page}#compiling"))
-            events = ""  # of the largest part of a step without kernels
+            events = ""  # of the largest part of the step's time outside kernels
     if found.same_code:
         address = _address(same[0], runs) if len(same) == 1 else f"{page}#kernels"
         parts.append((found.same_code, _same_code(found, same, notes or {}), address))
     large = sorted((one for one in parts if abs(one[0].share) >= SMALL),
                    key=lambda one: -abs(one[0].share))  # fmt: skip
     if small := [share for share, _, _ in parts if abs(share.share) < SMALL]:
-        # The ends of the intervals add up to one that is wide enough.
+        # Adding the ends of the intervals gives an interval that is wide enough.
         share = Share(
             *(sum(getattr(one, name) for one in small) for name in Share.__struct_fields__)
         )
@@ -79,7 +79,7 @@ def cause_lines(
 
 
 def in_short(lines: Sequence[CauseLine]) -> str:
-    """The first lines, the sum of others, and what is not explained."""
+    """Returns the first lines, the sum of others, and what is not explained."""
     *causes, rest = lines
     parts = [one.words for one in causes[:SHOWN]]
     if left := sum(one.share.share for one in causes[SHOWN:]):
@@ -88,7 +88,7 @@ def in_short(lines: Sequence[CauseLine]) -> str:
 
 
 def _words(cause: Cause, notes: Notes) -> str:
-    """The kernels, what became of them and why."""
+    """Describes the kernels, what they became and why."""
     kernels = cause.a or cause.b
     more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
     split = f" in {len(cause.b)}" if cause.change == "split" else ""
@@ -131,7 +131,8 @@ def _clocks(found: Measurement) -> str:
 
 
 def _address(cause: Cause, runs: tuple[str, str]) -> str:
-    """Both kernels side by side, or the page of the one; of library kernels, that of the graph."""
+    """Returns the page with both kernels side by side, or of a single kernel; for library kernels,
+    of the graph."""
     sides = list(zip(runs, (cause.a, cause.b), strict=True))
     own = [(run, [one for one in side if one.kind != EXTERN][:1]) for run, side in sides]
     known = [(run, one) for run, first in own for one in first]

@@ -1,4 +1,4 @@
-"""Two runs compared: what went in, what a step costs, and what compiling made of it."""
+"""Compares two runs: their inputs, the cost of a step, and what compiling produced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from inductorscope.answers.compare.page import (
     KernelCalls,
     NodeRow,
 )
-from inductorscope.answers.compare.said import said
+from inductorscope.answers.compare.said import sentences
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.compare.step import steps
 from inductorscope.answers.compare.texts import explained, peak_step, plans_of
@@ -42,7 +42,7 @@ from inductorscope.store.tables.models import Links, Run
 MOST = 500
 """Most kernels and nodes of a page."""
 KEPT = 16
-"""Comparisons that are kept, because people reload and share them."""
+"""Comparisons to cache, because people reload and share them."""
 
 
 def compare_page(session: Session, run: str, other: str) -> ComparePage:
@@ -63,12 +63,13 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
     found = page.measured.found
     if found is not None and found.judged is not None and page.measured.complete:
         page = replace(page, verdict=found.judged.answer)
-    page = replace(page, said=said(page))
+    page = replace(page, said=sentences(page))
     return replace(page, markdown=as_markdown(page))
 
 
 def _stored(session: Session, run: Run) -> Hashable:
-    """What of a run can still change: it is being read, and its links are renewed."""
+    """Returns what identifies the current state of a run, which changes while it is read or linked
+    again."""
     links = select(Links.engine, func.count()).join(GraphRow).where(GraphRow.run_id == run.id)
     counts = session.execute(links.group_by(Links.engine).order_by(Links.engine))
     return run.id, run.state, run.read_at, *(tuple(row) for row in counts)
@@ -128,7 +129,7 @@ def _compared(run: Run) -> ComparedRun:
 
 
 def _group_rows(groups: Sequence[Group], *, timed: bool) -> list[GroupRow]:
-    """Groups of the same kernels together, what changes most first."""
+    """Sorts groups; those of the same kernels stay together, the largest change first."""
     together: dict[Hashable, list[Group]] = defaultdict(list)
     for group in groups:
         kernels = [

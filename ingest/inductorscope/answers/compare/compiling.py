@@ -15,8 +15,8 @@ from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import load_story
 
-PAID = ("graph break", "recompile", "CUDA graphs skipped")
-"""Kinds of events that each step pays for."""
+IN_EVERY_STEP = ("graph break", "recompile", "CUDA graphs skipped")
+"""Kinds of events that cost time in every step."""
 
 
 class PhaseRow(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class EventRow(msgspec.Struct, frozen=True):
     kind: str
     what: Prose
     place: str
-    """Its line in the program, `model.py:12`, in B if it is there; empty if it has none."""
+    """Its line in the program, `model.py:12`, taken from B if B has it; empty if unknown."""
     a: int
     b: int
 
@@ -45,11 +45,11 @@ class CompilingRows(msgspec.Struct, frozen=True):
     known: bool
     a_seconds: float | None
     b_seconds: float | None
-    """All compiles, each from its start to its end."""
+    """Time of all compiles, each from its start to its end."""
     phases: list[PhaseRow]
-    """Where most differs first; they sum to the work of all compiles."""
+    """The largest difference first; they sum to the work of all compiles."""
     events: list[EventRow]
-    """What each step pays for first."""
+    """Events that cost time in every step come first."""
 
 
 def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
@@ -69,12 +69,13 @@ def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
         for key in {**counts, **others}
         if counts[key] != others[key]
     ]
-    events.sort(key=lambda row: row.kind not in PAID)
+    events.sort(key=lambda row: row.kind not in IN_EVERY_STEP)
     return CompilingRows(True, total_seconds(one), total_seconds(other), phases, events)
 
 
 def _events(story: Story, places: dict[tuple[str, str], str]) -> Counter[tuple[str, str]]:
-    """Kind and description → how often; sets the line of each, which edits move."""
+    """Counts events by kind and description, and records the line of each, because edits move
+    lines."""
     counts: Counter[tuple[str, str]] = Counter()
     for place in break_places(story):
         where = f" in `{place.function}`" if place.function else ""
@@ -102,9 +103,10 @@ def described(row: EventRow) -> str:
 
 
 def events_in_words(compiling: CompilingRows) -> str:
-    """What changed that a step pays for, where calls of compiled code take other time."""
+    """Returns the changed events that cost time in every step, if the time of calling compiled code
+    differs."""
     return "; ".join(
         f"{row.kind} {described(row)}: {row.a} → {row.b}"
         for row in compiling.events
-        if row.kind in PAID
+        if row.kind in IN_EVERY_STEP
     )

@@ -1,4 +1,4 @@
-"""The figures by which runs are compared."""
+"""The figures that can be compared between runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Unit = Literal["us", "ms", "s", "ratio", "count"]
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A figure that each run has at most once."""
+    """A figure of which a run has at most one value."""
 
     title: str
     unit: Unit
     column: Any
-    """A column of the query over runs."""
+    """The column of the query over runs."""
 
 
 KERNELS_US: ColumnElement[Any] = (

@@ -1,4 +1,4 @@
-"""A figure of all runs of a name or tag, or of one kernel's work in them, and where it changed."""
+"""One figure over all runs of a name or tag, or one kernel's work in them, and where it changed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from inductorscope.store.tables.models import TRY, Run
 MOST = 2000
 """Most runs of a history, the newest."""
 MOST_MATCHED = 30
-"""Most runs that a kernel is looked for in: each is compared with the kernel's run."""
+"""Most runs in which a kernel is looked for: each must be compared with the kernel's run."""
 OFFERED = 100
 TREND = 21
-"""Most runs of a trend: the newest, and those whose median it is compared with."""
+"""Most runs of a trend: the newest, and the runs whose median it is compared with."""
 NAMED = 3
 """Most kernels that a row names."""
 
@@ -45,16 +45,16 @@ class HistoryRun(RunName, frozen=True):
     kernel: str = ""
     """The kernels that do the work; empty for other figures."""
     change: Change | None = None
-    """How they differ from the kernel in the address."""
+    """How they differ from the kernel that the address names."""
 
 
 class LevelChange(msgspec.Struct, frozen=True):
-    """Where the level changed: the last run before and the first after."""
+    """A change of level: the last run before it and the first run after it."""
 
     before: HistoryRun
     after: HistoryRun
     was: OfRow[float]
-    """Median of the level before."""
+    """The median before the change."""
     now: OfRow[float]
     differs: list[Prose]
     """What differs between the two runs, in words."""
@@ -64,26 +64,26 @@ class Levels(msgspec.Struct, frozen=True):
     """The levels that two runs' steps belong to, among all runs of their name."""
 
     runs: int
-    """Runs of the name with the time of a step."""
+    """Number of runs of the name whose step is timed."""
     a_runs: int
-    """Those of A's level."""
+    """Number of runs at A's level."""
     b_runs: int
     a_ms: float
     """Median of A's level."""
     b_ms: float
     same: bool
-    """Whether both are one level."""
+    """Whether both runs are at one level."""
 
 
 class Named(msgspec.Struct, frozen=True):
-    """A name of runs, how many have it, and the trend of their figure."""
+    """A name of runs, the number of runs with it, and the trend of their figure."""
 
     name: str
     runs: int
     values: list[OfRow[float]]
-    """Of the newest runs that have the figure, the oldest first."""
+    """The figure in the newest runs that have it, the oldest first."""
     median: OfRow[float] | None
-    """Of all of these but the newest."""
+    """The median of all these values but the newest."""
 
 
 class History(msgspec.Struct, frozen=True):
@@ -96,29 +96,29 @@ class History(msgspec.Struct, frozen=True):
     title: str
     unit: Unit
     runs: list[HistoryRun]
-    """The oldest first; those without the figure have no value."""
+    """The oldest first; a run without the figure has no value."""
     known: int
     """Number of runs with the figure."""
     changes: list[LevelChange]
     places: list[int]
-    """Of the first run of each new level, among those with the figure."""
+    """The first run of each new level, as a position among the runs with the figure."""
     levels: list[OfRow[float]]
     """Median of each level."""
     fewest: int
-    """With fewer runs no change can be seen."""
+    """The fewest runs in which a change can be detected."""
     figures: dict[str, str]
     """Figures to choose from, with their titles."""
     names: Hidden[list[Named]]
     """Names to choose from, if the address has neither name nor tag."""
     trend: int
-    """Most runs that the newest of a name is compared with."""
+    """The most earlier runs with which the newest run of a name is compared."""
 
 
 def history(
     session: Session, name: str = "", tag: str = "", figure: str = "", kernel: str = ""
 ) -> History:
-    """`kernel`: `RUN/GRAPH/KERNEL`, by default in runs of the same name. Raises NotHere for an
-    unknown figure or kernel."""
+    """Returns the history. `kernel`: `RUN/GRAPH/KERNEL`; without a name or tag, it is looked for in
+    runs of the same name. Raises NotHere for an unknown figure or kernel."""
     titles = {known: one.title for known, one in FIGURES.items()}
     if figure and figure not in FIGURES:
         raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(FIGURES)}.")
@@ -129,7 +129,7 @@ def history(
         runs, figure, unit = _of_kernel(session, name, tag, kernel), "", "us"
         title = f"Kernels that do the work of {kernel.partition('/')[2].partition('/')[2]}"
     elif name or tag:
-        # Without a figure in the address: the first that a run has.
+        # Without a figure in the address, show the first that a run has.
         for known in [figure] if figure else FIGURES:
             runs, title, unit = _runs(session, name, tag, FIGURES[known].column), *_named(known)
             if figure or any(run.value is not None for run in runs):
@@ -159,7 +159,8 @@ def history(
 
 
 def levels_of(session: Session, before: Run, after: Run) -> Levels | None:
-    """None if the runs have different names, or too few runs of the name are timed."""
+    """Returns the levels; None if the runs have different names, or too few runs of the name are
+    timed."""
     steps = FIGURES["compiled_ms"].column
     runs = _runs(session, before.name, "", steps) if before.name == after.name else []
     values = {run.id: run.value for run in runs if run.value is not None}
@@ -220,7 +221,7 @@ def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[Histo
 
 
 def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -> HistoryRun:
-    """The run with the time of the calls that do the kernel's work."""
+    """Returns the run with the time of the calls that do the kernel's work."""
     if not any(call.graph.slug == slug and call.kernel == kernel for call in left.calls):
         raise NotHere(f"Run {left.run} has no kernel {kernel} in {slug}.", run=left.run)
     match_graphs(left.graphs, right.graphs)

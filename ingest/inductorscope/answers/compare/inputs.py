@@ -1,4 +1,4 @@
-"""What went into two runs and differs: versions, machine, settings, and the user's files."""
+"""The inputs of two runs that differ: versions, machine, settings, and the user's files."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ OF_EACH_RUN = {
     "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_COMPILE_DEBUG_DIR", "TORCH_TRACE",
     "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR", "dynamo.debug_dir_root",
 }  # fmt: skip
-"""Settings whose values differ between any two runs."""
+"""Settings whose values differ between any two runs, so that a difference means nothing."""
 RECORDING = "inductor.trace."
-"""Begins settings of how a run is recorded."""
+"""Prefixes of settings that control how a run is recorded."""
 HOW = {
     "name", "seconds", "repeats", "steps_after", "full", "eager", "profile", "values", "source",
     "record", "measure", "replay_record",
 }  # fmt: skip
-"""Options of a capture that say how a program is recorded."""
+"""Options of a capture that control how a program is recorded."""
 COMMIT = "torch's commit"
 RECORDED = ("versions", "machine")
-"""Kinds of which each run has a value, which its files may not have."""
+"""Kinds for which every run has a value, although its files may not record it."""
 LARGEST = 64 * 1024 * 1024
 
 
 class InputRow(msgspec.Struct, frozen=True):
-    """A setting that differs; None where a run does not have it, or does not say."""
+    """A setting that differs; None if a run does not have it or does not record it."""
 
     kind: str
     """`versions`, `machine`, `options`, `configuration`, `environment` or `tensors`."""
@@ -59,7 +59,7 @@ class SourceRow(msgspec.Struct, frozen=True):
 def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
     rows: dict[tuple[str, str], InputRow] = {}
     for (kind, before), (_, after) in zip(_inputs(session, a), _inputs(session, b), strict=True):
-        if not before or not after:  # what a run does not record is not known to differ
+        if not before or not after:  # a difference is unknown if a run does not record the setting
             continue
         for name in sorted({**before, **after}):
             was, now = before.get(name), after.get(name)
@@ -67,13 +67,13 @@ def input_rows(session: Session, a: Run, b: Run) -> list[InputRow]:
                 key = kind, name.removeprefix("inductor.")
                 rows.setdefault(key, InputRow(kind, name, was, now))
     given = {name for kind, name in rows if kind == "options"}
-    # An option of the capture is in what torch records of its configuration too.
+    # Torch's record of its configuration repeats options of the capture.
     return [row for (_, name), row in rows.items() if f"config.{name}" not in given]
 
 
 def tensor_rows(graphs: Sequence[Graph]) -> list[InputRow]:
-    """Inputs of A's graphs that have another type or shape in B. What a backward graph gets follows
-    from what its forward got."""
+    """Returns inputs of A's graphs whose type or shape differs in B. Skips backward graphs, whose
+    inputs follow from those of the forward graph."""
     return [
         InputRow("tensors", f"{node.name} of {graph.slug}", node.type, node.partner.type)
         for graph in graphs
@@ -84,7 +84,7 @@ def tensor_rows(graphs: Sequence[Graph]) -> list[InputRow]:
 
 
 def _inputs(session: Session, run: Run) -> list[tuple[str, dict[str, str]]]:
-    """Kind and values of each record of a run, the same records of any run."""
+    """Returns the settings of a run by kind, from the same records for every run."""
     settings = _runnable(session, run.id)
     facts = run.environment
     versions = {"torch": run.torch_version, COMMIT: run.torch_git,
@@ -113,7 +113,7 @@ def _runnable(session: Session, run: str) -> dict[str, dict[str, str]]:
     query = select(Artifact.digest).where(
         Artifact.run_id == run, Artifact.role == FX_RUNNABLE, Artifact.size < LARGEST
     )
-    # A log's copy, which has another path, leaves some settings out.
+    # The copy of a log omits some settings and has another path.
     own = Artifact.path.endswith("fx_graph_runnable.py")
     digest = session.scalar(query.order_by(own.desc(), Artifact.id).limit(1))
     text = b"" if digest is None else read_blob(session, digest) or b""
@@ -134,7 +134,8 @@ def _flat(values: object, prefix: str = "") -> dict[str, str]:
 
 
 def source_rows(one: Side, other: Side) -> list[SourceRow]:
-    """A file rebuilt from comments differs if a line does that both runs name."""
+    """Returns the source files that differ. A file rebuilt from comments differs if a line does
+    that both runs quote."""
     rows = []
     for path, source in other.sources.items():
         was = one.sources.get(other.files.get(path, ""))

@@ -11,7 +11,7 @@ from inductorscope.units import DASH, dash, microseconds, signed_microseconds
 
 MOST_KERNELS = 20
 MOST_NODES = 5
-"""Of each kernel, those whose instructions differ most."""
+"""Most nodes of each kernel: those whose instructions differ most."""
 MOST_NAMES = 4
 
 

@@ -1,4 +1,4 @@
-"""What a measurement of two runs says, and whether one can be made."""
+"""The result of measuring two runs, and whether they can be measured."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from inductorscope.units import milliseconds, percent, plural, signed_percent
 ACTIVE = ("queued", "running")
 ENDED_EARLY = ("failed", "cancelled")
 MOST_JOBS = 50
-"""The newest, among which the one of these runs is looked for: only its spec names them."""
+"""Number of newest jobs that are searched for one that measures these runs, because only a job's
+spec names them."""
 LEVELS: dict[str, Level] = {"slower": "warn", "faster": "good", "the same": "good"}
 NOT_HERE = (
     "Measuring runs both programs again, so it needs two runs that this installation captured."
@@ -37,30 +38,30 @@ NOT_HERE = (
 
 
 class MeasuredShown(msgspec.Struct, frozen=True):
-    """The newest measurement of two runs, and the job that makes one."""
+    """The newest measurement of two runs, and the job that is measuring them."""
 
     refusal: Prose
-    """Why none can be made; empty if one can."""
+    """Why the runs cannot be measured; empty if they can."""
     job: str | None = None
-    """The newest job that measures these runs, if it works or ended without an answer."""
+    """The newest job that measures these runs, if it is running or ended without an answer."""
     step: Prose = ""
-    """What it does now."""
+    """The job's current step."""
     ended: Prose = ""
-    """Why it ended without an answer."""
+    """Why the job ended without an answer."""
     at: datetime | None = None
     by: str = ""
-    """The job that made the one shown."""
+    """The job that made the measurement that is shown."""
     complete: bool = False
     text: Prose = ""
     found: Measurement | None = None
     lines: list[CauseLine] = msgspec.field(default_factory=list)
-    """What caused the difference; they sum to it."""
+    """The causes of the difference; they sum to it."""
     searched: Prose = ""
     """What the search found."""
 
 
 def measured(session: Session, before: Run, after: Run, notes: Notes, events: str) -> MeasuredShown:
-    """`notes`, `events`: as for `cause_lines`."""
+    """Returns the measurement. `notes`, `events`: see `cause_lines`."""
     refusal = "" if is_captured_here(before) and is_captured_here(after) else NOT_HERE
     query = select(Job).where(Job.kind == KIND).order_by(Job.created_at.desc()).limit(MOST_JOBS)
     runs = {before.id, after.id}
@@ -87,7 +88,7 @@ def measured(session: Session, before: Run, after: Run, notes: Notes, events: st
 
 
 def in_words(found: Measurement) -> str:
-    """The answer in a sentence, and what causes it in another."""
+    """Returns the answer in one sentence, and its causes in another."""
     judged = found.judged
     if judged is None:
         count = plural(len(found.sides[0].ms), "process", "processes")
@@ -110,7 +111,7 @@ def _answer(judged: Judged) -> str:
 
 
 def _why(judged: Judged) -> str:
-    """Why an interval without 0 is no answer yet."""
+    """Explains why an interval without 0 is not an answer yet."""
     if judged.low <= 0 <= judged.high:
         return ""
     reason = f"a difference must be at least {percent(FLOOR)} and {milliseconds(FLOOR_MS)}"
@@ -129,7 +130,7 @@ def _causes(found: Measurement) -> list[str]:
 
 
 def one_by_one(found: Measurement) -> list[str]:
-    """Each setting or version alone, in a sentence."""
+    """Describes in a sentence the effect of each setting or version alone."""
     return [
         f"{one.name} {one.b or 'not set'}: {one.judged.answer}, {signed_percent(one.judged.shift)}"
         f" ({signed_percent(one.judged.low)} to {signed_percent(one.judged.high)})."
@@ -138,7 +139,7 @@ def one_by_one(found: Measurement) -> list[str]:
 
 
 def search_in_words(search: Search | None) -> str:
-    """What a search found."""
+    """Describes the result of a search."""
     if search is None:
         return ""
     tries = plural(len(search.tries), "try", "tries")

@@ -20,7 +20,7 @@ from inductorscope.fields import Hidden, Microseconds, Prose
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A sentence, and the part of the page with its evidence."""
+    """A sentence, and the part of the page with the evidence for it."""
 
     level: Level
     label: str
@@ -54,27 +54,29 @@ class KernelCalls(msgspec.Struct, frozen=True):
 
 
 class GroupRow(msgspec.Struct, frozen=True):
-    """Kernels of both runs that do the same work between them, per step."""
+    """Kernels of both runs that together do the same work, per step."""
 
     a: list[KernelCalls]
     b: list[KernelCalls]
     change: Change
     known: Known
     certainty: str
-    """How sure, in the explorer's words: `exact` or `inferred`; empty without a counterpart."""
+    """The certainty in the explorer's terms: `exact` or `inferred`; empty without a counterpart."""
     moved: bool
     nodes: int
-    """Number of FX nodes of A that it computes."""
+    """Number of FX nodes of A that the group computes."""
     a_us: float | None
     b_us: float | None
     more_us: float | None
-    """None if a run does not time them."""
+    """None if a run has no times of them."""
     parts: dict[str, Microseconds]
-    """The group's part of the step's difference, by part of the waterfall."""
+    """The group's part of the step's difference, by part of the waterfall chart."""
     notes: list[Prose] = msgspec.field(default_factory=list)
-    """Why its kernels are not one, and which settings differ; of the groups that differ most."""
+    """Why the kernels are not fused into one, and which settings differ; only for the groups that
+    differ most."""
     line: str = ""
-    """The user's line of most of its nodes, `model.py:12`, in B if B has the group."""
+    """The user's line that most of its nodes come from, `model.py:12`; taken from B if B has the
+    group."""
 
 
 class PeakBar(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ class Peak(msgspec.Struct, frozen=True):
 
 
 class PeakStep(msgspec.Struct, frozen=True):
-    """From A's peak to B's; the bars sum to the difference."""
+    """The difference of the peaks from A to B; the bars sum to it."""
 
     a: Peak
     b: Peak
@@ -107,10 +109,10 @@ class GraphPair(msgspec.Struct, frozen=True):
     b: str | None
     same_nodes: int
     gone_nodes: int
-    """Nodes of A that B has in no graph."""
+    """Nodes of A that are in no graph of B."""
     new_nodes: int
     elsewhere: int
-    """Nodes of A that B has in another graph."""
+    """Nodes of A that are in another graph of B."""
     a_kernels: int
     b_kernels: int
     a_peak: int | None
@@ -127,7 +129,7 @@ class NodeRow(msgspec.Struct, frozen=True):
     type: str
     path: str | None
     line: int | None
-    """In the run that has the node."""
+    """The line in the run that has the node."""
 
 
 class ComparePage(msgspec.Struct, frozen=True):
@@ -143,26 +145,27 @@ class ComparePage(msgspec.Struct, frozen=True):
     sources: list[SourceRow]
     step: Step
     verdict: Answer
-    """Whether the difference of times is real. Processes of one program differ more than the steps
-    of one process, so without a measurement nobody can tell."""
+    """Whether the difference in time is real. Processes of one program differ more than the steps
+    of one process, so this is unknown without a measurement."""
     measured: MeasuredShown
     levels: Levels | None
-    """Of the steps of all runs of this name; None if both have other names, or few runs have it."""
+    """The levels of the steps of all runs of this name; None if the runs have different names, or
+    few runs have this one."""
     bars: list[Bar]
-    """From A's step to B's; they sum to the difference."""
+    """The difference of the steps from A to B; the bars sum to it."""
     groups: list[GroupRow]
-    """Those that differ in code or time, the largest difference first."""
+    """Groups that differ in code or time, the largest difference first."""
     group_count: int
     """Number of all groups."""
     changed: int
-    """Number of those that differ in code."""
+    """Number of groups that differ in code."""
     machine: list[MachineDifference]
-    """Machine code of kernels with one counterpart, where it differs."""
+    """Machine code of kernels with a single counterpart, if it differs."""
     graphs: list[GraphPair]
     peak: PeakStep | None
-    """Memory; None if a run's wrappers are not known."""
+    """Memory; None if a run has no wrappers to read."""
     nodes: list[NodeRow]
     node_count: int
     compiling: CompilingRows
     markdown: Hidden[str]
-    """The same as Markdown, for a pull request."""
+    """The same comparison as Markdown, for a pull request."""

@@ -1,4 +1,4 @@
-"""The difference of two runs in sentences, what went in first."""
+"""Describes the difference of two runs in sentences, the inputs first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
 from inductorscope.analyze.verdicts import Level
-from inductorscope.answers.compare.compiling import PAID, described
+from inductorscope.answers.compare.compiling import IN_EVERY_STEP, described
 from inductorscope.answers.compare.history import Levels
 from inductorscope.answers.compare.inputs import COMMIT
 from inductorscope.answers.compare.measured import LEVELS
@@ -29,14 +29,14 @@ CANNOT_TELL = (
     "tell whether the difference is real"
 )
 SMALL = 0.02
-"""A part of the difference that is a smaller share of A's step is not mentioned."""
+"""A part of the difference is not mentioned if its share of A's step is smaller."""
 SHOWN = 3
 LONG = 60
-"""Characters of a value that a sentence shows."""
+"""Most characters of a value in a sentence."""
 
 
-def said(page: ComparePage) -> list[Said]:
-    """The sentences; only one if nothing differs."""
+def sentences(page: ComparePage) -> list[Said]:
+    """Returns the sentences; a single one if nothing differs."""
     if page.same:
         return [Said("good", "the same", "This is one run: nothing differs.", "")]
     found = [*_inputs(page), *_time(page), *_structure(page), *_compiling(page), *_memory(page)]
@@ -98,7 +98,7 @@ def _time(page: ComparePage) -> Iterator[Said]:
 
 
 def _level(levels: Levels) -> Said:
-    """Whether the difference is one of levels, by all runs of the name."""
+    """Says whether the runs are at different levels, judged by all runs of the name."""
     among = f"Among {plural(levels.runs, 'run')} of this name,"
     if levels.same:
         text = f"{among} no change is found between A and B, near {milliseconds(levels.a_ms)}."
@@ -112,7 +112,7 @@ def _level(levels: Levels) -> Said:
 
 def _structure(page: ComparePage) -> Iterator[Said]:
     for row in page.compiling.events:
-        if row.kind in PAID:
+        if row.kind in IN_EVERY_STEP:
             level: Level = "warn" if row.b > row.a else "good"
             text = f"{described(row)}: {row.a} in A, {row.b} in B."
             yield Said(level, row.kind, text, "compiling")
@@ -135,7 +135,7 @@ def _structure(page: ComparePage) -> Iterator[Said]:
         first = [_kernels(row) for row in changed[:SHOWN]]
         text = f"Of {plural(page.group_count, 'group')} of kernels: {', '.join(parts)}"
         us = fsum(row.more_us or 0.0 for row in changed)
-        # Where kernels and the rest cancel, a share of what is left says nothing.
+        # If kernels and the rest cancel out, a share of the remaining difference is meaningless.
         if page.step.measured and page.step.more_us and 0 < us / page.step.more_us <= 1:
             text += f", {percent(us / page.step.more_us)} of the difference together"
         which = "The largest" if page.step.measured else "Among them"
@@ -152,7 +152,8 @@ def _structure(page: ComparePage) -> Iterator[Said]:
 
 
 def _kernels(row: GroupRow) -> str:
-    """Their names on both sides, what became of them, where they come from and what that costs."""
+    """Describes the kernels on both sides: names, what changed, where they come from and what it
+    costs."""
     sides = [side for side in (row.a, row.b) if side]
     if len({side[0].kernel for side in sides}) == 1:
         sides = sides[-1:]
@@ -167,18 +168,18 @@ def _kernels(row: GroupRow) -> str:
 
 
 def _name(one: KernelCalls) -> str:
-    """What distinguishes calls of libraries is in the middle of their names."""
+    """Cuts the middle of a kernel's name, except of library calls, which differ in the middle."""
     return one.kernel.removeprefix("torch.ops.") if one.kind == EXTERN else middle(one.kernel)
 
 
 def _more(rows: Iterable[GroupRow]) -> str:
-    """What they take more."""
+    """Returns their additional time."""
     known = [row.more_us for row in rows if row.more_us is not None]
     return f" ({signed_microseconds(fsum(known))})" if known else ""
 
 
 def _lines(page: ComparePage, side: str) -> str:
-    """Lines with the most nodes that only this run has."""
+    """Returns the lines with the most nodes that only this run has."""
     lines = Counter(
         f"{row.path.rpartition('/')[2]}:{row.line}"
         for row in page.nodes
@@ -226,7 +227,7 @@ def _list(first: Sequence[str], count: int) -> str:
 
 
 def _change(a: str | None, b: str | None) -> str:
-    """Both values; long ones without the words with which both begin."""
+    """Returns both values; if they are long, without the beginning that they share."""
     same = 0
     if a and b and max(len(a), len(b)) > LONG:
         apart = (at for at, pair in enumerate(zip(a, b, strict=False)) if pair[0] != pair[1])

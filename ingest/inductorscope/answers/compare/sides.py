@@ -38,7 +38,7 @@ SITE = re.compile(r"^.*/(?:site|dist)-packages/")
 CASTS = ("convert_element_type", "_to_copy")
 WITH_OPERANDS = (EXTERN, TRITON_TEMPLATE, NATIVE_TEMPLATE)
 LARGEST = 4 * 1024 * 1024
-"""Bytes of the longest source that is compared line by line."""
+"""Bytes of the longest source to compare line by line."""
 
 
 class Source(msgspec.Struct):
@@ -48,7 +48,7 @@ class Source(msgspec.Struct):
     digest: str
     lines: list[str]
     derived: bool
-    """Rebuilt from comments: lines that none names are blank."""
+    """Whether it is rebuilt from comments, so that lines that no comment quotes are blank."""
 
 
 class Side(msgspec.Struct):
@@ -63,7 +63,7 @@ class Side(msgspec.Struct):
 
 
 def load_sides(session: Session, left: str, right: str) -> tuple[Side, Side]:
-    """Both runs; places of the right run's nodes are in the left run's lines."""
+    """Loads both runs. Nodes of the right run are placed at lines of the left run."""
     sides = Side(left), Side(right)
     for side in sides:
         side.sources = _sources(session, side.run)
@@ -91,12 +91,12 @@ def load_sides(session: Session, left: str, right: str) -> tuple[Side, Side]:
 
 
 def _short(path: str) -> str:
-    """Libraries lie elsewhere on each machine."""
+    """Shortens paths of libraries, which are installed in different folders on each machine."""
     return SITE.sub("", path)
 
 
 def _sources(session: Session, run: str) -> dict[str, Source]:
-    """The user's files; a real one is preferred to one rebuilt from comments."""
+    """Returns the user's files; a real file is preferred to one rebuilt from comments."""
     query = select(
         Artifact.path, Artifact.id, Artifact.digest, Artifact.size, Artifact.derived
     ).where(Artifact.run_id == run, Artifact.role == SOURCE)
@@ -126,8 +126,8 @@ def _nodes(
     typed, placed = cache(_type), cache(place)
     nodes: dict[str, Node] = {}
     values: dict[str, Node] = {}
-    """Name → the node that computes its value. Casts come and go with the data types of a run, so
-    they have no users: theirs use what is cast."""
+    """Name → the node that computes its value. Casts depend on the data types of a run, so they are
+    skipped: their users use the node that is cast."""
     for stored in fx_nodes(session, graph):
         at: tuple[Place | None, bool] = (None, False)
         own: Place | None = None
@@ -147,7 +147,7 @@ def _nodes(
 
 
 def _type(annotation: str) -> str:
-    """Data type and shape, without strides and the device."""
+    """Returns data type and shape, without strides and device."""
     dtype, shape = parse_annotation(annotation)
     return annotation if shape is None else f"{dtype}[{', '.join(shape)}]"
 
@@ -194,7 +194,8 @@ def _link_nodes(
     ranges: dict[str, tuple[int, int]],
     nodes: dict[str, Node],
 ) -> None:
-    """Without torch's own record of a call's nodes: those that the kernel's lines are linked to."""
+    """Returns the nodes that the kernel's lines are linked to, for calls whose nodes torch did not
+    record."""
     payload = session.scalar(select(Links.payload).where(Links.graph_id == graph_id))
     links = None if payload is None else unpack_links(payload)
     code = links and links.stages.get(CODE)
@@ -215,7 +216,8 @@ def _link_nodes(
 
 
 def _drop_operands(calls: list[Call]) -> None:
-    """Comments on calls of libraries and templates also name nodes that compute their operands."""
+    """Drops nodes that compute only operands: comments on calls of libraries and templates name
+    them too."""
     fused = {node for call in calls if call.category not in WITH_OPERANDS for node in call.nodes}
     for call in calls:
         if call.category in WITH_OPERANDS:
@@ -230,7 +232,8 @@ def _code(session: Session, graph_id: int) -> list[str]:
 
 
 def _digest(lines: list[str], kernel: Kernel) -> str:
-    """Of the code without names and comments; the name of a kernel whose code is not there."""
+    """Returns the digest of the code without names and comments, or the kernel's name if its code
+    is unknown."""
     if kernel.first_line is None or kernel.last_line is None or kernel.last_line > len(lines):
         return kernel.name
     body = find_body(lines, kernel.first_line - 1, kernel.last_line - 1)

@@ -1,4 +1,4 @@
-"""The step of two runs in parts, measured in the same way."""
+"""Compares the steps of two runs part by part, measured in the same way."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Step(msgspec.Struct, frozen=True):
     a: StepTime
     b: StepTime
     more_us: float
-    """What B's takes more."""
+    """Additional time of B's step."""
 
 
 def steps(session: Session, a: Run, b: Run) -> Step:
-    """The best measurement that both runs have."""
+    """Returns the steps by the best measurement that both runs have."""
     sides = [(run, kernel_time(session, run.id) or 0.0, _traced(session, run)) for run in (a, b)]
     ways: tuple[Measured, ...] = ("timed", "profiled", "kernels")
     for way in ways:

@@ -1,4 +1,4 @@
-"""Several runs in one table, with the values that stand out; and which runs there are to choose."""
+"""Several runs in one table, with outliers marked, and further runs to choose from."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from inductorscope.store.tables.models import Run
 
 OFFERED = 50
 DEVIATIONS = 3.5
-"""How many robust standard deviations from the median stand out: the usual cut-off for the modified
-z-score (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
+"""A value this many robust standard deviations from the median is an outlier: the usual cut-off for
+the modified z-score (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
 LEAST = 0.03
-"""Share of the median by which a value must differ to stand out."""
+"""The smallest difference from the median that is an outlier, as a share of the median."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -28,11 +28,11 @@ class Value(msgspec.Struct, frozen=True):
 
     value: OfRow[float] | None
     odd: bool
-    """Whether it stands out among the runs."""
+    """Whether it is an outlier among the runs."""
 
 
 class FigureRow(msgspec.Struct, frozen=True):
-    """One figure of all runs, in their order."""
+    """One figure of all runs, in the order of the runs."""
 
     figure: str
     """Its name in addresses."""
@@ -47,11 +47,11 @@ class RunsCompared(msgspec.Struct, frozen=True):
     runs: list[RunRow]
     figures: list[FigureRow]
     offered: Hidden[list[RunRow]]
-    """Further runs, those of the first run's name first, then the newest."""
+    """Further runs to choose from: runs of the first run's name first, then the newest."""
 
 
 def runs_compared(session: Session, ids: Sequence[str]) -> RunsCompared:
-    """Raises NotHere if a run is unknown."""
+    """Compares several runs. Raises NotHere if a run is unknown."""
     found = {
         run.id: run for run in session.scalars(select(Run).options(*OF_ROWS).where(Run.id.in_(ids)))
     }

@@ -1,4 +1,4 @@
-"""What the generated code of two runs says of their kernels and memory, beyond their pairs."""
+"""What the generated code of two runs shows about their kernels and memory, beyond their pairs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from inductorscope.store.tables.models import JsonObject
 from inductorscope.units import size_in_bytes
 
 MOST_EXPLAINED = 20
-"""Most groups whose code is read for reasons and settings, those that differ most."""
+"""Most groups whose code is read for reasons and settings: those that differ most."""
 REGROUPED = ("split", "merged", "regrouped")
 
 
 def plans_of(session: Session, side: Side) -> dict[str, MemoryPlan]:
-    """Memory plans by graph, as far as they are known."""
+    """Returns memory plans by graph, where they are known."""
     plans: dict[str, MemoryPlan] = {}
     for graph in side.graphs:
         with suppress(NotAnalysed):
@@ -45,8 +45,8 @@ def plans_of(session: Session, side: Side) -> dict[str, MemoryPlan]:
 def peak_step(
     a: dict[str, MemoryPlan], b: dict[str, MemoryPlan], groups: Sequence[Group]
 ) -> PeakStep | None:
-    """`a`, `b`: plans by graph. Buffers are the same if kernels that do the same work write them
-    first."""
+    """Compares the peaks. `a`, `b`: plans by graph. Two buffers are the same if kernels that do the
+    same work write them first."""
     if not a or not b:
         return None
     sides = [max(plans.items(), key=lambda item: item[1].peak) for plans in (a, b)]
@@ -82,7 +82,8 @@ def peak_step(
 
 
 def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dict[int, list[str]]:
-    """Number of a row → why its kernels are not one, and which settings of theirs differ."""
+    """Returns number of a row → why its kernels are not fused into one, and which of their settings
+    differ."""
     kernels = cache(partial(_Kernels, session))
     found: dict[int, list[str]] = {}
     for number, row in enumerate(rows):
@@ -103,7 +104,7 @@ def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dic
 
 
 class _Kernels:
-    """What is known of the kernels of a graph."""
+    """Facts about the kernels of a graph."""
 
     def __init__(self, session: Session, run: str, slug: str) -> None:
         self._session = session
@@ -131,8 +132,8 @@ class _Kernels:
         return dict(self._session.execute(query.order_by(KernelBenchmark.id)).all())
 
     def settings(self, kernel: KernelCalls) -> dict[str, str]:
-        """Settings of a template, what a benchmark says of any Triton kernel, and the configuration
-        that ran with what it takes of the machine."""
+        """Returns the settings of a template, the results of a Triton kernel's benchmark, and the
+        configuration that ran with its resources."""
         facts = self.facts if kernel.kind == "template" else None
         chosen = (
             one.settings for one in (facts.chosen if facts else ()) if one.kernel == kernel.kernel
@@ -152,7 +153,7 @@ class _Kernels:
 
 
 def _why(letter: str, kernels: _Kernels, side: Sequence[KernelCalls]) -> Iterator[str]:
-    """The rule that keeps the kernels of a side apart."""
+    """Returns the rule that keeps the kernels of a side from being fused."""
     names = {one.kernel for one in side}
     for pair in kernels.facts.apart if kernels.facts else ():
         both = {pair.one.kernel, pair.other.kernel}

@@ -28,7 +28,7 @@ class PhaseSum(msgspec.Struct, frozen=True):
 
 
 class BesideRow(msgspec.Struct, frozen=True):
-    """A phase of either compile; None where a compile has none of this name."""
+    """A phase of either compile; None if a compile has no phase of this name."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ class Beside(msgspec.Struct, frozen=True):
     trouble: str
 
 
-def beside(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
+def compare_phases(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
     """Compares the phases of two compiles; `a` and `b` are ids or numbers."""
     story = run_story.story or Story()
     left, right = _chosen(story, a), _chosen(story, b)
@@ -83,7 +83,7 @@ def beside(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
 
 
 def name_of(compile_: Compile, twice: bool) -> str:
-    """`0/1`, or with its number where several compiles have the same id."""
+    """Returns `0/1`, with its number if several compiles have the same id."""
     if compile_.id is not None and not twice:
         return compile_.id
     rank = "" if compile_.rank is None else f", rank {compile_.rank}"

@@ -1,4 +1,4 @@
-"""Who comes late to the collectives of a job, by the traces of its ranks."""
+"""Which rank comes late to the collectives of a job, from the traces of its ranks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inductorscope.store.tables.models import COLLECTIVES, Profile
 
 MOST_SHOWN = 500
 MOST_CALLS = 200_000
-"""Collectives of all ranks together that are compared."""
+"""Most collectives that are compared, over all ranks."""
 
 
 class LateRow(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class LateRow(msgspec.Struct, frozen=True):
 
     call: LateCall
     meanwhile: int | None
-    """Number of the compile for which the others waited, by the last rank's log."""
+    """Number of the compile during which the others waited, from the last rank's log."""
     meanwhile_what: str
     compile: int | None
     """Number of the compile that called it, if a log has it."""
@@ -48,8 +48,8 @@ class LateCollectives(msgspec.Struct, frozen=True):
 def late_collectives(
     run_story: RunStory, differences: dict[tuple[int | None, str | None], str]
 ) -> LateCollectives | None:
-    """None without traces of two ranks that have collectives. `differences`: the first one of each
-    rank and compile id."""
+    """Returns None without traces of at least two ranks that have collectives. `differences`: the
+    first difference of each rank and compile id."""
     query = (
         select(Profile.facts)
         .where(Profile.run_id == run_story.run.id)
@@ -107,13 +107,13 @@ def _calls(fact: dict[str, Any], most: int) -> RankCalls:
 
 
 def place_of(compile_: Compile) -> str:
-    """The function that was compiled: 'forward (model.py:20)'."""
+    """Returns the function that was compiled: 'forward (model.py:20)'."""
     file = (compile_.file or "").rpartition("/")[2]
     return f"{compile_.function} ({file}:{compile_.first_line})"
 
 
 def _compiled_meanwhile(story: Story, call: LateCall) -> Compile | None:
-    """The compile that took most of the time that the others waited."""
+    """Returns the compile that took up most of the time that the others waited."""
     began = call.arrived_us - call.late_us
 
     def waited(compile_: Compile) -> float:
@@ -125,7 +125,7 @@ def _compiled_meanwhile(story: Story, call: LateCall) -> Compile | None:
 
 
 def _numbers(story: Story) -> dict[tuple[int | None, str | None], int]:
-    """Numbers of compiles by rank and id; logs with the same content are read once."""
+    """Returns the numbers of compiles by rank and id; logs with the same content are read once."""
     found: dict[tuple[int | None, str | None], int] = {}
     for number, log in enumerate(story.logs):
         read = number if log.same_as is None else log.same_as

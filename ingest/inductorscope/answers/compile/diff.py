@@ -1,4 +1,4 @@
-"""Two stored texts of a run, compared line by line."""
+"""Compares two stored texts of a run line by line."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def diff_page(
 def compared(
     session: Session, a: int, b: int, *, without_noise: bool
 ) -> tuple[Difference | None, str]:
-    """The difference, or why there is none."""
+    """Returns the difference, or why there is none."""
     try:
         begin(f"files {a} and {b}")
     except NotAnalysed as error:

@@ -1,4 +1,4 @@
-"""Fusing: what was not fused and what that costs, loops that are not vectorised, autotunings."""
+"""Fusing: what was not fused and the cost of that, loops that are not vectorised, autotunings."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from inductorscope.store.tables.models import Graph
 
 PAGE = 300
 SHOWN = 100
-"""Pairs of kernels; a filter selects others."""
-HOPELESS = frozenset(("library", "between", "split"))
-"""Rules that no change to sizes or settings would satisfy: such pairs are shown on request."""
+"""Most pairs of kernels shown; a filter selects others."""
+UNFIXABLE = frozenset(("library", "between", "split"))
+"""Rules that no change to sizes or settings would satisfy: pairs that they affect are shown only on
+request."""
 
 
 class ScheduledNode(msgspec.Struct, frozen=True):
@@ -81,7 +82,7 @@ class ReasonCount(msgspec.Struct, frozen=True):
 
 
 class RuleCount(msgspec.Struct, frozen=True):
-    """A rule that keeps kernels apart, and how many pairs of kernels."""
+    """A rule that prevents fusing, and the number of pairs of kernels that it affects."""
 
     rule: str
     title: str
@@ -97,20 +98,20 @@ class FusingPage(msgspec.Struct, frozen=True):
     """TORCH_LOGS texts in the upload."""
     graphs: int
     unfinished: RunState | None
-    """Progress of reading and aligning, after which all graphs are here; None once it is done."""
+    """Progress of reading and aligning; None once all graphs are here."""
     q: str
     a: str
     b: str
     rule: str
     unfused: list[UnfusedRow]
-    """What costs most first."""
+    """The most expensive first."""
     unfused_count: int
     ir: bool
     """Whether the graphs have IR."""
     rules: list[RuleCount]
     notes: list[Prose]
     answers: list[Prose]
-    """Answers of the log about nodes a and b."""
+    """The log's answers about nodes a and b."""
     names: Hidden[list[str]]
     """Names to choose from: scheduler nodes and FX nodes."""
     fusions: list[FusionRow]
@@ -129,7 +130,8 @@ class FusingPage(msgspec.Struct, frozen=True):
 def fusing_page(
     session: Session, run_id: str, q: str = "", a: str = "", b: str = "", rule: str = ""
 ) -> FusingPage:
-    """`a` and `b`: kernels or nodes of a pair; `rule`: only pairs that it keeps apart."""
+    """Returns the page. `a` and `b`: kernels or nodes of a pair; `rule`: only pairs that it
+    affects."""
     run_story = read_run_story(session, run_id)
     story = run_story.story or Story()
     logs = run_story.texts_spoken
@@ -149,7 +151,7 @@ def fusing_page(
         row
         for row in unfused
         if row.rule == rule
-        or (not rule and (row.rule not in HOPELESS or words or a or counts.keys() <= HOPELESS))
+        or (not rule and (row.rule not in UNFIXABLE or words or a or counts.keys() <= UNFIXABLE))
     ]
     shown.sort(key=lambda row: (-(row.saved_us or 0.0), -row.saved))
     slugs = _graphs(session, run_id)

@@ -243,7 +243,7 @@ def _same_function(story: Story, compile_: Compile) -> list[Compile]:
 
 
 def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], bool]:
-    """The compile's records in the order of the log, up to where its id starts again."""
+    """Returns the compile's records in the order of the log, up to where its id starts again."""
     story = run_story.story
     assert story is not None
     later = [

@@ -1,4 +1,4 @@
-"""What the pages about compiling share: the story, links to records and sources."""
+"""Shared parts of the pages about compiling: the story, and links to records and sources."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class RunStory(msgspec.Struct):
 
 
 def _filled(lines: list[CodeLine], code: str | None) -> list[CodeLine]:
-    """Fills a marked line that a rebuilt source lacks, as deep as the next one."""
+    """Fills a marked line that a rebuilt source lacks, indented like the next one."""
     marked = next((at for at, line in enumerate(lines) if line.marked), None)
     if marked is None or lines[marked].text.strip() or not code:
         return lines

@@ -1,4 +1,4 @@
-"""Compares the ranks of a job: what each did, and where they part."""
+"""Compares the ranks of a job: what each did, and where they diverge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ORDER = (
     "compiles", "collectives", "failures", "graph breaks", "recompiles", "graphs",
     "order of graphs", "tensor metadata", "guards", "code",
 )  # fmt: skip
-"""Areas of differences, the most important first: one often causes those after it."""
+"""Areas of differences, the most important first, because one often causes those after it."""
 
 
 class RankRow(msgspec.Struct, frozen=True):
@@ -89,14 +89,14 @@ class RanksPage(msgspec.Struct, frozen=True):
     same: bool
     first_apart: ApartRow | None
     shown: ApartRow | None
-    """The first difference for which both ranks have a text."""
+    """The first difference with a text in both ranks."""
     difference: Difference | None
     """The difference of those texts."""
     why_not: Prose
     aparts: list[ApartRow]
     more: bool
     late: LateCollectives | None
-    """Who comes late to collectives; None without traces of two ranks."""
+    """Which rank comes late to collectives; None without traces of two ranks."""
 
 
 def ranks_page(session: Session, run_id: str) -> RanksPage:
@@ -152,7 +152,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
 
 
 def _read_of(number: int, log: LogFacts) -> int:
-    """The log that was read: logs with the same content are read once."""
+    """Returns the log that was read: logs with the same content are read once."""
     return number if log.same_as is None else log.same_as
 
 
@@ -232,7 +232,7 @@ def _area(what: str) -> str:
 
 
 def _importance(row: ApartRow) -> tuple[int, int, int]:
-    """For sorting: the area, then the place in the log."""
+    """A sort key: the area, then the place in the log."""
     place = len(ORDER) if row.area not in ORDER else ORDER.index(row.area)
     return place, row.line, -1 if row.rank is None else row.rank
 
@@ -258,10 +258,10 @@ def _apart(pair: _Pair, apart: Apart, texts: _Texts) -> ApartRow:
     elif left is not None and right is not None:
         text = f"{apart.what} of {where} differs"
         if apart.what == SCHEDULE:
-            told = collectives_apart(
+            difference = collectives_apart(
                 texts.read(left), texts.read(right), _name(pair.first), _name(pair.rank)
             )
-            text = f"in {where}, {told}" if told else text
+            text = f"in {where}, {difference}" if difference else text
     else:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {apart.what} of {where}, {_name(lacks)} has none"

@@ -158,7 +158,7 @@ class CacheRow(msgspec.Struct, frozen=True):
 
 
 class CacheGroup(msgspec.Struct, frozen=True):
-    """The same answer of a cache for the same reason."""
+    """Lookups with the same result for the same reason."""
 
     cache: str
     outcome: str

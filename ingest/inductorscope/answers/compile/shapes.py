@@ -24,7 +24,7 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 class FunctionForecast(msgspec.Struct, frozen=True):
-    """A function of the run, and what the calls cost it."""
+    """A function of the run, and the cost of the calls in compiles."""
 
     function: str
     file: str | None
@@ -61,7 +61,7 @@ def guard_trees(run_story: RunStory) -> Iterator[tuple[Compile, GuardTree]]:
 
 
 def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[FunctionForecast]:
-    """One for each function of the run, in the order of their first compile."""
+    """Returns one forecast for each function of the run, in the order of their first compile."""
     if run_story.story is None or not calls:
         return []
     trees = {compile_.number: tree for compile_, tree in guard_trees(run_story)}
@@ -97,7 +97,7 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
 
 
 def forecast_text(row: FunctionForecast) -> Iterator[str]:
-    """The forecast of a function in lines."""
+    """Returns the lines of a function's forecast."""
     at = f" ({row.file.rpartition('/')[2]}:{row.line})" if row.file and row.line else ""
     cost = row.forecast
     if cost is None:
@@ -106,12 +106,12 @@ def forecast_text(row: FunctionForecast) -> Iterator[str]:
     yield (
         f"{row.function}{at}: {plural(len(cost.calls), 'call')}, "
         f"{plural(cost.compiles, 'new compile')}"
-        + (f", {cost.unknown} cannot be told" if cost.unknown else "")
+        + (f", {cost.unknown} unknown" if cost.unknown else "")
     )
     for call in cost.calls:
         new = call.by.startswith("new compile") and not call.compiles
         by = f"{call.by}, if it adds no condition on sizes" if new else call.by
-        yield f"  {shape_text(call.values)}: {by or 'cannot be told'}"
+        yield f"  {shape_text(call.values)}: {by or 'unknown'}"
         if call.failed and (call.compiles or not call.by):
             place = (call.failed.place or "").partition(" (")[0].rpartition("/")[2]
             why = [call.failed.text, call.failed.code, place]

@@ -1,4 +1,4 @@
-"""Phases of compiling as they are drawn."""
+"""Prepares the phases of compiling for drawing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SpanRow(msgspec.Struct, frozen=True):
     duration_us: float
     self_us: float
     x_us: Hidden[float]
-    """Where it is drawn: at its start, with long pauses cut short."""
+    """Its position in the drawing, with long pauses cut short."""
     lane: Hidden[int]
     """Its log; each log has its own row."""
     depth: Hidden[int]
@@ -63,7 +63,7 @@ def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
 
 
 def squeezed(spans: Sequence[tuple[float, float]]) -> list[float]:
-    """Where spans (start, duration) are drawn when long pauses are cut short.
+    """Returns where to draw spans (start, duration) so that long pauses are cut short.
 
     Between two compiles the program runs, perhaps for hours.
     """

@@ -43,7 +43,7 @@ from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.call_shapes import read_shapes
 
 STORY = "story of compiling"
-"""Its name among the texts that are analysed."""
+"""The story's name among the analysed texts."""
 MOST_PLACES = 50
 MOST_HISTORIES = 50
 MOST_FAILURES = 50
@@ -54,7 +54,7 @@ class CompilePage(msgspec.Struct, frozen=True):
 
     run: RunName
     watch: Hidden[str | None]
-    """Key of the watched folder, if the run is a reading of one."""
+    """Key of the watched folder, if the run was read from one."""
     reading: bool
     known: bool
     """Whether the run has a story; runs read by older versions have none."""
@@ -91,14 +91,14 @@ class CompilePage(msgspec.Struct, frozen=True):
     dropped: int
     """Parts of the run's files that could not be read."""
     shapes: str
-    """Calls that were asked about."""
+    """Calls to forecast."""
     shapes_problem: Prose
     forecasts: list[list[str]]
-    """For each function, in lines, which compile would serve these calls."""
+    """Which compile would serve these calls: for each function, in lines."""
 
 
 def story_in_words(run_story: RunStory) -> list[SentenceRow]:
-    """The overview alone; empty without a story."""
+    """Returns the overview alone; empty without a story."""
     try:
         begin(STORY)
     except NotAnalysed as error:
@@ -109,7 +109,8 @@ def story_in_words(run_story: RunStory) -> list[SentenceRow]:
 
 
 def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage:
-    """`shapes`: calls to forecast, as `formats.call_shapes` reads them."""
+    """Returns the page. `shapes`: calls to forecast, in the form that `formats.call_shapes`
+    reads."""
     calls = read_shapes(shapes)
     run_story = read_run_story(session, run_id)
     story = run_story.story or Story()

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.torch_says import TimedRow
 from inductorscope.analyze.compile.words import total_seconds, work
-from inductorscope.answers.compile.beside import Beside, beside
+from inductorscope.answers.compile.beside import Beside, compare_phases
 from inductorscope.answers.compile.parts import CompileRef, read_run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.compile.spans import SpanRow, span_rows
@@ -55,7 +55,7 @@ class CompileTimePage(msgspec.Struct, frozen=True):
     seconds: float | None
     measured_from: str
     span_us: float
-    """From the start of the first phase to the end of the last, in the process where that is
+    """Time from the start of the first phase to the end of the last, in the process with the
     longest."""
     busy_us: float
     work: list[WorkRow]
@@ -125,6 +125,6 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         times=says.times,
         times_text=says.times_text,
         times_missing=says.missing.get("compile_times", ""),
-        beside=beside(session, run_story, a, b),
+        beside=compare_phases(session, run_story, a, b),
         compiles=len(story.compiles),
     )

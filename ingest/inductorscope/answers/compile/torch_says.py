@@ -1,4 +1,4 @@
-"""What torch itself reported about compiling a captured run, with links to sources and kernels."""
+"""Torch's own reports about compiling a captured run, with links to sources and kernels."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class LoopTable(msgspec.Struct, frozen=True):
     recorded: bool
     """Whether torch's own decisions were recorded; otherwise the code shows them."""
     rows: list[LoopRow]
-    """Those that are not vectorised first."""
+    """Loops that are not vectorised come first."""
     vectorised: int
 
 
 def torch_report(session: Session, run_id: str) -> TorchReport:
-    """Torch's own report in the run's `capture.json`."""
+    """Returns torch's own report from the run's `capture.json`."""
     digest = session.scalar(
         select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.role == CAPTURE)
     )
@@ -113,8 +113,9 @@ def loops(
     in_code: Mapping[str, list[LoopNest]] = MappingProxyType({}),
     words: Sequence[str] = (),
 ) -> LoopTable | None:
-    """Vectorisation of C++ loops as the capture recorded it, else as the code shows it (`in_code`,
-    by graph); None for a run without such loops. `words`: parts of the names of kernels."""
+    """Returns how C++ loops are vectorised: from the capture's record, otherwise from the code
+    (`in_code`, by graph); None for a run without such loops. `words`: parts of the names of
+    kernels."""
     calls = (
         select(Graph.name, Graph.slug, Kernel.name, func.min(KernelCall.handle))
         .join(Kernel, Kernel.graph_id == Graph.id)

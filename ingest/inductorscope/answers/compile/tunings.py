@@ -1,7 +1,7 @@
-"""Autotunings: each candidate that is known, its time and configuration, and the winner's kernel.
+"""Autotunings: the known candidates with their times and configurations, and the winner's kernel.
 
-What max-autotune prints lists all candidates; a TORCH_TRACE log has the fastest, and the fastest
-Triton kernel if that is another.
+The output of max-autotune lists all candidates; a TORCH_TRACE log has only the fastest, and the
+fastest Triton kernel if that is a different one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class ChosenRow(msgspec.Struct, frozen=True):
     """A kernel that runs a candidate."""
 
     candidate: str
-    """The fastest, unless another became faster with what is fused into it."""
+    """The fastest candidate, unless another became faster through what is fused into it."""
     graph: str
     kernel: str
     handle: int
-    """Of its first call."""
+    """Handle of its first call."""
     calls: int
 
 
@@ -66,8 +66,8 @@ def tuned_rows(
     only: int | None = None,
     calls: Mapping[str, tuple[str | None, list[Chosen]]] | None = None,
 ) -> list[TunedRow]:
-    """Autotunings, of one compile or of all, the longest first. `calls`: graph → its compile's id
-    and the calls that may run a winner."""
+    """Returns the autotunings of one compile or of all, the longest first. `calls`: graph → its
+    compile's id and the calls that may run a winner."""
     story = run_story.story
     if story is None:
         return []
@@ -115,7 +115,7 @@ def _chosen(
     shapes: str,
     calls: Mapping[str, tuple[str | None, list[Chosen]]],
 ) -> list[ChosenRow]:
-    """The kernels of the fastest candidate that any runs."""
+    """Returns the kernels of the fastest candidate that any kernel runs."""
     sizes = sizes_of(shapes.split(","))
     possible = [
         (graph, one)

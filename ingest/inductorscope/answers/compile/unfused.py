@@ -1,4 +1,5 @@
-"""Kernels that were not fused though they share memory: what it costs and which rule forbids it."""
+"""Pairs of kernels that share memory but were not fused: the cost, and the rule that prevents
+it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ Key = tuple[str, int]
 
 
 class SideRow(msgspec.Struct, frozen=True):
-    """One of two kernels, with the FX node and the line of code that touch the shared memory."""
+    """One of two kernels, with the FX node and the line of code that use the shared memory."""
 
     kernel: str
     handle: int
@@ -37,7 +38,7 @@ class SideRow(msgspec.Struct, frozen=True):
 
 
 class UnfusedRow(msgspec.Struct, frozen=True):
-    """Two kernels that share memory, and why they are not one."""
+    """Two kernels that share memory, and why they are not fused."""
 
     graph: str
     one: SideRow
@@ -46,16 +47,18 @@ class UnfusedRow(msgspec.Struct, frozen=True):
     passes: bool
     """Whether the first writes what the second reads; otherwise both read it."""
     pairs: int
-    """Pairs of calls of the two kernels; the first and the second are those of the dearest."""
+    """Number of pairs of calls of the two kernels; `one` and `other` are from the most expensive
+    pair."""
     saved: int
-    """Bytes that fusing would not move."""
+    """Bytes that need not be moved if they are fused."""
     saved_us: float | None
-    """The share of the kernels' time that these bytes are of all that they move."""
+    """Time to save: the kernels' time, times the share of their traffic that these bytes make
+    up."""
     rule: str
     title: str
     reasons: list[Prose]
     logged: bool
-    """Whether torch's log gives the reason; otherwise it is worked out from code and IR."""
+    """Whether torch's log gives the reason; otherwise it is inferred from code and IR."""
     log: int | None
     line: int
 
@@ -63,8 +66,8 @@ class UnfusedRow(msgspec.Struct, frozen=True):
 def unfused_rows(
     run_story: RunStory, graph: Graph, facts: GraphFacts, a: str = "", b: str = ""
 ) -> list[UnfusedRow]:
-    """Pairs of kernels of a graph, without the text of their lines. `a` and `b`: only pairs of one
-    that has the first name with one that has the second."""
+    """Returns the pairs of kernels of a graph, without the text of their lines. `a` and `b`: names
+    that select pairs."""
     nodes = _Nodes(run_story.session, graph)
     logged = _logged(run_story, graph, facts.apart)
     rows: dict[tuple[str, str, str], UnfusedRow] = {}
@@ -77,7 +80,7 @@ def unfused_rows(
         rule = pair.blockers[0].rule
         us = _saved_us(pair, nodes.times)
         key = pair.one.kernel, pair.other.kernel, rule
-        if key in rows:  # the pairs come with the most bytes first
+        if key in rows:  # pairs are sorted by bytes, the most first
             row = rows[key]
             rows[key] = replace(
                 row, pairs=row.pairs + 1, saved=row.saved + pair.saved,
@@ -98,7 +101,7 @@ def unfused_rows(
 
 
 def with_lines(run_story: RunStory, rows: Sequence[UnfusedRow]) -> list[UnfusedRow]:
-    """The rows with the text of their lines."""
+    """Returns the rows with the text of their lines."""
 
     @cache
     def code(file: str | None, number: int | None) -> str:
@@ -128,8 +131,8 @@ def _names(pair: Apart) -> Names:
 def _logged(
     run_story: RunStory, graph: Graph, pairs: list[Apart]
 ) -> dict[Names, tuple[str, Fusion]]:
-    """Torch's own reason for each pair of kernels: that of its last attempt with nodes of both.
-    Nodes of two graphs of one compile have the same names, so such compiles are left out."""
+    """Returns torch's own reason for each pair of kernels, from its last attempt with nodes of
+    both. Skips compiles with two graphs, because their nodes have the same names."""
     story = run_story.story
     if story is None or not any(log.fusions for log in story.spoken) or graph.compile_id is None:
         return {}
@@ -154,7 +157,7 @@ def _logged(
 
 
 class _Nodes:
-    """FX nodes of a graph's calls, and the times of these."""
+    """FX nodes of a graph's calls, and the calls' times."""
 
     def __init__(self, session: Session, graph: Graph) -> None:
         self.nodes = {node.name: node for node in fx_nodes(session, graph.id)}
@@ -178,12 +181,13 @@ class _Nodes:
                 self.calls_of[name].add(key)
 
     def names(self, call: Call) -> list[str]:
-        """What a call can be called."""
+        """Returns all names by which a call can be selected."""
         own = self.of_call.get((call.kernel, call.handle), [])
         return [call.kernel, f"{call.kernel}:{call.handle}", *own, *call.members]
 
     def sides(self, one: Call, other: Call) -> tuple[SideRow, SideRow]:
-        """Of each call, the node next to the other call's; else its last, or first."""
+        """Returns for each call the node next to the other call's nodes; otherwise its last, or
+        first."""
         first = self.of_call.get((one.kernel, one.handle), [])
         second = self.of_call.get((other.kernel, other.handle), [])
         given = set(first)
@@ -194,8 +198,8 @@ class _Nodes:
         return self._side(one, *first[-1:]), self._side(other, *second[:1])
 
     def _inputs(self, name: str, own: Key) -> list[str]:
-        """Nodes of other calls whose values a node takes, through those that no call computes,
-        such as views."""
+        """Returns the nodes of other calls whose values a node uses, following nodes that no call
+        computes, such as views."""
         found: list[str] = []
         waiting = list(self.nodes[name].inputs)
         seen = set(waiting)

@@ -1,4 +1,4 @@
-"""Output code with the FX lines that its lines compute as comments."""
+"""Output code with comments that quote the FX lines each of its lines computes."""
 
 from __future__ import annotations
 

@@ -20,10 +20,11 @@ from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 LEFT_OUT = KernelBenchmark.result["without"].as_integer().is_not(None)
-"""Whether a kernel was compiled without the operation of a line, and not timed."""
+"""Selects benchmarks that only compiled a kernel without the operation of a line."""
 SHOWN = 20
 CHECKED = 4 * 1024 * 1024
-"""Bytes of texts up to which a page says what a test case compares: that takes about a second."""
+"""Bytes of texts up to which a page describes what a test case compares, which then takes about a
+second."""
 
 
 class CallCase(msgspec.Struct, frozen=True):
@@ -45,12 +46,12 @@ class Benchmark(msgspec.Struct, frozen=True):
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
-    """What a call's test case compares with eager."""
+    """What a call's test case compares with eager execution."""
 
     compared: list[str]
-    """Buffers."""
+    """Buffers that are compared."""
     not_compared: dict[str, list[str]]
-    """Other buffers that the call writes, by the reason."""
+    """Buffers that the call writes but that are not compared, by reason."""
     missing: Prose
     """Why there is no test case; empty if there is one."""
 
@@ -86,7 +87,7 @@ def call_of(
 
 
 def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CallCase:
-    """The test case of a call. Raises NoCase."""
+    """Returns the test case of a call. Raises NoCase."""
     run, graph = call_of(session, run_id, slug, kernel, handle)
     case = _case(session, graph, kernel, handle)
     return CallCase(case, f"run {run.id}, {graph.slug}", is_captured_here(run))
@@ -101,7 +102,8 @@ def _case(session: Session, graph: Graph, kernel: str, handle: int) -> KernelCas
 
 
 def case_check(session: Session, graph: Graph, kernel: str, handle: int) -> CaseCheck | None:
-    """None if the graph's texts are too long to tell for a page."""
+    """Returns what a test case checks; None if the graph's texts are too long to work that out for
+    a page."""
     if graph_texts(session, graph.id).size > CHECKED:
         return None
     try:
@@ -120,7 +122,7 @@ def is_captured_here(run: Run) -> bool:
 
 
 def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmark]:
-    """The newest benchmarks of a kernel first."""
+    """Returns the benchmarks of a kernel, the newest first."""
     query = (
         select(KernelBenchmark)
         .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel, ~LEFT_OUT)

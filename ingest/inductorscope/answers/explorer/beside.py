@@ -1,4 +1,4 @@
-"""Side by side: two stages, two kernels or two graphs, of one run or of two."""
+"""Two stages, kernels or graphs side by side, of one run or of two."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class BesideSide(msgspec.Struct, frozen=True):
     run: RunName
     graph: GraphName
     graphs: Hidden[list[GraphName]]
-    """All graphs of the run, to choose another."""
+    """All graphs of the run, to choose from."""
     stage: str
     kernel: str | None
-    """The kernel, where the stage shows one."""
+    """The kernel, if the stage shows a single one."""
 
 
 class BesidePage(msgspec.Struct, frozen=True):
@@ -38,7 +38,8 @@ class BesidePage(msgspec.Struct, frozen=True):
 
 
 def beside_page(session: Session, left: str, right: str) -> BesidePage:
-    """Each side is named `RUN/GRAPH/STAGE`, and `/KERNEL` where the stage shows one kernel."""
+    """Returns the page. Each side is named `RUN/GRAPH/STAGE`, with `/KERNEL` if the stage shows a
+    single kernel."""
     sides = _side(session, left), _side(session, right)
     offered = {run.id: run for run in recent_runs(session)}
     for side in sides:

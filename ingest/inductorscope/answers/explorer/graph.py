@@ -41,7 +41,7 @@ from inductorscope.store.tables.models import (
 from inductorscope.store.tables.times import CallTime, LineCost
 
 MOST_LINES = 200
-"""Number of lines among which the one to open on is looked for."""
+"""Number of lines to consider when choosing the line to open on."""
 
 
 class StageFile(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class StageFile(msgspec.Struct, frozen=True):
     last: int | None
     derived: bool
     kernel: str | None = None
-    """The kernel that it was compiled of; `/machine` of the API has its lines."""
+    """The kernel that it was compiled from; `/machine` of the API has its lines."""
 
 
 class StageTexts(msgspec.Struct, frozen=True):
@@ -74,9 +74,10 @@ class CallSite(msgspec.Struct, frozen=True):
     permalink: str
     fx: list[str]
     time_us: float | None
-    """Its own time of a step, where a trace has it."""
+    """The call's time in a step, if a trace has it."""
     measured: bool
-    """Whether that time was measured, and is not an equal part of what several calls took."""
+    """Whether that time was measured. Otherwise it is an equal part of the time of several
+    calls."""
 
 
 class ExplorerKernel(msgspec.Struct, frozen=True):
@@ -117,15 +118,15 @@ class Explorer(msgspec.Struct, frozen=True):
     coverage: Coverage
     notes: list[Prose]
     aligning: bool
-    """Whether the lines of its kernels are still to be aligned: until then they light with all
-    nodes of their call."""
+    """Whether the kernels' lines are not aligned yet. Until then they light up with all nodes of
+    their call."""
     opens: SourceLine | None
-    """The line that costs most in this graph, in the user's files rather than in a library's; None
-    if no time is known."""
+    """The most expensive line of this graph, preferably in the user's files; None if no time is
+    known."""
 
 
 class ExplorerState(msgspec.Struct, frozen=True):
-    """What the address selects."""
+    """The selection that the address describes."""
 
     panes: list[str]
     sel: str
@@ -141,7 +142,7 @@ class ExplorerHead(msgspec.Struct, frozen=True):
     graphs: list[GraphName]
     """All graphs of the run, to switch between."""
     failed: bool
-    """Whether a compile of the run failed: its errors stand in the code then."""
+    """Whether a compile of the run failed: its errors are then shown in the code."""
     state: ExplorerState
 
 
@@ -151,7 +152,7 @@ class ExplorerPage(Explorer, frozen=True):
     graphs: list[GraphName]
     """All graphs of the run, to switch between."""
     failed: bool
-    """Whether a compile of the run failed: its errors stand in the code then."""
+    """Whether a compile of the run failed: its errors are then shown in the code."""
     state: ExplorerState
     selected: LinePage | None
     """The line that the state selects, and what it became."""
@@ -184,7 +185,7 @@ def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -
 def _selected(session: Session, run: str, slug: str, selected: str) -> LinePage | None:
     try:
         return line_page(session, run, selected, slug) if selected else None
-    except NotHere:  # a selection of an entity, or of a line that is not there
+    except NotHere:  # an entity is selected, or a line that does not exist
         return None
 
 
@@ -281,8 +282,8 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
 
 
 def _sources(session: Session, graph: Graph, artifacts: list[Artifact]) -> list[Artifact]:
-    """The source files of this graph's nodes, each once, the one with the most nodes first. A real
-    file is preferred to one rebuilt from comments."""
+    """Returns the source files of this graph's nodes, each once, the one with the most nodes first.
+    A real file is preferred to one rebuilt from comments."""
     counts: dict[str, int] = graph.sources
     once: dict[str, Artifact] = {}
     for artifact in artifacts:
@@ -292,7 +293,7 @@ def _sources(session: Session, graph: Graph, artifacts: list[Artifact]) -> list[
 
 
 def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
-    # Columns rather than ORM objects: a graph has hundreds of kernels and calls.
+    # Queries columns, not ORM objects, because a graph has hundreds of kernels and calls.
     calls: dict[int, list[CallSite]] = defaultdict(list)
     texts = call_texts(session, graph.id)
     sites = (

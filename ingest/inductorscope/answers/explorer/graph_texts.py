@@ -1,4 +1,4 @@
-"""A graph's texts and results computed from them, which are cached since pages need them again.
+"""A graph's texts and the results computed from them, which are cached for other pages.
 
 Contents are named by their digests, so cached results never go stale.
 """
@@ -23,7 +23,7 @@ from inductorscope.store.tables.models import Artifact
 LARGEST = 32 * MIB
 """Largest size of a graph's texts that pages work on, in bytes; reading takes linear time."""
 KEPT = 8 * MIB
-"""Bytes of texts whose results are kept; a result takes three to five times as much."""
+"""Bytes of texts whose results are cached; a result takes three to five times as much."""
 ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 
 Result = TypeVar("Result")
@@ -41,18 +41,18 @@ class GraphTextsStored(msgspec.Struct, frozen=True):
         return sum(self.sizes.values())
 
     def only(self, role: str) -> GraphTextsStored:
-        """The text of one role, for work that needs no other."""
+        """Returns only the text of one role, for work that needs no other."""
         return GraphTextsStored(
             {role: self.artifacts[role]}, {role: self.digests[role]}, {role: self.sizes[role]}
         )
 
     @property
     def name(self) -> str:
-        """Names the texts by their content."""
+        """Identifies the texts by their content."""
         return f"graph {' '.join(sorted(self.digests.values()))}"
 
     def begin(self) -> None:
-        """Says that these texts are analysed from now on. Raises NotAnalysed."""
+        """Announces that these texts are analysed from now on. Raises NotAnalysed."""
         if self.size > LARGEST:
             raise NotAnalysed(
                 f"The texts of this graph take {self.size / 2**20:.0f} MiB; only up to "
@@ -61,7 +61,7 @@ class GraphTextsStored(msgspec.Struct, frozen=True):
         begin(self.name, self.size)
 
     def read(self, session: Session) -> dict[str, str]:
-        """The texts. Raises NotAnalysed."""
+        """Returns the texts. Raises NotAnalysed."""
         self.begin()
         return {
             role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
@@ -87,11 +87,12 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
 def remembered(
     work: Callable[[dict[str, str]], Result], kept: int = KEPT
 ) -> Callable[[Session, GraphTextsStored], Result]:
-    """Wraps a pure function of texts so that results are cached, for texts of `kept` bytes in all.
+    """Wraps a pure function of texts so that its results are cached, for up to `kept` bytes of
+    texts.
 
     The function may raise NotAnalysed. A caller waits if the same result is being computed.
     """
-    # The result of a longer text is kept alone.
+    # The result of a longer text is cached alone.
     results: LRUCache[Hashable, tuple[int, Result]] = LRUCache(
         kept, getsizeof=lambda entry: min(entry[0], kept)
     )
@@ -104,7 +105,7 @@ def remembered(
         return stored.size, work(stored.read(session))
 
     def announced(session: Session, stored: GraphTextsStored) -> Result:
-        stored.begin()  # callers go on to work with a result that is cached
+        stored.begin()  # callers go on working with the cached result
         return result(session, stored)[1]
 
     return announced

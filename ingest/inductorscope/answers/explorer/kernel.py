@@ -1,4 +1,4 @@
-"""One kernel and one of its calls; where a permalink leads."""
+"""One kernel and one of its calls; the target of a permalink."""
 
 from __future__ import annotations
 
@@ -77,9 +77,10 @@ class KernelCallTime(msgspec.Struct, frozen=True):
     """The time of one call of a kernel."""
 
     time_us: float
-    """Mean of a step; the calls of a kernel sum to its time."""
+    """Mean time in a step; the times of a kernel's calls sum to the kernel's time."""
     measured: bool
-    """Whether it was measured, and is not an equal part of what several calls took."""
+    """Whether that time was measured. Otherwise it is an equal part of the time of several
+    calls."""
     runs: int
     median_us: float | None
     p10_us: float | None
@@ -96,7 +97,7 @@ class KernelCallRow(msgspec.Struct, frozen=True):
     fx_nodes: list[str]
     permalink: Hidden[str]
     time: KernelCallTime | None
-    """Its own time, where a trace has it."""
+    """The call's own time, if a trace has it."""
 
 
 class CodeText(msgspec.Struct, frozen=True):
@@ -106,7 +107,7 @@ class CodeText(msgspec.Struct, frozen=True):
     first: int
     last: int
     body_first: int
-    """Line at which the kernel's function begins; imports and configuration come before it."""
+    """Line at which the kernel's function begins, after imports and configuration."""
     body_last: int
     language: str
     text: str
@@ -123,7 +124,7 @@ class KernelElsewhere(msgspec.Struct, frozen=True):
 
 
 class BytesMoved(CallBytes):
-    """The traffic of one call, summed."""
+    """The total traffic of one call."""
 
     total: Bytes | None = None
     """None if the size of an operand is unknown."""
@@ -131,7 +132,7 @@ class BytesMoved(CallBytes):
 
 
 class KernelCallWork(CallWork):
-    """What one call moves and computes."""
+    """The bytes that one call moves, and the operations it computes."""
 
     bytes: BytesMoved
 
@@ -161,19 +162,19 @@ class KernelPage(msgspec.Struct, frozen=True):
     """The kernel's definition; None for library kernels."""
     elsewhere: list[KernelElsewhere]
     work: KernelCallWork | None
-    """What this call moves and computes."""
+    """The bytes that this call moves, and the operations it computes."""
     roofline: KernelWork | None
-    """Its calls with the shapes of this one, or all of them, compared with the machine's limits."""
+    """Calls with the shapes of this one, or all calls, compared with the machine's limits."""
     peaks: Peaks | None
     work_missing: Prose
-    """Why that is unknown; empty if it is known."""
+    """Why the work is unknown; empty if it is known."""
     case: CaseCheck | None
-    """None if the graph is too large to tell."""
+    """None if the graph is too large to work that out."""
     benchmarks: list[Benchmark]
     left_out: list[LeftOut]
-    """Lines whose operations were left out; the newest of each."""
+    """Lines that were compiled without their operations; the newest result of each."""
     machine: KernelMachine | None
-    """What Triton compiled of it; None if nothing of that came with the run."""
+    """The files that Triton compiled; None if none came with the run."""
     assembly: KernelAssembly | None
     """The instructions of a C++ kernel; None if its library did not come with the run."""
     may_benchmark: bool
@@ -181,7 +182,7 @@ class KernelPage(msgspec.Struct, frozen=True):
 
 
 class PermalinkAnswer(msgspec.Struct, frozen=True):
-    """Where a permalink leads in this database."""
+    """The target of a permalink in this database."""
 
     permalink: str
     run: RunName
@@ -194,7 +195,7 @@ class PermalinkAnswer(msgspec.Struct, frozen=True):
 
 
 def permalink_answer(session: Session, permalink: str) -> PermalinkAnswer:
-    """Calls in other runs; the address leads to the newest."""
+    """Returns the calls in all runs; the address leads to the newest."""
     calls = kernel_by_permalink(session, permalink)
     if not calls:
         raise NotHere(
@@ -209,7 +210,7 @@ def permalink_answer(session: Session, permalink: str) -> PermalinkAnswer:
 
 
 def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewhere]:
-    """Every call with exactly this content, those of the newest run first."""
+    """Returns every call with exactly this content, those of the newest run first."""
     query = (
         select(KernelCall.handle, Kernel.name, Graph, Run.id, Run.name, Run.created_at)
         .join(Kernel, Kernel.id == KernelCall.kernel_id)
@@ -347,7 +348,7 @@ def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNod
 
 
 def _ir_nodes(session: Session, graph: Graph, kernel: Kernel, handle: int) -> list[IrNodeRow]:
-    """The scheduler nodes whose operations the kernel's lines compute in this call."""
+    """Returns the scheduler nodes whose operations the kernel's lines compute in this call."""
     links = session.get(Links, graph.id)
     if links is None or kernel.first_line is None or kernel.last_line is None:
         return []

@@ -26,7 +26,7 @@ from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links
 
 MOST_LINES = 4
-"""Lines of one stage that are named; the most certain first."""
+"""Most lines of one stage that are listed, the most certain first."""
 MOST_NODES = 6
 OF_CODE = (KERNEL, WRAPPER, CODE)
 ALIGNING = "The lines of kernels are not aligned yet: until then their calls alone are known."
@@ -45,7 +45,7 @@ class LineKernel(msgspec.Struct, frozen=True):
     time_us: float | None
     """Time of all its calls per step."""
     line_us: float | None
-    """The line's part of that time."""
+    """The line's share of that time."""
     lines: str
     """Lines of the output code."""
     certainty: str
@@ -58,7 +58,7 @@ class LineNodes(msgspec.Struct, frozen=True):
     operation: str
     count: int
     nodes: list[str]
-    """The first few."""
+    """Names of the first few nodes."""
     lines: str
     """Lines of the post-grad graph."""
     certainty: str
@@ -99,7 +99,8 @@ class LinePage(msgspec.Struct, frozen=True):
 
 
 def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePage:
-    """`place`: `model.py:29`, or a stage and a line of the graph `slug`, such as `post_grad:7`."""
+    """Returns the page. `place`: `model.py:29`, or a stage and a line of the graph `slug`, such as
+    `post_grad:7`."""
     owner = run_name(session, run)
     name, _, number = place.rpartition(":")
     line = int(number[:9]) if number.isdecimal() else 0
@@ -142,7 +143,7 @@ def line_page(session: Session, run: str, place: str, slug: str = "") -> LinePag
 
 
 def _path(session: Session, run: str, name: str) -> str:
-    """The source file of this name: its path, or the end of it."""
+    """Returns the source file of this name, which may be only the end of its path."""
     query = select(Artifact.path).where(Artifact.run_id == run, Artifact.role == SOURCE).distinct()
     paths = sorted(session.scalars(query))
     fitting = [path for path in paths if path == name or path.endswith(f"/{name}")]
@@ -168,7 +169,7 @@ def _graphs(session: Session, run: str, slug: str, any_graph: bool) -> list[Grap
 
 
 class _Part(msgspec.Struct):
-    """One graph: the entities of the line, and who else refers to them."""
+    """One graph: the entities of the line, and the other lines that refer to them."""
 
     graph: Graph
     links: GraphLinks
@@ -178,7 +179,7 @@ class _Part(msgspec.Struct):
     left_out: int = 0
 
     def matches(self, key: str) -> dict[int, int]:
-        """Line of a stage → certainty of its link with the line."""
+        """Returns line of a stage → certainty of its link with the line."""
         found: dict[int, int] = {}
         for line, entity, known in _references(self.links.stages.get(key)):
             if entity in self.wanted:
@@ -186,8 +187,8 @@ class _Part(msgspec.Struct):
         return found
 
     def lines(self, own: str, said: set[str]) -> Iterator[LinkedLine]:
-        """Each text once: graphs repeat lines of the graphs that they are made from. `said`: the
-        texts of other graphs, which grows."""
+        """Returns the linked lines, each text once, because graphs repeat lines of the graphs that
+        they are made from. `said`: texts found in other graphs; this call adds to it."""
         for key, text in self.texts.items():
             found = self.matches(key) if key != own else {}
             lines = {
@@ -262,7 +263,7 @@ def _references(columns: StageLinks | None) -> Iterator[tuple[int, int, int]]:
 
 
 def _texts(session: Session, graph: Graph) -> dict[str, list[str]]:
-    """The lines of each stage of a graph."""
+    """Returns the lines of each stage of a graph."""
     query = select(Artifact.role, Artifact.digest, Artifact.size).where(
         Artifact.graph_id == graph.id, Artifact.role.in_((*STAGE_BY_ID, CODE))
     )
@@ -297,7 +298,7 @@ def _reasons(session: Session, run: str, slug: str, stage: str, line: int) -> li
 
 
 def _ranges(lines: list[int]) -> str:
-    """`917, 920–925`."""
+    """Returns `917, 920–925`."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and line == parts[-1][-1] + 1:

@@ -17,7 +17,7 @@ class Nodes(msgspec.Struct, frozen=True):
     targets: list[str]
     """The called function, as written."""
     types: list[str]
-    """`f32[4, 256][256, 1]cpu`; empty where no annotation is written."""
+    """`f32[4, 256][256, 1]cpu`; empty without an annotation."""
     lines: list[int]
     inputs: list[list[int]]
     """Indices of each node's inputs."""
@@ -39,6 +39,7 @@ def nodes_of(session: Session, run: str, slug: str, stage: str) -> Nodes:
 
 
 def _beside(node: str, inputs: list[str]) -> list[str]:
-    """Names of an inner graph's nodes are prefixed with its class; names of inputs are not."""
+    """Separates names: names of an inner graph's nodes are prefixed with its class, but names of
+    inputs are not."""
     graph_class, slash, _ = node.rpartition("/")
     return [f"{graph_class}{slash}{name}" for name in inputs]

@@ -8,8 +8,8 @@ from inductorscope.store.runs.links import LinksJson, unpack_json
 
 
 def ir_names(payload: bytes, first: int, last: int, call: str) -> set[str]:
-    """Scheduler nodes whose operations lines `first` to `last` of the output code refer to, in one
-    call (`call:NAME:HANDLE`) of the kernel that these lines define."""
+    """Returns the scheduler nodes whose operations lines `first` to `last` of the output code refer
+    to, in one call (`call:NAME:HANDLE`) of the kernel that these lines define."""
     links = msgspec.json.decode(unpack_json(payload), type=LinksJson)
     code = links.stages.get("code")
     if code is None:

@@ -1,4 +1,4 @@
-"""Why a line of a graph is linked as it is, worked out on request."""
+"""Why a line of a graph has its links, worked out on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Links
 
 EXPLAINED = (CODE, IR_PRE, IR_POST)
-"""Stages whose lines are linked by inference."""
+"""Stages whose links are inferred."""
 
 
 class Reasons(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ _explainer_of = remembered(_explainer)
 
 
 def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> Reasons:
-    """The reasons for a line's links. Raises NotAnalysed."""
+    """Returns the reasons for a line's links. Raises NotAnalysed."""
     graph = graph_of(session, run, slug)
     recorded = _recorded(session, graph.id, stage, line)
     if recorded is not None:
@@ -52,7 +52,7 @@ def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int
 
 
 def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason | None:
-    """The reason of a link that a capture recorded, which needs no inference."""
+    """Returns the reason for a link that a capture recorded, so that nothing had to be inferred."""
     query = select(Links.payload, Links.coverage).where(Links.graph_id == graph_id)
     row = session.execute(query).one_or_none()
     if row is None or not row.coverage.get("lines_exact"):

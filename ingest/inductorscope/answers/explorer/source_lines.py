@@ -33,13 +33,13 @@ class KernelLine(msgspec.Struct, frozen=True):
     """Slug of the graph."""
     kernel: str
     line: int
-    """Line of the graph's output code; for a library's kernel, that of its call."""
+    """Line of the graph's output code; for a library kernel, the line of its call."""
     text: str
     certainty: str
 
 
 def kernel_lines(session: Session, run: str) -> list[KernelLine]:
-    """All such lines of a run, in the order of the code."""
+    """Returns all such lines of a run, in the order of the code."""
     sources = _texts(session, run)
     graphs = (
         select(Graph.id, Graph.slug, Links.payload)
@@ -62,7 +62,7 @@ def kernel_lines(session: Session, run: str) -> list[KernelLine]:
             for (path, source_line), lines in known.items():
                 text = sources.get(path, [])
                 source = text[source_line - 1] if source_line <= len(text) else ""
-                # Lines of which only the kernel is known say nothing beside one that is known.
+                # Drop lines of which only the kernel is known if there are better ones.
                 least = min(Confidence.inferred, max(lines.values()))
                 rows += [
                     KernelLine(
@@ -76,7 +76,7 @@ def kernel_lines(session: Session, run: str) -> list[KernelLine]:
 
 
 def _texts(session: Session, run: str) -> dict[str, list[str]]:
-    """The lines of each source; a real file is preferred to one rebuilt from comments."""
+    """Returns the lines of each source; a real file is preferred to one rebuilt from comments."""
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run, Artifact.role == SOURCE
     )
@@ -89,7 +89,7 @@ def _lines(session: Session, digest: str) -> list[str]:
 
 
 def _places(links: GraphLinks) -> dict[str, list[tuple[str, int, int]]]:
-    """The source lines of each node: path, line and certainty."""
+    """Returns the source lines of each node: path, line and certainty."""
     places: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     for stage in links.stages:
         if stage.startswith(PREFIX):
@@ -100,7 +100,8 @@ def _places(links: GraphLinks) -> dict[str, list[tuple[str, int, int]]]:
 
 
 def _definitions(session: Session, graph: int) -> Iterator[tuple[int, int, str]]:
-    """First and last line of each kernel's definition, or of each call of a library's kernel."""
+    """Returns first and last line of each kernel's definition, or of each call of a library
+    kernel."""
     query = (
         select(Kernel.first_line, Kernel.last_line, Kernel.name, KernelCall.line)
         .join(KernelCall, KernelCall.kernel_id == Kernel.id)

@@ -1,4 +1,4 @@
-"""The graphs of a failed run, and what their lines are linked to."""
+"""The graphs of a failed run, and the links of their lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links
 
 MOST_GRAPHS = 40
-"""Most graphs that are read: a failure stops at one, and pages wait for them."""
+"""Most graphs that are read, because a failure stops at one graph, and pages wait for them."""
 
 
 def known_graphs(session: Session, run_id: str, notes: list[str]) -> list[GraphKnown]:
-    """The run's graphs, without those that exceed a limit; notes say which those are."""
+    """Returns the run's graphs, without those that exceed a limit; notes list those."""
     query = select(Graph).where(Graph.run_id == run_id).order_by(Graph.position).limit(MOST_GRAPHS)
     graphs = []
     for graph in session.scalars(query):

@@ -28,7 +28,7 @@ _FILES = re.compile(
     r"|(minifier|checkpoints|isolate)/[^/]+\.py)$"
 )
 WIDE, TALL = 640.0, 120.0
-"""The chart's own units; it is drawn at any size."""
+"""Units of the chart's drawing; it scales to any size."""
 
 
 class MinifierFile(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ def repro_of(session: Session, run_id: str, job: str | None = None) -> str | Non
 
 
 def _shown(read: DiagnosisRead | None) -> dict[str, Any] | None:
-    """The result without what only a resumed job needs."""
+    """Returns the result without the parts that only a resumed job needs."""
     if read is None:
         return None
     result = {key: value for key, value in read.result.items() if key != "checkpoint"}

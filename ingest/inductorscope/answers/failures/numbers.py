@@ -32,15 +32,15 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """How far a compiled value is off when computed from the same inputs as eager's."""
+    """The error of a compiled value that was computed from the same inputs as eager's."""
 
     agrees: bool
     max_abs: Number | None
     max_rel: Number | None
     allowed: Number | None
-    """Allowed difference at the element where the error stands out most."""
+    """Allowed difference at the element with the largest error relative to it."""
     excess: Number | None
-    """That element's error divided by what is allowed; None where no finite number expresses it."""
+    """That element's error divided by what is allowed; None if it is not finite."""
     cosine: Number | None
     ulps: int | None
     eager_abs: Number | None

@@ -1,4 +1,4 @@
-"""Values that kernels read and wrote, from the texts of a run. Worked out on request."""
+"""Values that kernels read and wrote, parsed on request from the texts of a run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from inductorscope.store.tables.models import Artifact
 ROLE = INTERMEDIATE_VALUES
 ROWS = 100
 MOST_BYTES = 32 * MIB
-"""Longest part of a text that is read, in bytes; of a longer one only the beginning is read."""
+"""Most bytes of a text that are read; of a longer text, only the beginning."""
 KEPT = MOST_BYTES // 4
-"""Characters of texts whose tables are kept; the table of a longer text is kept alone."""
+"""Characters of texts whose tables are cached; the table of a longer text is cached alone."""
 
 
 class ValueSource(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class ValueSource(msgspec.Struct, frozen=True):
 
 
 Figure = Number | str | None
-"""JSON has no NaN and no Infinity, so their names stand for them."""
+"""A figure. JSON has no NaN and no Infinity, so their names stand for them."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class ValueRow(msgspec.Struct, frozen=True):
     bad: str
     """`NaN`, `Inf`, or empty."""
     zeros: bool
-    """All elements are zero after the launch: not wrong in itself, but worth a look."""
+    """Whether all elements are zero after the launch: not wrong in itself, but worth a look."""
 
 
 class ValuesPage(msgspec.Struct, frozen=True):
@@ -166,7 +166,7 @@ def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:
     condition=threading.Condition(),
 )
 def _table_of(session: Session, digest: str) -> tuple[int, ValueTable]:
-    """The characters of a text, and its table."""
+    """Returns the number of characters of a text, and its table."""
     text = _text(session, digest)
     return len(text), value_table(text)
 

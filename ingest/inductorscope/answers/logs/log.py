@@ -229,7 +229,7 @@ def _records(session: Session, matching: Select[Any], after: int, limit: int) ->
 
 
 def _logs(session: Session, run: Run) -> list[LogFile]:
-    """The logs from the report; while the run is being read, those so far."""
+    """Returns the logs from the report, or while the run is being read, the logs so far."""
     query = select(Artifact.path, Artifact.id, Artifact.size, Artifact.line_count).where(
         Artifact.run_id == run.id, Artifact.role.in_((TRACE_LOG, TORCH_LOGS))
     )
@@ -262,15 +262,15 @@ def _logs(session: Session, run: Run) -> list[LogFile]:
 
 
 def _unpacked(path: str) -> str:
-    """Path of the unpacked log: packed logs are stored unpacked."""
+    """Returns the path of the unpacked log, because compressed logs are stored unpacked."""
     for ending in ENDINGS:
         path = path.removesuffix(ending)
     return path
 
 
 def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
-    """Kinds of records of one log or all, the most frequent first; names of artifacts come after
-    the artifacts."""
+    """Returns the kinds of records of one log or all, the most frequent first; names of artifacts
+    come after the artifacts."""
     rows = select(LogEntry.kind, LogEntry.name, func.count()).where(LogEntry.run_id == run.id)
     if log:
         rows = rows.where(LogEntry.log == log)
@@ -305,7 +305,7 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
 def _compiles(
     session: Session, run: str, chosen: Chosen, logs: Sequence[str]
 ) -> list[LoggedCompile]:
-    """In the order of the logs; one more than fits on a page."""
+    """Returns compiles in the order of the logs, one more than fits on a page."""
 
     def times(*terms: Any) -> Any:  # noqa: ANN401  # any condition
         return func.sum(case((and_(*terms), 1), else_=0))
@@ -359,8 +359,8 @@ def _compiles(
 def graphs_of_compiles(
     session: Session, run: str, logs: Sequence[str], ids: Collection[str] | None = None
 ) -> dict[tuple[str, str | None], list[CompileGraph]]:
-    """Graphs by log and compile id, of `ids` or all. A graph that is in a debug folder too is
-    assigned to its log only if there is no other."""
+    """Returns graphs by log and compile id, of `ids` or all. A graph that is in a debug folder too
+    is assigned to its log only if there is no other."""
     query = (
         select(Graph.compile_id, Graph.slug, Graph.direction, func.min(Artifact.path))
         .outerjoin(Artifact, and_(Artifact.graph_id == Graph.id, Artifact.derived.is_(False)))

@@ -1,1 +1,1 @@
-"""What Triton compiled of a kernel, beside its source and in figures."""
+"""Compiled forms of a kernel, next to its source and in figures."""

@@ -1,4 +1,4 @@
-"""Compiled files, disassembled: their instructions, and which of them spill."""
+"""Disassembles compiled files: their instructions, and which of them spill."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from inductorscope.formats.machine.sass import Sass, joined_live, read_live, rea
 
 
 def read_code(cubin: bytes, digest: str, ptx: str) -> tuple[Sass, list[int], list[bool]]:
-    """Of a cubin; also how many registers are live at each line, or nothing where nvdisasm cannot
-    tell, as of kernels that are too long. `ptx`: its text, empty if unknown. Raises NotAnalysed."""
+    """Disassembles a cubin. Also returns the number of live registers at each line, or nothing if
+    nvdisasm cannot work them out, as for kernels that are too long. `ptx`: its text, empty if
+    unknown. Raises NotAnalysed."""
     try:
         sass = read_sass(printed(cubin, digest, LINES))
     except NotDisassembled as error:
@@ -29,7 +30,7 @@ def read_code(cubin: bytes, digest: str, ptx: str) -> tuple[Sass, list[int], lis
 
 
 def read_library(library: bytes, digest: str) -> tuple[Assembly, list[bool]]:
-    """Of a C++ kernel's library. Raises NotAnalysed."""
+    """Disassembles a C++ kernel's library. Raises NotAnalysed."""
     try:
         code = read_assembly(disassembled(library, digest))
     except NotDisassembled as error:
@@ -38,7 +39,7 @@ def read_library(library: bytes, digest: str) -> tuple[Assembly, list[bool]]:
 
 
 def kinds_of(located: Located) -> list[str]:
-    """The kind of each instruction; anything for other lines."""
+    """Returns the kind of each instruction; other lines get an arbitrary kind."""
     if isinstance(located, Sass):
         return list(map(family_of, located.operations))
     if isinstance(located, Assembly):

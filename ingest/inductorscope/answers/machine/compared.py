@@ -1,4 +1,4 @@
-"""The machine code of kernels that do the same work in two runs, node by node."""
+"""Compares the machine code of kernels that do the same work in two runs, node by node."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Graph
 
 MOST = 8
-"""Kernels whose instructions are compared, those whose times differ most."""
+"""Most kernels whose instructions are compared: those whose times differ most."""
 MOST_LOOKED_AT = 100
-"""Kernels whose files are looked at for differences, likewise."""
+"""Most kernels whose files are checked for differences: those whose times differ most."""
 
 Called = tuple[str, str, int]
 """Graph, kernel and handle of a call."""
@@ -35,29 +35,29 @@ Names = Mapping[tuple[str, str], str]
 
 
 class MachineTaken(msgspec.Struct, frozen=True):
-    """What a kernel takes of the machine in one of the runs."""
+    """The resources that a kernel uses in one of the runs."""
 
     graph: str
     kernel: str
     handle: Hidden[int]
     instructions: int = 0
     registers: int | None = None
-    """Of a thread of a GPU."""
+    """Registers of one thread of a GPU."""
     spills: int = 0
-    """Instructions that keep a register in memory, or load it back; of a C++ kernel those that
-    move a register to or from the stack."""
+    """Instructions that move a register to or from memory; in a C++ kernel, to or from the
+    stack."""
 
 
 class NodeDifference(msgspec.Struct, frozen=True):
     """Instructions of the same FX nodes in both runs."""
 
     nodes: list[str]
-    """As A names them; several where a line computes for all of them. Empty for instructions that
-    belong to the kernel as a whole, or have no line."""
+    """The nodes by A's names; several if a line computes for all of them. Empty for instructions
+    that belong to the kernel as a whole, or have no line."""
     a: int
     b: int
     more: dict[str, int]
-    """Kind of instruction → how many more B has. They sum to `b - a`."""
+    """Kind of instruction → how many more B has; they sum to `b - a`."""
 
 
 class MachineDifference(msgspec.Struct, frozen=True):
@@ -67,9 +67,9 @@ class MachineDifference(msgspec.Struct, frozen=True):
     b: MachineTaken
     stage: Hidden[str]
     more: dict[str, int] = msgspec.field(default_factory=dict)
-    """The sum of those of `nodes`."""
+    """The sum over `nodes`."""
     nodes: list[NodeDifference] = msgspec.field(default_factory=list)
-    """Those whose instructions differ, the most first."""
+    """Nodes whose instructions differ, the largest difference first."""
     missing: Prose = ""
     """Why instructions are not compared."""
 
@@ -77,7 +77,7 @@ class MachineDifference(msgspec.Struct, frozen=True):
 def machine_differences(
     session: Session, a: str, b: str, pairs: Iterable[tuple[Called, Called]], names: Names
 ) -> list[MachineDifference]:
-    """Of pairs of kernels that do the same work in the runs `a` and `b`."""
+    """Compares pairs of kernels that do the same work in the runs `a` and `b`."""
 
     @cache
     def of_graph(run: str, slug: str) -> tuple[Graph, dict[str, list[Configuration]]]:
@@ -103,7 +103,7 @@ class _Side(msgspec.Struct, frozen=True):
     configuration: Configuration
 
     def code(self, stage: str) -> object:
-        """What is equal if the instructions are, whatever stands around them."""
+        """Returns the part of a text that is equal whenever the instructions are."""
         content = read_blob(self.session, self.configuration.files[stage].digest) or b""
         return library_code(content) or list(read_functions(content).values()) or content
 
@@ -113,7 +113,7 @@ class _Side(msgspec.Struct, frozen=True):
         return MachineTaken(*self.called, count, registers or None, sum(reading.spills))
 
     def by_nodes(self, reading: Reading, names: Names) -> dict[tuple[str, ...], Counter[str]]:
-        """FX nodes → their instructions by kind."""
+        """Counts instructions by FX nodes and kind."""
         located, (slug, kernel, _) = reading.located, self.called
         code = kernel_of(self.session, self.graph, kernel)
         owners: list[tuple[str, ...]] = []
@@ -129,7 +129,7 @@ class _Side(msgspec.Struct, frozen=True):
 
 
 def _differing(one: _Side, other: _Side) -> str:
-    """The stage with machine code if that differs, else empty."""
+    """Returns the stage with machine code if it differs, otherwise an empty text."""
     before, after = one.configuration.files, other.configuration.files
     stage = next((each for each in (SASS, AMDGCN, ASSEMBLY) if each in before), "")
     if stage not in after or before[stage].digest == after[stage].digest:

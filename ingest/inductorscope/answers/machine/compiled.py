@@ -13,23 +13,23 @@ from inductorscope.store.tables.models import Artifact, Graph, JsonObject
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """One configuration of a kernel: what Triton compiled, or the library of a C++ kernel."""
+    """One configuration of a kernel: Triton's compiled files, or a C++ kernel's library."""
 
     key: str
     """The name of its folder in Triton's cache."""
     ran: bool
-    """Whether it is known to be the one that ran: the only one, or the one autotuning chose."""
+    """Whether it is known to have run, because it is the only one or autotuning chose it."""
     arch: int
     """Compute capability: 90 is 9.0; 0 if unknown."""
     options: JsonObject
     files: dict[str, Artifact]
     """Stage → its file."""
     source: str
-    """The stem of the file that its lines refer to; of Triton's the hash of the kernel's source."""
+    """The stem of the file that its lines refer to; for Triton, the hash of the kernel's source."""
 
 
 def configurations(session: Session, graph: Graph) -> dict[str, list[Configuration]]:
-    """Kernel → its configurations, the one that ran first."""
+    """Returns kernel → its configurations, the one that ran first."""
     facts = {
         name: kernel
         for name, kernel in all_kernel_facts(session, graph.id).items()

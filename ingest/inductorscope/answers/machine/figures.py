@@ -1,4 +1,4 @@
-"""What a kernel takes of the machine: registers, occupancy, instructions by kind and line."""
+"""The resources that a kernel uses: registers, occupancy, instructions by kind and line."""
 
 from __future__ import annotations
 
@@ -55,59 +55,60 @@ class ConfigurationFigures(msgspec.Struct, frozen=True):
     ran: bool
     options: JsonObject
     registers: int
-    """Of a thread, as compiled; 0 if unknown."""
+    """Registers of one thread, as compiled; 0 if unknown."""
     local: Bytes
-    """Bytes of local memory of a thread: the program's arrays, and registers that it spills."""
+    """Bytes of local memory of one thread: the program's arrays, and spilled registers."""
     shared: Bytes
-    """Bytes of shared memory of a block."""
+    """Bytes of shared memory of one block."""
     occupancy: Occupancy | None
 
 
 class LineFigures(msgspec.Struct):
-    """What a line of the kernel takes."""
+    """The resources of one line of the kernel."""
 
     line: int
-    """Of the output code."""
+    """Line of the output code."""
     text: str
     nodes: list[str]
     instructions: int = 0
     live: Count[int] = 0
-    """Live registers where most are live."""
+    """The most registers that are live at one time."""
     spills: int = 0
-    """Instructions that keep a register in local memory, or load it back."""
+    """Instructions that move a register to or from local memory."""
     samples: int = 0
-    """Of a profiled launch: how often a warp was found here."""
+    """In a profiled launch: how often a warp was found at this line."""
     waits: str = ""
-    """Why it stood here most often, as Nsight Compute names it."""
+    """The most frequent reason for waiting here, as Nsight Compute names it."""
     bytes: Bytes = 0
-    """Of a profiled launch: what the line asks of the caches for global memory, in sectors."""
+    """In a profiled launch: bytes of global memory that the line requests from the caches, in whole
+    sectors."""
     without: Hidden[str] = ""
-    """The line without its operation, where leaving that out may tell what it takes."""
+    """The line without its operation, if compiling it that way may show the operation's cost."""
 
 
 class KernelMachine(msgspec.Struct, frozen=True):
-    """What Triton compiled of a kernel, in figures."""
+    """Figures of the files that Triton compiled from a kernel."""
 
     configurations: list[ConfigurationFigures]
-    """The one that ran first, if it is known."""
+    """The one that ran comes first, if it is known."""
     instructions: int = 0
     placed: int = 0
     """Instructions whose line in the kernel is known."""
     mix: dict[str, int] = msgspec.field(default_factory=dict)
-    """Kind → instructions; they sum to `instructions`."""
+    """Instructions by kind; they sum to `instructions`."""
     tensor: int = 0
     spills: int = 0
     widths: dict[int, int] = msgspec.field(default_factory=dict)
-    """Bits a thread moves at once → loads and stores of global memory."""
+    """Bits that a thread moves at once → number of loads and stores of global memory."""
     live: Count[int] = 0
     lines: list[LineFigures] = msgspec.field(default_factory=list)
-    """Those that were left out once, that spill, or that have the most live registers come first;
+    """Lines that were left out once, that spill, or that have the most live registers come first,
     then by samples and instructions. An instruction of a line that was inlined in several places
     counts for the first."""
     stage: Hidden[str] = SASS
     """The stage with the instructions."""
     profile: KernelProfile | None = None
-    """What Nsight Compute measured of it, where a report came with the run."""
+    """Nsight Compute's measurements, if a report came with the run."""
     missing: Prose = ""
     """Why there are no instructions."""
 
@@ -118,15 +119,15 @@ class KernelAssembly(msgspec.Struct, frozen=True):
     instructions: int = 0
     placed: int = 0
     with_nodes: int = 0
-    """Those that compute FX nodes, or what these need."""
+    """Instructions that compute FX nodes, or what these need."""
     whole: int = 0
-    """Those that set the kernel up, check, and end it."""
+    """Instructions that set the kernel up, check, and end it."""
     loops: list[LoopFigures] = msgspec.field(default_factory=list)
-    """The deepest first, then by instructions."""
+    """The innermost first, then by instructions."""
     estimate: Prose = ""
-    """What an iteration of the first loop costs, as llvm-mca models it."""
+    """The cost of an iteration of the first loop, as llvm-mca models it."""
     lines: list[LineFigures] = msgspec.field(default_factory=list)
-    """Those that use the stack most first, then by instructions."""
+    """Lines that use the stack most first, then by instructions."""
     missing: Prose = ""
     """Why there are no instructions, or no lines."""
 
@@ -134,7 +135,8 @@ class KernelAssembly(msgspec.Struct, frozen=True):
 def kernel_figures(
     session: Session, graph: Graph, kernel: str, left_out: Collection[int] = ()
 ) -> tuple[KernelMachine | None, KernelAssembly | None]:
-    """Of what Triton compiled, or of its C++ library; None for what did not come with the run."""
+    """Returns the figures of Triton's compiled files, or of the C++ library; None if they did not
+    come with the run."""
     known = configurations(session, graph).get(kernel)
     if not known:
         return None, None
@@ -229,14 +231,14 @@ def _machine(
 
 
 def _offer(lines: list[LineFigures], costly: Callable[[LineFigures], bool]) -> None:
-    """Lines that spill, and other costly ones, may be compiled without their operation."""
+    """Offers lines that spill, and other costly ones, for compiling without their operation."""
     for each in lines:
         if each.spills or costly(each):
             each.without = without(each.text)
 
 
 def _own_lines(reading: Reading, code: KernelLines) -> list[int]:
-    """For each line of the text the kernel's line that it comes from, or 0."""
+    """Returns for each line of the text the kernel's line that it comes from, or 0."""
     source = reading.configuration.source
     own = [(code.lines_of(frames, source) or [0])[-1] for frames in reading.located.places]
     return [own[at] if at >= 0 else 0 for at in reading.located.at]

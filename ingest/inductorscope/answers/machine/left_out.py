@@ -1,4 +1,4 @@
-"""What a kernel takes of the machine with and without the operation of a line, as compiled here."""
+"""A kernel's resources with and without the operation of a line, as compiled here."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from inductorscope.store.tables.memory import KernelBenchmark
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """What a compiled kernel takes."""
+    """The resources that a compiled kernel uses."""
 
     instructions: int
     spills: int
-    """Of a C++ kernel, instructions that move a register to or from the stack."""
+    """In a C++ kernel, instructions that move a register to or from the stack."""
     registers: int | None = None
-    """Of a thread of a GPU."""
+    """Registers of one thread of a GPU."""
     live: Count[int] = 0
-    """Registers where most are live."""
+    """The most registers that are live at one time."""
     loops: int | None = None
     """Innermost loops of a C++ kernel."""
     scalar: int = 0
-    """Those of them that compute floating-point numbers one by one."""
+    """Those loops that compute floating-point numbers one by one."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -42,20 +42,20 @@ class LeftOut(msgspec.Struct, frozen=True):
     """The line of the output code."""
     text: str
     instead: str
-    """What was compiled in its place."""
+    """The code that was compiled in its place."""
     configuration: str = ""
-    """Of a Triton kernel: sizes of blocks and number of warps."""
+    """For a Triton kernel: block sizes and number of warps."""
     before: Taken | None = None
     after: Taken | None = None
     missing: Prose = ""
-    """Why one of them is unknown."""
+    """Why one of the two results is unknown."""
     job_id: str = ""
-    """The job that did it."""
+    """The job that compiled it."""
 
 
-def taken(cache: Path, key: str) -> Taken:
-    """Of what was compiled into a folder. `key`: the configuration's folder in Triton's cache, or
-    nothing for a C++ kernel. Raises NotAnalysed."""
+def resources_of(cache: Path, key: str) -> Taken:
+    """Returns the resources of a kernel compiled into a folder. `key`: the configuration's folder
+    in Triton's cache, or nothing for a C++ kernel. Raises NotAnalysed."""
     pattern = f"**/{key}/*{OF_KERNELS[SASS]}" if key else f"*/*{OF_KERNELS[ASSEMBLY]}"
     file = next(iter(sorted(cache.glob(pattern))), None)
     if file is None:
@@ -76,7 +76,7 @@ def taken(cache: Path, key: str) -> Taken:
 
 
 def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOut]:
-    """The newest of each line."""
+    """Returns the newest result for each line."""
     query = (
         select(KernelBenchmark)
         .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel, LEFT_OUT)
@@ -90,7 +90,7 @@ def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOut]:
 
 
 def in_words(found: LeftOut) -> str:
-    """What leaving the operation out changes."""
+    """Describes what changes without the operation."""
     before, after = found.before, found.after
     if before is None or after is None:
         reason, _, _ = found.missing.partition("\n")

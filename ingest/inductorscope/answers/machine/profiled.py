@@ -1,4 +1,4 @@
-"""What a report of Nsight Compute measured of a kernel."""
+"""What Nsight Compute's report measured of a kernel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Stall(msgspec.Struct, frozen=True):
     """Why warps stood at an instruction."""
 
     reason: str
-    """As Nsight Compute names it."""
+    """The reason, as Nsight Compute names it."""
     waits_for: Prose
     samples: int
     share: Percent
@@ -44,24 +44,25 @@ class KernelProfile(msgspec.Struct, frozen=True):
     report: str
     """Path of the file."""
     launches: int = 0
-    """Launches of this code that the reports have; the first is shown."""
+    """Number of launches of this code in the reports; the first is shown."""
     duration_us: Microseconds | None = None
     read_bytes: Bytes | None = None
-    """From the device's memory."""
+    """Bytes read from the device's memory."""
     written_bytes: Bytes | None = None
     occupancy: Percent | None = None
-    """Warps that were active, of those that a multiprocessor can hold, as measured."""
+    """Measured share of active warps, out of those that a multiprocessor can hold."""
     samples: int = 0
     stalls: list[Stall] = msgspec.field(default_factory=list)
-    """The most first; they sum to `samples`."""
+    """The most frequent first; they sum to `samples`."""
     missing: Prose = ""
-    """Why there are no samples, or not all."""
+    """Why some or all samples are missing."""
 
 
 def profiled(
     session: Session, run: str, configuration: Configuration, sass: Sass
 ) -> tuple[KernelProfile | None, Sampled | None]:
-    """A profiled launch, and the same by the lines of its code. None where no report has it."""
+    """Returns a profiled launch, and its samples by lines of the code; None if no report has
+    one."""
     query = select(Artifact).where(Artifact.run_id == run, Artifact.role == NCU_REPORT)
     reports = list(session.scalars(query.order_by(Artifact.path)))
     cubin = configuration.files[SASS]

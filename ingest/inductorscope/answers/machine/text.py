@@ -1,4 +1,4 @@
-"""A compiled text beside its source: for each line, the kernel's lines that it comes from."""
+"""A compiled text next to its source: for each line, the kernel's lines that it comes from."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NO_LINES = (
     "set TORCHINDUCTOR_DEBUG_SYMBOL=1."
 )
 SURE = 2
-"""The certainty from which on a line of a kernel is known to belong to a node."""
+"""Lowest certainty at which a line of a kernel is known to belong to a node."""
 
 
 class MachinePlace(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class MachinePlace(msgspec.Struct, frozen=True):
     frames: list[str]
     """File and line of each frame, the innermost function first."""
     lines: list[int]
-    """The kernel's lines, of the output code."""
+    """The kernel's lines in the output code."""
 
 
 class MachineText(msgspec.Struct, frozen=True):
@@ -89,20 +89,20 @@ class MachineText(msgspec.Struct, frozen=True):
     with_nodes: int
     """Instructions that belong to FX nodes, by their line or by those that it serves."""
     whole: int
-    """Instructions of the kernel as a whole: they set it up, check, and end it."""
+    """Instructions of the kernel as a whole, which set it up, check, and end it."""
     live: list[int] = msgspec.field(default_factory=list)
     """Live registers at each line of machine code."""
     spills: list[int] = msgspec.field(default_factory=list)
     """Indices of lines that spill."""
     samples: list[int] = msgspec.field(default_factory=list)
-    """Of each line of machine code, from a report of Nsight Compute."""
+    """Samples of each line of machine code, from a report of Nsight Compute."""
     stalls: dict[int, str] = msgspec.field(default_factory=dict)
-    """Index of a line with samples → why warps stood there."""
+    """Index of a line with samples → why warps waited there."""
     note: str = ""
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A compiled text that was read."""
+    """A compiled text after reading."""
 
     configuration: Configuration
     located: Located
@@ -112,7 +112,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_stage(session: Session, configuration: Configuration, stage: str) -> Reading:
-    """Raises NotAnalysed."""
+    """Reads a stage. Raises NotAnalysed."""
     file = configuration.files.get(stage)
     if file is None:
         raise NotHere(f"No {stage} came with this kernel.")
@@ -161,18 +161,18 @@ class KernelLines(msgspec.Struct, frozen=True):
     first: int
     """The line at which the kernel's own file begins."""
     text: list[str]
-    """From that line on."""
+    """The text from that line on."""
     nodes: dict[int, set[str]]
     """Line of the output code → FX nodes that it is known to belong to."""
     serves: dict[int, list[int]]
 
     def lines_of(self, frames: Frames, source: str) -> list[int]:
-        """Lines of the output code that a place belongs to, the outermost first."""
+        """Returns the lines of the output code that a place belongs to, the outermost first."""
         own = kernel_lines(frames, source)
         return [self.first + line - 1 for line in own if line <= len(self.text)]
 
     def charged(self, located: Located, source: str) -> tuple[int, int]:
-        """How many instructions belong to FX nodes, and how many to the kernel as a whole."""
+        """Counts the instructions that belong to FX nodes, and those of the kernel as a whole."""
         charges = [self._charge(self.lines_of(frames, source)) for frames in located.places]
         pairs = zip(located.at, located.counted, strict=True)
         counts = Counter(charges[at] for at, counted in pairs if counted and at >= 0)
@@ -184,7 +184,7 @@ class KernelLines(msgspec.Struct, frozen=True):
         return "whole" if lines and is_around(self.text[lines[-1] - self.first]) else ""
 
     def nodes_of(self, line: int) -> set[str]:
-        """Nodes of a line, or those of the lines that it serves."""
+        """Returns the nodes of a line, or of the lines that it serves."""
         return self.nodes.get(line) or set().union(
             *(self.nodes.get(each, ()) for each in self.serves.get(line, ()))
         )
@@ -200,7 +200,7 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
         raise NotHere(f"This graph defines no kernel {name}.")
     text = b"".join(stored.lines(1, kernel.last_line)).decode(errors="replace")
     lines = text.split("\n")
-    # Without quotes, the code is the file itself that the kernel was compiled from.
+    # Without quotes, the code is the very file that the kernel was compiled from.
     own = range(kernel.first_line - 1, len(lines))
     start = next((at for at in own if "'''" in lines[at]), 0)
     first, lines = start + 1, lines[start:]
@@ -256,7 +256,7 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
 def profile_of(
     session: Session, run: str, reading: Reading
 ) -> tuple[KernelProfile | None, Sampled | None]:
-    """What Nsight Compute measured of the kernel; None for other stages than SASS."""
+    """Returns Nsight Compute's measurements of the kernel; None for all stages but SASS."""
     if not isinstance(reading.located, Sass):
         return None, None
     return profiled(session, run, reading.configuration, reading.located)

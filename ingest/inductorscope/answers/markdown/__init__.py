@@ -1,1 +1,1 @@
-"""Pages as Markdown, one renderer for all and shapes for a few."""
+"""Pages as Markdown: one renderer for all, and special layouts for a few."""

@@ -1,4 +1,5 @@
-"""Each page as Markdown: shapes for an overview, a kernel and a comparison, lists for the rest."""
+"""Renders each page as Markdown: special layouts for an overview, a kernel and a comparison, lists
+for the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ _BLANKS = re.compile(r"\n{3,}")
 
 
 def page_markdown(page: object, title: str, base: str = "") -> str:
-    """The answer of a page as Markdown. `base`: the server's address, for links."""
+    """Returns the answer of a page as Markdown. `base`: the server's address, for links."""
     shape = SHAPES.get(type(page))
     lines = shape(page, base) if shape else _plain(page, title, base)
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip() + "\n"
@@ -57,7 +58,7 @@ def _figures(*pairs: tuple[str, str]) -> Iterator[str]:
 
 
 def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A section, unless it is empty."""
+    """Returns a section, or nothing if it is empty."""
     held = list(lines)
     if held:
         yield from ("", f"## {title}", "", *held)
@@ -109,7 +110,7 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
 
 
 def _step(page: RunPage) -> str:
-    """Empty if the verdict says it."""
+    """Returns the step's sentence, or nothing if the verdict already says it."""
     if page.compiled_ms is None or milliseconds(page.compiled_ms) in page.verdict.text:
         return ""
     eager = "" if page.eager_ms is None else f", {milliseconds(page.eager_ms)} eager"
@@ -239,4 +240,4 @@ SHAPES: dict[type, Shape] = {
     ComparePage: _compare,
     FailuresPage: _failures,
 }
-"""Pages that readers want in another order than that of their fields."""
+"""Pages whose fields are shown in a special order."""

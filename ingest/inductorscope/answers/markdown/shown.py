@@ -42,10 +42,10 @@ OF_RUN: dict[str, tuple[str, Callable[[Session, str], Any]]] = {
     "read": ("What was read", read_page),
 }
 PAGES = (*OF_RUN, "explorer", "memory", "kernel")
-"""The last three are of a graph: the slowest, unless one is named."""
+"""Names of pages. The last three show one graph: the slowest, unless the request names one."""
 
 
-def shown(
+def page_of_run(
     session: Session,
     run: str,
     page: str = "overview",
@@ -55,7 +55,8 @@ def shown(
     line: str = "",
     base: str = "",
 ) -> str:
-    """A page of a run as Markdown. `name`: of a kernel; `line`: `model.py:29` or `post_grad:7`."""
+    """Returns a page of a run as Markdown. `name`: the kernel's name; `line`: `model.py:29` or
+    `post_grad:7`."""
     if line:
         return page_markdown(line_page(session, run, line, graph), f"Line `{line}`", base)
     if page in OF_RUN:
@@ -74,7 +75,7 @@ def shown(
 
 
 def kernel_named(session: Session, run: str, name: str, graph: str = "") -> KernelPage:
-    """A kernel by its name or a part of it; `NAME:HANDLE` names one of its calls."""
+    """Finds a kernel by its name or a part of it; `NAME:HANDLE` selects one of its calls."""
     start, _, number = name.rpartition(":")
     handle = int(number) if start and number.isdecimal() else None
     name = start if handle is not None else name

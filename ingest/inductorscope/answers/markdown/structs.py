@@ -1,4 +1,4 @@
-"""Any answer as Markdown: figures as a list, rows as tables, texts as quotes."""
+"""Renders any answer as Markdown: figures as a list, rows as tables, texts as quotes."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from inductorscope.units import DASH
 Value = Any
 """A struct of an answer, or a value in one."""
 LONGEST = 240
-"""Characters of a text that stands in a line; longer ones become blocks."""
+"""Most characters of a text within a line; longer texts become blocks."""
 CELL = 120
-"""Characters of a text in a table, where it is cut."""
+"""Most characters of a text in a table; longer texts are cut."""
 MOST_IN_LINE = 12
 SMALL = 2
-"""Fields of a struct that stands in a cell with others."""
-FEW = 3
-"""Rows from which a column with one value is written once, above the table."""
+"""Most fields of a struct that shares a table cell with others."""
+FEW_ROWS = 3
+"""In tables of at least this many rows, a column with a single value is written once, above the
+table."""
 ANSWERS = frozenset(("yes", "no", DASH))
-"""Values of columns that are alike by chance."""
+"""Values that do not make columns repetitions of each other, because they are equal by chance."""
 DEEPEST = 12
-"""Spaces before the items of the innermost list."""
+"""Most spaces before the items of the innermost list."""
 NAMES = (CompileRef, Frame, FrameRow, GraphName, RunName, SentenceRow, SourceLine, Verdict)
-"""Structs that stand in a line."""
+"""Structs that are written within a line."""
 FAILED = "failed"
-"""Label of the verdict with the message of a failure."""
+"""Label of the verdict that shows a failure's message."""
 LINKED = ("name", "kernel", "slug", "title", "path", "line", "id")
-"""Columns that link to the page about the row; the first that a table has."""
+"""Columns that can link to the page about the row; the first one in a table does."""
 
 
 class Field(NamedTuple):
@@ -51,13 +52,14 @@ class Field(NamedTuple):
     longest: int = LONGEST
 
     def unit(self, of_row: str) -> str:
-        """The unit that its mark names; empty if its name says it. `of_row`: that of its row."""
+        """Returns the unit that the field's mark gives; empty if its name says it. `of_row`: the
+        unit of its row."""
         named = of_row if UNIT_OF_ROW in self.marks else ""
         return next((mark for mark in self.marks if mark in NAMED), named)
 
 
 def struct_lines(page: Value, base: str = "") -> Iterator[str]:
-    """The answer of a page. `base`: the server's address, for links."""
+    """Renders the answer of a page. `base`: the server's address, for links."""
     yield from _struct(page, links_of(page, base), "##", "")
 
 
@@ -67,14 +69,14 @@ def links_of(page: Value, base: str) -> Links:
 
 
 class Links:
-    """Addresses of what rows name."""
+    """Returns the addresses of the objects that rows name."""
 
     def __init__(self, base: str, run: str) -> None:
         self._base = base
         self._run = run
 
     def of(self, row: Value) -> str:
-        """The address of the page about a row; empty if there is none."""
+        """Returns the address of the page about a row; empty if there is none."""
         owner = getattr(row, "run", None)
         run = owner.id if isinstance(owner, RunName) else self._run
         name = getattr(row, "kernel", None) or getattr(row, "name", None)
@@ -94,8 +96,8 @@ class Links:
 
 
 def _struct(struct: Value, links: Links, marks: str, unit: str) -> Iterator[str]:
-    """The figures of a struct as a list, then a section for each of its lists and parts. `unit`: of
-    its values, where it or what holds it names one."""
+    """Renders the figures of a struct as a list, then a section for each of its lists and parts.
+    `unit`: the unit of its values, if it or its parent gives one."""
     unit = getattr(struct, "unit", None) or unit
     known = _known(struct)
     names = _labels(field.name for field, _ in known)
@@ -110,7 +112,8 @@ def _struct(struct: Value, links: Links, marks: str, unit: str) -> Iterator[str]
 
 
 def _labels(names: Iterable[str]) -> dict[str, str]:
-    """What fields are called; `small` and `small_us` stay apart, and `graph` and `slug`."""
+    """Returns the labels of fields. Fields that would get the same label, such as `small` and
+    `small_us`, keep different ones."""
     labels: dict[str, str] = {}
     for name in names:
         other = f"{label(name)} time" if name.endswith("_us") else name
@@ -141,8 +144,8 @@ def _pairs(field: Field, values: Mapping[Any, Value], between: str = " ") -> Ite
 def rows(
     values: Sequence[Value], links: Links, unit: str = "", only: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Rows of one kind: as code, as a table, or as a list if they hold rows themselves. `only`: the
-    columns of a table."""
+    """Renders rows of one kind: as code, as a table, or as a list if they contain rows themselves.
+    `only`: the columns of a table."""
     if not values:
         return
     columns = [field for field, _ in fields_of(values[0]) if not only or field.name in only]
@@ -163,8 +166,8 @@ def rows(
 def _table(
     values: Sequence[Value], fields: Sequence[Field], links: Links, unit: str, *, chosen: bool
 ) -> Iterator[str]:
-    """Columns that repeat another are left out unless they are chosen; one value of all rows stands
-    above."""
+    """Renders a table. Leaves out columns that repeat another unless they are chosen; a value that
+    all rows share is written above."""
     columns = {
         name: tuple(
             _inline(field._replace(longest=CELL), part, getattr(each, "unit", None) or unit)
@@ -179,7 +182,7 @@ def _table(
         for name, column in columns.items()
         if chosen or once[column] == name or ANSWERS.issuperset(column)
     ]
-    alike = [name for name in own if len(values) >= FEW and len(set(columns[name])) == 1]
+    alike = [name for name in own if len(values) >= FEW_ROWS and len(set(columns[name])) == 1]
     shown = [name for name in own if name not in alike[: len(own) - 1]]
     labels = _labels(own)
     if len(shown) < len(own):
@@ -197,7 +200,8 @@ def _table(
 def _columns(
     values: Sequence[Value], fields: Sequence[Field]
 ) -> Iterator[tuple[str, Field, list[Value]]]:
-    """Name, field and values of each column; a struct in rows has one for each of its fields."""
+    """Returns name, field and values of each column; a struct in rows becomes a column for each of
+    its fields."""
     taken = {field.name for field in fields}
     for field in fields:
         parts = [getattr(each, field.name) for each in values]
@@ -214,7 +218,7 @@ def _columns(
 
 
 def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
-    """A row as an item of a list, with its own rows below it."""
+    """Renders a row as an item of a list, with its own rows below it."""
     unit = getattr(row, "unit", None) or unit
     known = _known(row)
     short = [each for each in known if _is_flat(each[1]) and not _is_long(each[1])]
@@ -243,7 +247,7 @@ def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:
     yield from (f"{indent}{line}" for each in lines for line in each.split("\n"))
 
 
-# --- what a value is ---
+# --- what kind a value is ---
 
 
 def fields_of(struct: Value) -> list[tuple[Field, Value]]:
@@ -255,7 +259,7 @@ def fields_of(struct: Value) -> list[tuple[Field, Value]]:
 
 
 def _known(struct: Value) -> list[tuple[Field, Value]]:
-    """The fields with a value; that no rows were left out says nothing."""
+    """Returns the fields with a value, without counts of zero omitted rows."""
     return [
         (field, value)
         for field, value in fields_of(struct)
@@ -286,27 +290,27 @@ def _fits_in_line(value: Value) -> bool:
 
 
 def _is_flat(value: Value) -> bool:
-    """Whether the value fits in a cell, where long texts are cut."""
+    """Whether the value fits in a table cell, where long texts are cut."""
     if isinstance(value, Mapping):
         return all(map(_is_flat, value.values()))
     if isinstance(value, list | tuple):
         return all(map(_is_small, value))
     if isinstance(value, str):
-        return value.count("\n") < FEW
+        return value.count("\n") < FEW_ROWS
     return not isinstance(value, msgspec.Struct) or all(
         _is_flat(each) for _, each in fields_of(value)
     )
 
 
 def _is_small(value: Value) -> bool:
-    """Whether several such values fit in a cell."""
+    """Whether several such values fit in a table cell."""
     if not isinstance(value, msgspec.Struct) or isinstance(value, NAMES):
         return True
     known = fields_of(value)
     return len(known) <= SMALL and not any(isinstance(each, msgspec.Struct) for _, each in known)
 
 
-# --- a value in a line ---
+# --- a value within a line ---
 
 
 def _inline(field: Field, value: Value, unit: str = "") -> str:
@@ -329,7 +333,7 @@ def _inline(field: Field, value: Value, unit: str = "") -> str:
 
 
 def named(struct: Value, unit: str = "") -> str:
-    """A struct in a line."""
+    """Renders a struct within a line."""
     match struct:
         case RunName():
             return f"{code(struct.name)} ({code(struct.id)})"
@@ -337,7 +341,7 @@ def named(struct: Value, unit: str = "") -> str:
             return code(struct.slug)
         case CompileRef():
             return code(struct.id)
-        case Verdict():  # what failed is a message of the program
+        case Verdict():  # a failure's text is a message of the program
             text = code(struct.text) if struct.label == FAILED else prose(struct.text)
             return f"**{prose(struct.label)}** {text}"
         case SentenceRow():

@@ -1,4 +1,4 @@
-"""The memory plan of a graph: what is held when, the peak, buffers and their lifetimes."""
+"""The memory plan of a graph: what is allocated when, the peak, buffers and their lifetimes."""
 
 from __future__ import annotations
 
@@ -50,11 +50,12 @@ class StorageRow(Storage):
 
     name: str = ""
     made_for: list[SourceLine] = msgspec.field(default_factory=list)
-    """The user's lines that the call computes which writes it first; a library's come last."""
+    """The user's lines that the call which first writes it computes; lines of libraries come
+    last."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Bytes held after a line that changes them."""
+    """Bytes allocated after a line that changes them."""
 
     line: int
     live: int
@@ -74,7 +75,7 @@ class Life(msgspec.Struct, frozen=True):
 
 
 class HeldRow(msgspec.Struct, frozen=True):
-    """Memory that a line asked for, held at the allocator's peak."""
+    """Memory that a line allocated and that is still allocated at the allocator's peak."""
 
     graph: str
     """Slug of the graph, if the line is in its wrapper."""
@@ -87,13 +88,13 @@ class HeldRow(msgspec.Struct, frozen=True):
 
 
 class MeasuredPeak(msgspec.Struct, frozen=True):
-    """What torch's CUDA allocator gave out at the peak of one step, in the first process."""
+    """The peak of torch's CUDA allocator in one step, in the first process."""
 
     nbytes: int
     before: Bytes
-    """Of these, bytes held since before the step."""
+    """Bytes allocated before the step."""
     here: Bytes
-    """Bytes that this graph's wrapper asked for."""
+    """Bytes that this graph's wrapper allocated."""
     elsewhere: Bytes
     held: list[HeldRow]
 
@@ -141,14 +142,14 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 
 
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
-    """The plan; None if the graph has no code. Raises NotAnalysed."""
+    """Returns the plan; None if the graph has no code. Raises NotAnalysed."""
     stored = graph_texts(session, graph.id)
     return _plan_of(session, stored) if CODE in stored.digests else None
 
 
 def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
-    """The plan without the names of what makes buffers: read from the code alone if that tells all
-    sizes, which takes half the time."""
+    """Returns the plan without the operations that make buffers. It is read from the code alone if
+    that gives all sizes, which takes half the time."""
     stored = graph_texts(session, graph.id)
     if CODE not in stored.digests:
         return None
@@ -240,7 +241,7 @@ def _row(storage: Storage, sources: dict[tuple[str, int], list[SourceLine]]) -> 
 
 
 def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[SourceLine]]:
-    """The lines that each call computes, by kernel and handle."""
+    """Returns the lines that each call computes, by kernel and handle."""
     nodes = {
         node.name: SourceLine(node.stack_file, node.stack_line)
         for node in fx_nodes(session, graph.id)
@@ -262,7 +263,8 @@ def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[Sourc
 
 
 def _points(plan: MemoryPlan) -> list[Point]:
-    """The points where something changes; if there are very many, the extremes of each stretch."""
+    """Returns the points where something changes; if there are very many, the extremes of each
+    section."""
     points: list[Point] = []
     for step in plan.steps:
         if not points or (points[-1].live, points[-1].inputs) != (step.live, step.inputs):

@@ -19,7 +19,8 @@ SHOWN = 400
 LONGEST_LINE = 2000
 """Longest part of a line that is shown, in characters."""
 MOST_BYTES = 16 * MIB
-"""Lines that take more than this together are not shown: such a file is one endless line."""
+"""Lines that take more than this together are not shown, because the file probably is one endless
+line."""
 
 
 class FileLine(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ class FilePage(msgspec.Struct, frozen=True):
     role: str
     graph: str | None
     derived: bool
-    """Put together from other files."""
+    """Whether it was put together from other files."""
     size: int
     line_count: int | None
     """None for a file that is not text."""
@@ -131,7 +132,7 @@ def _line(number: int, raw: bytes, marked: bool) -> FileLine:
 
 
 def _bytes_between(stored: StoredText, first: int, last: int) -> int:
-    """Bytes of the frames between those in which the lines start and end."""
+    """Returns the bytes of the frames between those in which the lines start and end."""
     index = stored.index
     if index is None or not index.frames:
         return 0

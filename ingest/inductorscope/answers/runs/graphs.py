@@ -1,4 +1,4 @@
-"""The graphs of a run, for pages that show one of them; a run of traces or logs may have none."""
+"""The graphs of a run, for pages that show one of them. A run of traces or logs may have none."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class RunGraphs(msgspec.Struct, frozen=True):
     run: RunName
     graphs: list[GraphName]
     slowest: str | None
-    """Slug of the graph whose kernels take longest; the first where no time is known."""
+    """Slug of the graph whose kernels take longest; the first if no time is known."""
     reading: bool
-    """Whether graphs may still follow."""
+    """Whether more graphs may follow."""
     profiles: bool
-    """Whether the run has times to look at instead."""
+    """Whether the run has times to show instead."""
     logs: bool
 
 

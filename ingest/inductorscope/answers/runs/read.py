@@ -1,4 +1,4 @@
-"""What was read for a run: every file and log, and what was left out, repaired and guessed."""
+"""What was read for a run: every file and log, and what was left out, repaired or guessed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LogRead(msgspec.Struct, frozen=True):
 
 
 KEPT = ("repaired", "guessed", "removed")
-"""Kinds of notes about something that was kept."""
+"""Kinds of notes about something that was kept anyway."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -80,7 +80,8 @@ class ReadPage(msgspec.Struct, frozen=True):
 
     run: RunName
     reading: bool
-    """While the run is being read, `files` are those stored so far and there is no report yet."""
+    """Whether the run is still being read; then `files` lists those stored so far, and there is no
+    report yet."""
     step: str | None
     origin: str
     created_at: datetime
@@ -89,7 +90,7 @@ class ReadPage(msgspec.Struct, frozen=True):
     dropped: list[Note]
     """What could not be read."""
     repaired: list[Note]
-    """Damaged parts that were read nonetheless."""
+    """Damaged parts that were read anyway."""
     guessed: list[Note]
     """Conclusions that the files do not state."""
     secrets: list[Note]
@@ -144,7 +145,7 @@ def _files(report: JsonObject, stored: Mapping[str, int | None]) -> list[FileRea
 
 
 def _so_far(session: Session, run: str) -> list[FileRead]:
-    """The files stored so far, while there is no report yet."""
+    """Returns the files stored so far, while there is no report yet."""
     query = (
         select(Artifact, Graph.slug)
         .outerjoin(Graph, Graph.id == Artifact.graph_id)

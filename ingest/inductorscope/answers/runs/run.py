@@ -47,7 +47,7 @@ from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
 TOP_KERNELS = 100
 PARTS = {"failure": "failures", "graph breaks": "breaks"}
-"""Kind of cause → what a sentence on the same calls it, where the names differ."""
+"""Kind of cause → its name in a sentence on the same subject, if the names differ."""
 
 
 class SourceRow(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class RunPage(RunRow, frozen=True):
     """Run `/runs/{run}`."""
 
     previous: Hidden[str | None]
-    """The last run of this name before it."""
+    """The previous run of this name."""
     content_digest: Hidden[str]
     torch_git: str | None
     timings: dict[str, Any]
@@ -78,7 +78,7 @@ class RunPage(RunRow, frozen=True):
     aligning: RunState | None
     """Progress of aligning kernel lines of a complete run; None once it is done."""
     verdicts: list[Verdict]
-    """Beside the main one."""
+    """Further verdicts."""
     missing: dict[str, str]
     """What a capture could not record, and why; `Kernel times`, for instance."""
     diagnosis: Diagnosis | None
@@ -87,17 +87,17 @@ class RunPage(RunRow, frozen=True):
     """What compiling did, in words, except what the diagnosis says; empty without a log."""
     graphs: list[GraphRow]
     kernels: list[KernelRow]
-    """The slowest first; without times, in order of the code."""
+    """The slowest first; without times, in the order of the code."""
     categories: list[CategoryTime]
     profile: ProfileShown | None
-    """What a trace says by itself, if no profile gives the code's kernels a time; `categories` are
-    then of that trace."""
+    """The trace's own figures, if no profile gives the code's kernels a time; `categories` then
+    belong to that trace."""
     trace_kernels: list[TraceRow]
-    """The slowest of that trace."""
+    """The slowest kernels of that trace."""
     copies: list[CopyTime]
-    """Its copies and fills of memory, the slowest first."""
+    """Its memory copies and fills, the slowest first."""
     profile_labels: Hidden[list[str]]
-    """All profiles whose events were read, each of which the page of times can show."""
+    """All profiles whose events were read; the page of times can show each of them."""
     sources: list[SourceRow]
     coverage: Coverage | None
     """Summed over the graphs; None if nothing was linked."""
@@ -105,7 +105,7 @@ class RunPage(RunRow, frozen=True):
     """Kernel time of one step."""
     file_count: int
     log_count: int
-    """Number of TORCH_TRACE logs, as far as they have been read."""
+    """Number of TORCH_TRACE logs read so far."""
     dropped_count: int
     """Parts of the upload that could not be read; the page "What was read" lists them."""
 
@@ -164,7 +164,8 @@ def run_page(session: Session, run_id: str) -> RunPage:
 
 
 def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow]:
-    """The sentences on what is no cause, without what a check found in the same words."""
+    """Returns the sentences about everything that is not a cause, without those that a check
+    already says."""
     known = {PARTS.get(cause.kind, cause.kind) for cause in (*diagnosis.causes, *diagnosis.more)}
     cleared = {each.text for each in diagnosis.cleared}
     return [
@@ -176,14 +177,14 @@ def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow
 
 
 def _missing(run: Run) -> dict[str, str]:
-    """`Kernel times: profiling was switched off.` → what, and why."""
+    """Splits `Kernel times: profiling was switched off.` into what is missing, and why."""
     sentences = run.environment.get("missing") or []
     pairs = (str(each).partition("\n")[0].partition(": ") for each in sentences)
     return {what: why or "not recorded" for what, _, why in pairs}
 
 
 def _kinds(profile: ProfileShown) -> list[CategoryTime]:
-    """Time by category of everything in a trace."""
+    """Returns time by category of everything in a trace."""
     breakdown = profile.breakdown or {}
     whole = breakdown.get("total_us")
     return [
@@ -200,13 +201,14 @@ def _kinds(profile: ProfileShown) -> list[CategoryTime]:
 
 
 def _log_count(session: Session, run: Run) -> int:
-    """Number of TORCH_TRACE logs, as far as they have been read."""
+    """Returns the number of TORCH_TRACE logs read so far."""
     logs = select(func.count(LogEntry.log.distinct())).where(LogEntry.run_id == run.id)
     return max(len(run.report.get("logs", ())), session.scalar(logs) or 0)
 
 
 def _sources(session: Session, run: str) -> list[SourceRow]:
-    """The user's files, each once: a real file is preferred to one rebuilt from comments."""
+    """Returns the user's files, each once; a real file is preferred to one rebuilt from
+    comments."""
     times = source_times(session, run)
     whole = kernel_time(session, run)
     query = (

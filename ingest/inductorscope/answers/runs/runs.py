@@ -22,7 +22,8 @@ from inductorscope.store.tables.models import READING, TRY, Job, Run
 
 PAGE = 50
 OF_ROWS = (defer(Run.report, raiseload=True), defer(Run.environment, raiseload=True))
-"""Reports and environments can take megabytes, and no row of a table shows them."""
+"""Columns not to load: reports and environments can take megabytes, and the table does not show
+them."""
 COUNTED = 10_000
 """Matches are counted up to here; beyond it the count is shown as a lower bound."""
 
@@ -115,7 +116,7 @@ def list_runs(
     limit: int = PAGE,
     tries: bool = False,
 ) -> RunsPage:
-    """Runs that match every word of `q`, without tries of the playground or only these.
+    """Returns runs that match every word of `q`: without tries of the playground, or only tries.
 
     Raises ValueError for an invalid cursor.
     """
@@ -187,12 +188,12 @@ def run_row(run: Run, busy: Busy | None = None) -> RunRow:
 
 
 def speed_up(run: Run) -> float | None:
-    """Eager time divided by compiled time; None if either is unknown."""
+    """Returns eager time divided by compiled time; None if either is unknown."""
     return run.eager_ms / run.compiled_ms if run.eager_ms and run.compiled_ms else None
 
 
 def facts_of(run: Run, busy: Busy | None = None) -> Facts:
-    """The facts that verdicts are based on."""
+    """Returns the facts that verdicts are based on."""
     return Facts(
         failure=run.failure,
         eager_ms=run.eager_ms,
@@ -208,7 +209,8 @@ def facts_of(run: Run, busy: Busy | None = None) -> Facts:
 
 
 def _spread(timing: object) -> Spread | None:
-    """From 10 to 90 % of the runs, in milliseconds; None where only a mean is known."""
+    """Returns the range from 10 to 90 % of the samples, in milliseconds; None if only a mean is
+    known."""
     found = timing if isinstance(timing, dict) else {}
     low, high = found.get("p10"), found.get("p90")
     return (low, high) if isinstance(low, float) and isinstance(high, float) else None
@@ -245,7 +247,7 @@ def _after(
     value: Any,  # noqa: ANN401  # of the type of the column
     last: str,
 ) -> Select[Any]:
-    """Rows after the one in the cursor; rows without a value come last."""
+    """Selects rows after the one in the cursor; rows without a value come last."""
     further = Run.id < last if falling else Run.id > last
     if value is None:
         return query.where(and_(key.is_(None), further))
@@ -263,7 +265,7 @@ def _decode(cursor: str, sort: str) -> tuple[Any, str]:
         padded = cursor + "=" * (-len(cursor) % 4)
         value, last = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
         if sort == "created_at":
-            # In UTC already here: a year 1 or 9999 may not have that time.
+            # Convert to UTC here: a time in year 1 or 9999 may have no equivalent.
             value = datetime.fromisoformat(value).astimezone(UTC)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError("not a cursor") from error

@@ -1,4 +1,4 @@
-"""How far a run is read. Requested every second, so it queries little."""
+"""How far a run is read. Pages request it every second, so it queries little."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunState(RunName, frozen=True):
 
 
 def unfinished(session: Session, run: str) -> RunState | None:
-    """Returns None for a run that is read, and whose lines are aligned."""
+    """Returns the state, or None for a run that is read and whose lines are aligned."""
     state = run_state(session, run)
     return state if state.state != COMPLETE or state.lines is not None else None
 

@@ -1,4 +1,4 @@
-"""A watched folder: each reading of it is a run, tagged with the folder's key."""
+"""A watched folder: each time it is read, the result is a run tagged with the folder's key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAG = "watch:"
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """The newest complete reading."""
+    """The newest complete run of the folder."""
 
     key: str
     run: RunName | None
@@ -26,13 +26,13 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 def watch_key(tags: Sequence[Any]) -> str | None:
-    """The key in a run's tags."""
+    """Returns the key in a run's tags."""
     keys = (str(tag).removeprefix(TAG) for tag in tags if str(tag).startswith(TAG))
     return next(keys, None)
 
 
 def watched(session: Session, key: str) -> Watched:
-    """The newest complete reading of the folder with this key."""
+    """Returns the newest complete run of the folder with this key."""
     query = (
         select(Run)
         .join(RunSearch, RunSearch.run_id == Run.id)

@@ -1,4 +1,4 @@
-"""Finds the lines that match a search and cuts them to what fits on a page. Pure."""
+"""Finds the lines that match a search, and cuts them to fit on a page. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from inductorscope.fields import Hidden
 
 SHOWN_BEFORE, SHOWN = 48, 220
-"""Characters shown of a long line: before the first match, and in all."""
+"""Characters shown of a long line: before the first match, and in total."""
 MOST_MARKS = 20
 
 Span = tuple[int, int]
@@ -31,7 +31,7 @@ class Patterns(msgspec.Struct, frozen=True):
 
     literal: re.Pattern[str]
     words: list[re.Pattern[str]]
-    """The words of a search with several."""
+    """The words of a search with several words."""
 
     @classmethod
     def of(cls, q: str) -> Patterns:
@@ -43,7 +43,7 @@ class Patterns(msgspec.Struct, frozen=True):
         return _spans(self.literal, line)
 
     def all_words(self, line: str) -> list[Span]:
-        """Spans of all words if the line has every one of them, in any order."""
+        """Returns the spans of all words if the line contains every one of them, in any order."""
         spans: list[Span] = []
         for word in self.words:
             matches = _spans(word, line)
@@ -54,12 +54,12 @@ class Patterns(msgspec.Struct, frozen=True):
 
 
 def _spans(pattern: re.Pattern[str], line: str) -> list[Span]:
-    """The first matches; a long line may have millions."""
+    """Returns the first matches only, because a long line may have millions."""
     return [match.span() for match in islice(pattern.finditer(line), MOST_MARKS)]
 
 
 def _joined(spans: list[Span]) -> list[Span]:
-    """Spans in order; overlapping ones are merged."""
+    """Sorts spans and merges overlapping ones."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -70,8 +70,8 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 
 def cut(number: int, line: str, spans: list[Span]) -> LineHit:
-    """The line as shown: without indentation; a long line is cut to the part around its first
-    match."""
+    """Returns the line to show: without indentation; a long line is cut to the part around its
+    first match."""
     first = spans[0][0]
     begin = len(line) - len(line.lstrip())
     if first - begin > SHOWN - SHOWN_BEFORE:

@@ -1,4 +1,4 @@
-"""Runs and kernels by parts of their names, ignoring case, the newest first."""
+"""Finds runs and kernels by parts of their names, ignoring case, the newest first."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from inductorscope.store.tables.models import TRY, Graph, Kernel, Run
 
 SHOWN = 12
 MOST_RUNS = 100
-"""The newest runs with all words, whose kernels are looked at."""
+"""The newest runs with all words, whose kernels are searched."""
 AT_ONCE = 20
-"""Runs whose kernels one query looks at."""
+"""Runs whose kernels one query searches."""
 MOST_COUNTED = 1000
 
 
@@ -40,7 +40,7 @@ class KernelHit(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """What the newest runs with all words have."""
+    """Runs and kernels with all words."""
 
     runs: list[str]
     """Their ids, without tries of the playground."""
@@ -50,8 +50,8 @@ class Named(msgspec.Struct, frozen=True):
 
 
 def named(session: Session, q: str, narrowed: Narrowed, limit: int = SHOWN) -> Named:
-    """The newest runs with all words, and up to `limit` different kernels of these with all words
-    in their name, the slowest of a run first."""
+    """Returns the newest runs with all words, and up to `limit` different kernels of these with all
+    words in their name, the slowest of a run first."""
     runs = session.execute(
         select(Run.id, Run.origin)
         .where(*narrowed.conditions(), true() if narrowed.run else with_words(session, q))

@@ -1,4 +1,4 @@
-"""Which runs and graphs contain a text, and where the explorer shows its lines."""
+"""Finds the runs and graphs that contain a text, and where the explorer shows its lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TextPlace(msgspec.Struct, frozen=True):
 
 
 class TextPlaces(msgspec.Struct, frozen=True):
-    """The file that a text is shown as, and others with the same text."""
+    """The file that stands for a text, and others with the same text."""
 
     place: TextPlace
     elsewhere: list[TextPlace]
@@ -46,7 +46,7 @@ class TextPlaces(msgspec.Struct, frozen=True):
 
 
 class LinePlace(msgspec.Struct, frozen=True):
-    """What the explorer shows for a line; without a graph it cannot show it."""
+    """The explorer's place for a line. A line without a graph has none."""
 
     graph: str | None = None
     stage: str | None = None
@@ -54,7 +54,8 @@ class LinePlace(msgspec.Struct, frozen=True):
     handle: int | None = None
 
     def url(self, text: TextPlace, line: int) -> str:
-        """URL of the line in the explorer, or in the file if the explorer does not show it."""
+        """Returns the URL of the line in the explorer, or in the file if the explorer does not show
+        it."""
         if self.graph is None or self.stage is None:
             return urls.file(text.run.id, text.artifact, line=line)
         return urls.line_in_explorer(
@@ -74,7 +75,8 @@ NOWHERE = LinePlace()
 def places_of(
     session: Session, digests: Sequence[str], narrowed: Narrowed, file: int | None
 ) -> dict[str, TextPlaces]:
-    """The places of each text: in runs that the search is narrowed to first, the newest first."""
+    """Returns the places of each text: first in runs that the search is narrowed to, then the
+    newest."""
     if not digests:
         return {}
     rows: dict[str, list[Row[tuple[object, ...]]]] = defaultdict(list)
@@ -123,8 +125,8 @@ def places_of(
 
 
 def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
-    """One place per graph. A log's payload without a graph is dropped if the run has a graph made
-    from it."""
+    """Returns one place per graph. A log's payload without a graph is dropped if the run has a
+    graph made from it."""
     places: dict[tuple[str, str | None], TextPlace] = {}
     for row in rows:
         place = TextPlace(
@@ -156,7 +158,7 @@ def _run_counts(session: Session, digests: Sequence[str]) -> dict[str, int]:
 
 
 def _graphs_of_run(session: Session, chosen: Mapping[str, TextPlace]) -> dict[str, int]:
-    """The number of graphs of its run that contain each text."""
+    """Returns, for each text, the number of graphs of its run that contain it."""
     query = (
         select(Artifact.digest, Artifact.run_id, func.count(Artifact.graph_id.distinct()))
         .where(
@@ -175,7 +177,7 @@ def _graphs_of_run(session: Session, chosen: Mapping[str, TextPlace]) -> dict[st
 def place_lines(
     session: Session, places: Mapping[str, TextPlaces], lines: Mapping[str, Sequence[int]]
 ) -> dict[str, list[LinePlace]]:
-    """What the explorer shows for each line of each text."""
+    """Returns the explorer's place for each line of each text."""
     graphs = _Graphs(session, [places[digest].place for digest in lines])
     return {
         digest: [graphs.place(places[digest].place, line) for line in numbers]
@@ -191,7 +193,7 @@ class _KernelLines(msgspec.Struct, frozen=True):
 
 
 class _Graphs:
-    """The graphs of the matching texts, and what the explorer shows of them."""
+    """The graphs of the matching texts, and the texts that the explorer shows of them."""
 
     def __init__(self, session: Session, places: Sequence[TextPlace]) -> None:
         slugs = {(place.run.id, place.graph) for place in places if place.graph is not None}
@@ -234,7 +236,7 @@ class _Graphs:
 
 
 def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_KernelLines]]:
-    """Kernels defined in the code of graphs, in the order of their lines."""
+    """Returns the kernels defined in the code of graphs, in the order of their lines."""
     query = (
         select(Kernel.graph_id, Kernel.first_line, Kernel.last_line, Kernel.name, FIRST_CALL)
         .where(Kernel.graph_id.in_(graphs), Kernel.first_line.is_not(None))
@@ -247,7 +249,7 @@ def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_KernelL
 
 
 def _shown(session: Session, graphs: Sequence[int]) -> dict[tuple[int | None, str], int]:
-    """The file that the explorer shows for each role of a graph."""
+    """Returns the file that the explorer shows for each role of a graph."""
     query = (
         select(Artifact.graph_id, Artifact.role, Artifact.id)
         .where(Artifact.graph_id.in_(graphs))
@@ -257,7 +259,7 @@ def _shown(session: Session, graphs: Sequence[int]) -> dict[tuple[int | None, st
 
 
 def _sources(session: Session, runs: set[str]) -> dict[tuple[str, str], str]:
-    """The first graph whose nodes come from each source of a run."""
+    """Returns the first graph whose nodes come from each source of a run."""
     query = select(Graph.run_id, Graph.slug, Graph.sources).where(Graph.run_id.in_(runs))
     slugs: dict[tuple[str, str], str] = {}
     for run, slug, sources in session.execute(query.order_by(Graph.position)):

@@ -1,4 +1,4 @@
-"""Reads the pieces that the index names, text by text, until a page is full."""
+"""Reads the pieces that the index finds, text by text, until a page is full."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 
 LINES_A_TEXT = 4
-"""Most lines shown of one text when several are searched."""
+"""Most lines of one text to show when several are searched."""
 MOST_TEXTS = 15
-"""Most texts of a page; reading one takes about a millisecond."""
+"""Most texts of a page; reading each takes about a millisecond."""
 LONG_LINE = 2 * PIECE_BYTES
 """Bytes of a line that count as one more piece of the budget."""
 FRAMES_A_FETCH = 100
-"""Pieces that are fetched from the index at once."""
+"""Pieces to fetch from the index at once."""
 
 EXACT, WORDS = "e", "w"
 """How a cursor marks lines that contain the query literally, or its words."""
@@ -76,7 +76,7 @@ class PieceReader:
         self, session: Session, patterns: Patterns, matching: ColumnElement[bool],
         number: ColumnElement[int], pieces: int,
     ) -> None:  # fmt: skip
-        """`matching`: condition of the pieces, `number`: the column that orders them."""
+        """`matching`: condition of the pieces; `number`: the column that orders them."""
         self._session = session
         self._patterns = patterns
         self._matching = matching
@@ -84,7 +84,7 @@ class PieceReader:
         self._pieces = pieces
 
     def one_text(self, mode: str | None, after: int, limit: int) -> Matches:
-        """Matches in the scope's only text after a line."""
+        """Searches the scope's only text, after a line."""
         digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
         if digest is None:
             return Matches(mode != WORDS, None, 0)
@@ -99,7 +99,7 @@ class PieceReader:
         return Matches(exact, cursor, 1, [(digest, hits, False)] if hits else [])
 
     def all_texts(self, mode: str | None, below: int | None, limit: int) -> Matches:
-        """Matches in the newest texts; `below` is the last text of the previous page."""
+        """Searches the newest texts; `below` is the last text of the previous page."""
         exact, words = MatchingTexts(limit), MatchingTexts(limit)
         last, looked_at = None, 0
         is_rest = False
@@ -122,8 +122,9 @@ class PieceReader:
         return Matches(is_exact, cursor, looked_at, chosen.texts)
 
     def _texts(self, below: int | None) -> Iterator[tuple[int, str, list[Piece]]]:
-        """Texts with matching pieces, the newest first, each with the number it is sorted by. The
-        pieces of a text follow each other in the index, which is read no further than needed."""
+        """Yields texts with matching pieces, the newest first, each with the number it is sorted
+        by. The pieces of a text follow each other in the index, which is read no further than
+        needed."""
         columns = TextFrame.id, TextFrame.digest, TextFrame.first_line, TextFrame.lines
         query = select(*columns).where(self._matching).order_by(self._number.desc())
         if below is not None:
@@ -136,7 +137,7 @@ class PieceReader:
                 yield pieces[0][0], digest, [(first, count) for _, first, count in pieces]
 
     def _pieces_of(self, digest: str) -> list[Piece]:
-        """Matching pieces of a text, in their order."""
+        """Yields the matching pieces of a text, in order."""
         query = (
             select(TextFrame.first_line, TextFrame.lines)
             .where(self._matching, TextFrame.digest == digest)
@@ -145,7 +146,7 @@ class PieceReader:
         return [(first, count) for first, count in self._session.execute(query)]
 
     def _read(self, digest: str, pieces: Sequence[Piece], after: int, most: int) -> Read:
-        """Matches in a text's matching pieces after a line, up to `most` of each sort."""
+        """Reads the matches in a text's matching pieces after a line, up to `most` of each sort."""
         matches = Read()
         stored = stored_text(self._session, digest)
         if stored is None:

@@ -1,4 +1,4 @@
-"""Which runs a search is about: the words that it looks for, and what narrows it."""
+"""Narrows a search to runs, and finds runs by words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from inductorscope.store.runs.rules import in_project, tagged
 from inductorscope.store.tables.models import Run, RunSearch
 
 MOST_TRIGRAMS = 50
-FEW = 2000
+MOST_ROWS = 2000
 
 
 class Narrowed(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Narrowed(msgspec.Struct, frozen=True):
 
     run: str = ""
     torch: str = ""
-    """A version of torch, or its beginning: 2.1 is that of 2.1.2, but not of 2.11."""
+    """A version of torch, or its beginning: 2.1 matches 2.1.2, but not 2.11."""
     device: str = ""
     """A kind of device, or a part of a device's name."""
     project: str = ""
@@ -33,7 +33,7 @@ class Narrowed(msgspec.Struct, frozen=True):
     """The last day."""
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        """Conditions of the runs."""
+        """Returns the conditions that runs must meet."""
         found: list[ColumnElement[bool]] = []
         if self.run:
             found.append(Run.id == self.run)
@@ -55,7 +55,7 @@ class Narrowed(msgspec.Struct, frozen=True):
         return found
 
     def query(self) -> dict[str, str]:
-        """The parameters of an address that asks for them."""
+        """Returns the parameters of an address with the same restrictions."""
         return {name: str(value) for name, value in asdict(self).items() if value}
 
 
@@ -63,8 +63,8 @@ ALL_RUNS = Narrowed()
 
 
 def with_words(session: Session, q: str) -> ColumnElement[bool]:
-    """Condition of the runs with all words in their name, tags, id, versions, failure, or in the
-    names of their graphs or kernels, in any case."""
+    """Returns the condition for runs with all words in their name, tags, id, versions, failure, or
+    the names of their graphs or kernels, ignoring case."""
     words = q.replace("\0", " ").lower().split()
     query = select(RunSearch.run_id)
     for word in words:
@@ -78,12 +78,12 @@ def with_words(session: Session, q: str) -> ColumnElement[bool]:
 
 
 def _few_with(session: Session, trigrams: set[str]) -> Sequence[int] | None:
-    """Returns the rows of SQLite's index that have all trigrams; None if they are many, or if there
-    are no trigrams: then the newest runs are compared one by one until there are enough."""
+    """Returns the rows of SQLite's index that have all trigrams; None if there are too many, or no
+    trigrams. Then the newest runs are compared one by one until there are enough."""
     quoted = ('"' + trigram.replace('"', '""') + '"' for trigram in sorted(trigrams))
     index = text("SELECT rowid FROM run_index WHERE run_index MATCH :all LIMIT :most")
-    given = {"all": " AND ".join(islice(quoted, MOST_TRIGRAMS)), "most": FEW + 1}
+    given = {"all": " AND ".join(islice(quoted, MOST_TRIGRAMS)), "most": MOST_ROWS + 1}
     if not trigrams:
         return None
     few = session.scalars(index, given).all()
-    return few if len(few) <= FEW else None
+    return few if len(few) <= MOST_ROWS else None

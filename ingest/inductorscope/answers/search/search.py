@@ -1,8 +1,8 @@
 """Searches code: lines of stored texts that contain the query, newest texts first.
 
-The index knows which pieces of texts contain all words; the lines are searched for in those pieces.
-A text that several runs or graphs share is searched once. Work is bounded: after a number of lines
-or pieces, the rest is left to the next page.
+The index finds the pieces of texts that contain all words; only these are searched for the lines. A
+text that several runs or graphs share is searched once. Work is bounded: after a number of lines or
+pieces, the rest is left to the next page.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LIMIT = 200
 """Lines per page."""
 MOST_PIECES = 100
 """Most pieces of texts read for one page."""
-FEW = 1000
-"""Runs whose texts are listed ahead of a search that is narrowed to them."""
+FEW_RUNS = 1000
+"""If a search is narrowed to at most this many runs, their texts are listed before searching."""
 SHORTEST = 2
 """Fewest letters and digits of a search."""
 
@@ -43,7 +43,7 @@ CURSOR = "[ew][0-9]{1,15}"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Which texts are searched."""
+    """The texts to search."""
 
     narrowed: Narrowed = ALL_RUNS
     role: str = ""
@@ -52,7 +52,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class MatchingLine(LineHit, frozen=True):
-    """A line that matches, and where it is shown."""
+    """A line that matches, and its place in the explorer."""
 
     kernel: str | None
     """The kernel that the line belongs to."""
@@ -88,7 +88,7 @@ class CodePage(msgspec.Struct, frozen=True):
 
 
 def too_short(q: str) -> bool:
-    """Whether the query has too few letters and digits: the index knows nothing else."""
+    """Whether the query has too few letters and digits, which are all that the index contains."""
     return sum(len(word) for word in words_of(q)) < SHORTEST
 
 
@@ -100,7 +100,7 @@ def search_code(
     limit: int = LIMIT,
     pieces: int = MOST_PIECES,
 ) -> CodePage:
-    """Lines that contain `q`. Raises ValueError for an invalid cursor."""
+    """Returns the lines that contain `q`. Raises ValueError for an invalid cursor."""
     q = q.strip()
     if cursor is not None and not re.fullmatch(CURSOR, cursor):
         raise ValueError("not a cursor of a search")
@@ -127,8 +127,8 @@ def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
         return TextFrame.digest.in_(artifact.where(Artifact.id == scope.file))
     artifact = artifact.where(Artifact.role.in_([scope.role] if scope.role else SEARCHED))
     if conditions := scope.narrowed.conditions():
-        few = session.scalars(select(Run.id).where(*conditions).limit(FEW + 1)).all()
-        if len(few) <= FEW:  # their texts are soon listed, others soon found to belong to one
+        few = session.scalars(select(Run.id).where(*conditions).limit(FEW_RUNS + 1)).all()
+        if len(few) <= FEW_RUNS:  # if there are more, most texts belong to one of them
             return TextFrame.digest.in_(artifact.where(Artifact.run_id.in_(few)))
         narrow = select(Run.id).where(Run.id == Artifact.run_id, *conditions)
         artifact = artifact.where(narrow.exists())
@@ -136,7 +136,8 @@ def _in_scope(session: Session, scope: Scope) -> ColumnElement[bool]:
 
 
 def _texts(session: Session, matches: Matches, scope: Scope) -> list[MatchingText]:
-    """The texts with the runs and graphs that contain them, run by run, in order of creation."""
+    """Returns the texts with the runs and graphs that contain them, run by run, in order of
+    creation."""
     digests = [digest for digest, _, _ in matches.texts]
     places = places_of(session, digests, scope.narrowed, scope.file)
     texts = [(digest, hits, more) for digest, hits, more in matches.texts if digest in places]

@@ -1,4 +1,4 @@
-"""Picks a page of a trace's events, which are stored as chunks of columns."""
+"""Selects a page of a trace's events, which are stored as chunks of columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inductorscope.store.runs.trace_events import EventColumns, read_chunk
 from inductorscope.store.tables.times import TraceChunk
 
 Picked = Iterable[tuple[int, float, float, int, int]]
-"""Index among all events, begin, duration, position of the kernel, and lane."""
+"""Index among all events, start, duration, position of the kernel, and lane."""
 
 
 def picked_events(
@@ -26,8 +26,8 @@ def picked_events(
     first: int,
     last: int,
 ) -> tuple[int, Picked]:
-    """Returns how many events match, and those from `first` to before `last`. Reads only as many
-    chunks as that needs. `wanted`: positions of kernels; None for all."""
+    """Returns how many events match, and those from `first` to before `last`. Reads only the chunks
+    that it needs. `wanted`: positions of kernels; None for all."""
     chunks = session.execute(
         select(TraceChunk.number, TraceChunk.first, TraceChunk.count, TraceChunk.longest_us)
         .where(TraceChunk.profile_id == profile)
@@ -68,7 +68,7 @@ def picked_events(
 
 
 def _too_short(kept: EventColumns, longest: float, ascending: bool) -> bool:
-    """Whether a chunk has nothing that sorts before the last event kept."""
+    """Whether a chunk has no event that sorts before the last event kept."""
     return not ascending and longest <= float(kept.us[-1])
 
 

@@ -1,4 +1,4 @@
-"""The facts about the kernels of graphs, as they were stored or from the texts."""
+"""The facts about the kernels of graphs, stored or computed from the texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from inductorscope.units import plural
 MOST_TEXT = 64 * 1024 * 1024
 """Bytes of texts that one page reads; the slowest graphs come first."""
 KEPT_TEXT = MOST_TEXT
-"""Bytes of texts whose results are kept; a result takes less than half of that."""
+"""Bytes of texts whose results are cached; a result takes less than half of that."""
 
 
 def _facts(texts: dict[str, str]) -> GraphFacts:
@@ -32,7 +32,7 @@ _facts_of = remembered(_facts, KEPT_TEXT)
 
 
 def graph_facts(session: Session, graph: Graph) -> GraphFacts:
-    """Empty for a graph without code. Raises NotAnalysed."""
+    """Returns the facts; empty for a graph without code. Raises NotAnalysed."""
     return stored_facts(session, graph.id) or _worked_out(session, graph)
 
 
@@ -44,7 +44,7 @@ def _worked_out(session: Session, graph: Graph) -> GraphFacts:
 
 
 def slowest_graphs(session: Session, run_id: str) -> Sequence[Graph]:
-    """The graphs of a run, the slowest first."""
+    """Returns the graphs of a run, the slowest first."""
     query = select(Graph).where(Graph.run_id == run_id)
     return session.scalars(
         query.order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
@@ -54,8 +54,8 @@ def slowest_graphs(session: Session, run_id: str) -> Sequence[Graph]:
 def facts_of_graphs(
     session: Session, graphs: Sequence[Graph], notes: list[str], room: int = MOST_TEXT
 ) -> Iterator[tuple[Graph, GraphFacts]]:
-    """The facts of all graphs for which they are stored, and of as many others as one page reads;
-    notes say which are left out. Those of a graph that waits for aligning come with that."""
+    """Returns the facts of all graphs for which they are stored, and of as many others as one page
+    may read; notes list the rest. A graph that waits for aligning gets its facts then."""
     aligned_later = to_be_aligned(session, graphs[0].run_id) if graphs else set()
     left_out = later = 0
     for graph in graphs:

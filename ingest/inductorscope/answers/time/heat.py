@@ -27,7 +27,7 @@ class FileHeat(msgspec.Struct, frozen=True):
 
 
 class Heat(msgspec.Struct, frozen=True):
-    """What lines of sources cost per step; without files if no kernel's time is known."""
+    """The cost of source lines per step; without files if no kernel's time is known."""
 
     files: list[FileHeat]
 

@@ -14,21 +14,21 @@ from inductorscope.store.tables.models import Kernel
 
 
 class KernelWork(msgspec.Struct, frozen=True):
-    """Calls of a kernel with the same shapes in one step, and how near the limits they come."""
+    """Calls of a kernel with the same shapes in one step, and how close they come to the limits."""
 
     graph: str
     name: str
     handle: int | None
-    """Of the first of these calls."""
+    """Handle of the first of these calls."""
     shapes: str
-    """Of the operands, if other calls of the kernel have others."""
+    """Shapes of the operands, if other calls of the kernel have different ones."""
     kind: str
     category: str
     calls: int
     time_us: float | None
     each_us: float | None
     bytes: float | None
-    """Of one step."""
+    """Bytes moved in one step."""
     how: How
     hint: bool
     inductor_bytes: float | None
@@ -56,8 +56,9 @@ def works_by_shape(
     peaks: Peaks | None,
     step_us: float | None,
 ) -> list[KernelWork]:
-    """The work of a kernel's calls by the shapes of their operands; empty if all have the same, or
-    if some call was not measured. `times`: microseconds of the measured calls, by handle."""
+    """Returns the work of a kernel's calls by the shapes of their operands; empty if all have the
+    same, or if some call was not measured. `times`: microseconds of the measured calls, by
+    handle."""
     if len(works) < 2 or not all(work.handle in times for work in works):
         return []
     by_shape: dict[str, list[CallWork]] = defaultdict(list)
@@ -87,8 +88,8 @@ def work_of_call(
     peaks: Peaks | None,
     step_us: float | None,
 ) -> KernelWork:
-    """The work of the kernel's calls that have the same shapes as this one; of all its calls, if
-    they are not told apart."""
+    """Returns the work of the kernel's calls that have the same shapes as this one, or of all its
+    calls if shapes are not distinguished."""
     own = next((_shapes(work) for work in works if work.handle == handle), None)
     rows = works_by_shape(slug, kernel, works, times, peaks, step_us)
     alike = next((row for row in rows if row.shapes == own), None)
@@ -96,18 +97,18 @@ def work_of_call(
 
 
 def _shapes(work: CallWork) -> str:
-    """`bf16[32,64,56,56] bf16[64,64,1,1]`"""
+    """Returns `bf16[32,64,56,56] bf16[64,64,1,1]`."""
     layouts = [each.layout for each in work.bytes.traffic]
     return " ".join(f"{_short(each.dtype)}[{','.join(each.shape)}]" for each in layouts)
 
 
 def _short(dtype: str) -> str:
-    """`bfloat16` → `bf16`"""
+    """`bfloat16` → `bf16`."""
     return dtype.replace("float", "f").replace("uint", "u").replace("int", "i")
 
 
 def _runs_of_code(kernel: Kernel, calls: int) -> float:
-    """The profile may have seen the code run more than once per step."""
+    """Returns how often the profile saw the code run per step, which may be more than once."""
     return kernel.time_calls / calls if kernel.time_calls and calls else 1.0
 
 
@@ -119,7 +120,7 @@ def kernel_work(
     peaks: Peaks | None,
     step_us: float | None,
 ) -> KernelWork:
-    """The work of a kernel's calls together."""
+    """Returns the work of all calls of a kernel."""
     return _work(
         slug, kernel, works, _runs_of_code(kernel, len(works)), peaks, step_us,
         shapes="",

@@ -1,5 +1,5 @@
-"""Time by FX node and by line of the user's code: as stored, or worked out for runs read before
-such costs were stored (see `store.costs`)."""
+"""Time by FX node and by line of the user's code: stored, or computed for runs read before such
+costs were stored (see `store.costs`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LineTime(msgspec.Struct, frozen=True):
     """Time of the kernels a line of user code is part of."""
 
     path: str | None
-    """None in the row for time of unknown lines."""
+    """None in the row for the time of unknown lines."""
     line: int | None
     code: str | None
     time_us: float
@@ -51,7 +51,7 @@ class LineTime(msgspec.Struct, frozen=True):
 
 
 def line_costs(session: Session, run: str, limit: int | None = None) -> list[LineCostRow]:
-    """Costs of lines with the kernels of each, the slowest first."""
+    """Returns the costs of lines with the kernels of each, the slowest first."""
     query = select(
         LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us,
         LineCost.parts,
@@ -61,7 +61,7 @@ def line_costs(session: Session, run: str, limit: int | None = None) -> list[Lin
 
 
 def node_times(session: Session, run: str, limit: int | None = None) -> list[NodeTime]:
-    """The slowest first."""
+    """Returns times of nodes, the slowest first."""
     whole = kernel_time(session, run)
     if not whole:
         return []
@@ -81,7 +81,7 @@ def node_times(session: Session, run: str, limit: int | None = None) -> list[Nod
 
 
 def line_times(session: Session, run: str, limit: int | None = None) -> list[LineTime]:
-    """The slowest first; callers that have the texts fill in `code`."""
+    """Returns times of lines, the slowest first. The caller fills in `code`."""
     whole = kernel_time(session, run)
     if not whole:
         return []
@@ -102,14 +102,14 @@ def line_times(session: Session, run: str, limit: int | None = None) -> list[Lin
 
 
 def graphs_of_kernels(session: Session, run: str) -> dict[int, str]:
-    """The slug of each kernel's graph."""
+    """Returns the slug of each kernel's graph."""
     query = select(Kernel.id, Graph.slug).join(Graph, Graph.id == Kernel.graph_id)
     slugs: dict[int, str] = dict(session.execute(query.where(Graph.run_id == run)).all())
     return slugs
 
 
 def by_graph(row: LineCostRow, slugs: dict[int, str]) -> dict[str, float]:
-    """The line's share of the time of each graph's kernels, the largest first."""
+    """Returns the line's share of the time of each graph's kernels, the largest first."""
     spent: dict[str, float] = defaultdict(float)
     for kernel, us in row.parts:
         spent[slugs[int(kernel)]] += us
@@ -117,7 +117,7 @@ def by_graph(row: LineCostRow, slugs: dict[int, str]) -> dict[str, float]:
 
 
 def source_times(session: Session, run: str) -> dict[str | None, float]:
-    """Each file's share of the kernels' time; under None that of unknown lines."""
+    """Returns each file's share of the kernels' time; unknown lines are under None."""
     query = (
         select(LineCost.path, func.sum(LineCost.shared_us))
         .where(LineCost.run_id == run)
@@ -131,7 +131,7 @@ def source_times(session: Session, run: str) -> dict[str | None, float]:
 
 
 def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str, NodeCostRow]]:
-    """Costs of nodes with the slugs of their graphs."""
+    """Returns the costs of nodes with the slugs of their graphs."""
     query = (
         select(
             Graph.slug, NodeCost.name, NodeCost.target, NodeCost.line, NodeCost.kernels,

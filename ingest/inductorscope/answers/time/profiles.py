@@ -1,4 +1,4 @@
-"""Profiles of a run: what their traces and tables say, and which one a page shows."""
+"""Profiles of a run: what their traces and tables show, and which one a page shows."""
 
 from __future__ import annotations
 
@@ -18,58 +18,58 @@ from inductorscope.store.tables.models import COLLECTIVES, Profile, Run
 from inductorscope.store.tables.times import TraceKernel
 
 ORDER = {"eager": 0, "compiled": 1}
-"""Labels in the order of pages; others follow by name."""
+"""Labels in the order in which pages list them; others follow by name."""
 
 
 class ProfileTable(msgspec.Struct, frozen=True):
-    """One profiled execution; its rows, kernels and events are pages of `time/table`."""
+    """One profiled execution; `time/table` has pages of its rows, kernels and events."""
 
     id: int
     label: str
     device_kind: str | None
     steps: int | None
     artifact_id: Hidden[int | None]
-    """The Chrome trace to download."""
+    """The Chrome trace, to download."""
     facts: Hidden[dict[str, Any]]
     over_wall: float | None
     """Kernel time of a step divided by the wall time of a step without the profiler."""
     wall_us: float | None
     rank: int | None
-    """The rank whose collectives it has."""
+    """The rank that recorded its collectives."""
 
 
 class ProfileShown(msgspec.Struct, frozen=True):
-    """The profile whose breakdown the page shows, and what follows from it."""
+    """The profile that the page breaks down, and conclusions from it."""
 
     id: int
     label: str
     joined_to_code: bool
     """Whether the times of the code's kernels, lines and nodes come from it."""
     by: int
-    """Number of steps that its figures sum; 1 if the trace does not mark steps."""
+    """Number of steps that its figures sum over; 1 if the trace does not mark steps."""
     steps: int | None
     steps_from: Prose
-    """How the steps are known."""
+    """How the number of steps is known."""
     over_wall: float | None
     wall_us: float | None
     breakdown: dict[str, Any] | None
     """Timeline, categories, compiled graphs and findings."""
     comparison: dict[str, Any] | None
-    """With eager."""
+    """Comparison with eager."""
     busy: float | None
-    """Share of the trace's span in which there was work."""
+    """Share of the trace's duration in which work ran."""
     longest_wait: dict[str, Any] | None
-    """The part of the timeline that it was idle for longest."""
+    """The part of the timeline with the longest idle time."""
     launching: int
     """Compiled graphs with work on a device."""
     host_bound: int
-    """Those whose device waits for the host."""
+    """Those that make the device wait for the host."""
     graphs_save_us: float
     """What CUDA graphs could save per step, estimated."""
     joined: float | None
     """Share of its kernel time that is attributed to kernels of the run's code."""
     joined_by: Hidden[list[tuple[str, float]]]
-    """How, and the share of each way, the largest first."""
+    """How they were attributed, with the share of each way, the largest first."""
 
 
 def profile_tables(session: Session, run: Run) -> list[ProfileTable]:
@@ -105,8 +105,8 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
 def shown_profile(
     run: str, profiles: Sequence[ProfileTable], asked: str = ""
 ) -> ProfileShown | None:
-    """The profile that was asked for by its label, else the most informative one: compiled before
-    others, eager last. Raises NotHere for an unknown label."""
+    """Returns the profile with the requested label, or the most informative one: compiled first,
+    eager last. Raises NotHere for an unknown label."""
     broken = [each for each in profiles if "breakdown" in each.facts]
     if asked:
         chosen = next((each for each in broken if each.label == asked), None)
@@ -175,7 +175,7 @@ class CopyTime(msgspec.Struct, frozen=True):
 
 
 def copy_times(session: Session, profile: ProfileShown) -> list[CopyTime]:
-    """The slowest first."""
+    """Returns copies and fills, the slowest first."""
     spent = func.sum(TraceKernel.total_us)
     query = (
         select(TraceKernel.name, func.sum(TraceKernel.calls), spent, func.max(TraceKernel.max_us))
@@ -190,8 +190,8 @@ def copy_times(session: Session, profile: ProfileShown) -> list[CopyTime]:
 
 
 def busy_of(session: Session, runs: Sequence[str]) -> dict[str, Busy]:
-    """How busy the trace of each run kept its device, or its main thread; the trace is the one that
-    pages show first. Only figures are read: a profile's other facts can take megabytes."""
+    """Returns how busy the trace of each run kept its device or main thread, from the trace that
+    pages show first. Only figures are read, because a profile's other facts can take megabytes."""
     figures = Profile.facts["breakdown"]
     query = select(
         Profile.run_id,

@@ -41,7 +41,7 @@ DRAWN = 400
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over", "small"]
 Source = Literal["", "triton", "cpp", "library", "other"]
-"""Who wrote a kernel's code."""
+"""The origin of a kernel's code."""
 
 
 class RooflinePage(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class RooflinePage(msgspec.Struct, frozen=True):
     """Type of the slowest matrix products: it selects the arithmetic peak."""
     step_us: float | None
     step_from: Prose
-    """Where the step's time comes from, in words."""
+    """The source of the step's time, as a sentence."""
     kernels: list[KernelWork]
     kernel_count: int
     drawn: Hidden[list[KernelWork]]
@@ -65,44 +65,44 @@ class RooflinePage(msgspec.Struct, frozen=True):
     time_us: float | None
     counted_us: float
     saves: float | None
-    """All headroom together, as a share of the step."""
+    """The total headroom, as a share of the step."""
     over: int
     small: int
     """Number of rows that are too small to judge."""
     small_us: float
     predicted_us: float | None
-    """What one call of each graph takes, as predicted; None where times are known."""
+    """Predicted time of one call of each graph; None if times are known."""
     without_roof: int
-    """Number of rows whose roof is not known: the prediction has only their start."""
+    """Number of rows with an unknown roof; the prediction includes only the time to start them."""
     agreed: int
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
     notes: list[Prose]
     unfinished: RunState | None
-    """Progress of reading and aligning, after which all graphs are here; None once it is done."""
+    """Progress of reading and aligning; None once all graphs are here."""
     graphs: Hidden[list[GraphName]]
     graph: str
     profile: str | None
-    """Label of the trace whose kernels these are, in a run without a graph."""
+    """Label of the trace that the kernels come from, in a run without a graph."""
     profile_steps: int | None
     profile_labels: Hidden[list[str]]
     """The traces to choose from."""
     bound: Bound
     source: Source
     sources: Hidden[list[Source]]
-    """Those that the run's kernels have."""
+    """Sources that occur in the run."""
     order: Order
     first: Hidden[int]
     shown: Hidden[int]
 
 
 def run_peaks(run: Run) -> Peaks | None:
-    """Peaks of the machine that the run was captured on."""
+    """Returns the peaks of the machine that the run was captured on."""
     return peaks_of(run.environment.get("peaks"), run.device_name)
 
 
 def step_time(session: Session, run: Run) -> tuple[float | None, str]:
-    """Microseconds of one step, and where they come from."""
+    """Returns microseconds of one step, and their source."""
     if run.compiled_ms:
         return run.compiled_ms * 1000, "the compiled step's wall time"
     known = kernel_time(session, run.id)
@@ -121,8 +121,8 @@ def roofline_page(
     first: int = 0,
     most_text: int = MOST_TEXT,
 ) -> RooflinePage:
-    """Of the code's kernels; in a run without a graph, of a trace's kernels as far as the trace
-    records their bytes. `most_text`: bytes of texts to read."""
+    """Returns the page for the code's kernels; in a run without a graph, for a trace's kernels as
+    far as the trace records their bytes. `most_text`: bytes of texts to read."""
     run = run_of(session, run_id)
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
@@ -195,7 +195,7 @@ def roofline_page(
 
 
 def _kernels(rows: list[KernelWork]) -> int:
-    """The number of different kernels."""
+    """Returns the number of different kernels."""
     return len({(row.graph, row.name, row.handle is None) for row in rows})
 
 
@@ -271,7 +271,7 @@ def _of_graph(
 def _of_trace(
     session: Session, shown: ProfileShown, peaks: Peaks | None, step_us: float | None
 ) -> list[KernelWork]:
-    """The kernels of a trace whose launches record Inductor's estimate of their work."""
+    """Returns the kernels of a trace whose launches record Inductor's estimate of their work."""
     recorded = {
         int(at): (moved, done) for at, moved, done in (shown.breakdown or {}).get("work", ())
     }
@@ -314,7 +314,8 @@ def _recorded_standing(
     step_us: float | None,
     calls: float,
 ) -> Standing:
-    """The trace does not record the type of products, so their roof is unknown."""
+    """Rates a recorded kernel. The trace does not record the data type of products, so their roof
+    is unknown."""
     of_memory = standing(
         peaks, moved=moved, products=None, operations=None, dtype="", time_us=time_us,
         step_us=step_us, calls=calls,

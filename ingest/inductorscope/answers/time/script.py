@@ -1,4 +1,4 @@
-"""The steps of a captured script: what each was used for, and what compiled while it ran."""
+"""The steps of a captured script: the purpose of each, and what compiled meanwhile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN_COMPILES = 200
 
 
 class Script(msgspec.Struct):
-    """What `environment` keeps of a script."""
+    """The script's entries in the run's `environment`."""
 
     processes: list[ScriptSteps] = msgspec.field(default_factory=list)
     eager: ScriptSteps | None = None
@@ -22,13 +22,13 @@ class Script(msgspec.Struct):
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """Steps in a row that were used for the same."""
+    """Consecutive steps with the same purpose."""
 
     kind: str
     first: int
     last: int
     median_ms: float | None
-    """None if no time of them is known."""
+    """Median time; None if no time is known."""
 
 
 class CompileAtStep(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class CompileAtStep(msgspec.Struct, frozen=True):
     what: Prose
     ms: float
     in_steps: float | None
-    """Its cost in steady steps."""
+    """Its cost, expressed in steady steps."""
 
 
 class ProcessShown(msgspec.Struct, frozen=True):
@@ -64,9 +64,9 @@ class ScriptShown(msgspec.Struct, frozen=True):
     """The steps of a captured script."""
 
     from_what: str
-    """What begins a step."""
+    """What marks the begin of a step."""
     phases: list[Phase]
-    """Of the first process."""
+    """The phases of the first process."""
     compiles: list[CompileAtStep]
     processes: list[ProcessShown]
     eager_steps: int | None
@@ -76,7 +76,7 @@ class ScriptShown(msgspec.Struct, frozen=True):
 
 
 def script_shown(run: Run) -> ScriptShown | None:
-    """Returns None for a run that is no script's."""
+    """Returns the script; None for a run that is not of a script."""
     try:
         script = msgspec.convert(run.environment.get("script") or {}, type=Script)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""Long tables of times in pages: the database sorts and filters them, except events."""
+"""Long tables of times, page by page. The database sorts and filters them, except events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EVENT_SORTS = ("time", "duration")
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Which rows are requested."""
+    """The requested rows."""
 
     of: str = KERNELS
     profile: int | None = None
@@ -58,7 +58,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class LineRow(msgspec.Struct, frozen=True):
-    """What a line of the user's code costs per step."""
+    """The cost of a line of the user's code per step."""
 
     path: str | None
     line: int | None
@@ -69,7 +69,7 @@ class LineRow(msgspec.Struct, frozen=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """What an FX node costs per step."""
+    """The cost of an FX node per step."""
 
     graph: str
     name: str
@@ -82,7 +82,7 @@ class NodeRow(msgspec.Struct, frozen=True):
 
 
 class TraceRow(msgspec.Struct, frozen=True):
-    """A kernel of a trace, or an operator without what it called; times per step."""
+    """A kernel of a trace, or an operator's own time without what it called, per step."""
 
     name: str
     category: str
@@ -119,7 +119,7 @@ class EventRow(msgspec.Struct, frozen=True):
     number: int
     """Index among all events in order of time."""
     ts_us: float
-    """Since the start of the first event."""
+    """Time since the start of the first event."""
     us: float
     name: str
     category: str
@@ -154,7 +154,7 @@ class TimesTable(msgspec.Struct):
     sorts: Hidden[list[str]]
     categories: Hidden[list[str]]
     whole_us: float | None
-    """The time that shares refer to."""
+    """The total time that shares refer to."""
     kernels: list[KernelRow] = msgspec.field(default_factory=list)
     lines: list[LineRow] = msgspec.field(default_factory=list)
     nodes: list[NodeRow] = msgspec.field(default_factory=list)
@@ -187,7 +187,7 @@ def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
 
 
 def profile_names(session: Session, run_id: str) -> list[ProfileName]:
-    """Eager first, then compiled, then the rest."""
+    """Returns profiles: eager first, then compiled, then the rest."""
     query = select(
         Profile.id, Profile.label, Profile.steps, Profile.artifact_id, Profile.device_kind
     ).where(Profile.run_id == run_id)
@@ -209,7 +209,7 @@ def _paged(
     category: InstrumentedAttribute[Any] | None,
     key: InstrumentedAttribute[Any],
 ) -> list[Any]:
-    """The rows of the page; sets the number of matches."""
+    """Returns the rows of the page, and sets the number of matches."""
     asked = table.asked
     if category is not None:
         kinds = query.with_only_columns(category).distinct().order_by(None)
@@ -223,7 +223,7 @@ def _paged(
     column = SORTS[asked.of][asked.sort]
     up = asked.order == "asc" if asked.order else asked.sort in ("name", "category", "target")
     ordered = query.order_by(column.is_(None), column.asc() if up else column.desc(), key)
-    # Only ids of rows are sorted: sorting whole rows of a long table takes several times as long.
+    # Sorts only ids of rows: sorting whole rows of a long table takes several times as long.
     numbers = ordered.with_only_columns(key, maintain_column_froms=True)
     page = session.scalars(numbers.offset(asked.first).limit(PAGE)).all()
     place = {number: at for at, number in enumerate(page)}
@@ -319,7 +319,7 @@ def _divided(value: float | None, by: int) -> float | None:
 
 
 def _events(session: Session, _: str, table: TimesTable) -> None:
-    # Here: numpy takes a while to load, and most answers show no events.
+    # Imported here because numpy loads slowly and most answers show no events.
     from inductorscope.answers.time.events import picked_events
 
     assert table.profile is not None

@@ -1,4 +1,4 @@
-"""Where the time goes: eager compared with compiled; by category, kernel, node and line."""
+"""Where the time goes: eager compared with compiled, and by category, kernel, node and line."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCal
 
 SHOWN = 100
 SLOWEST = 15
-"""Kernels of a trace; the table of times has all."""
+"""Most kernels of a trace to show; the table of times has all."""
 MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
-"""Most files, lines, and kernels per line in the map; the rest is summed."""
+"""Most files, lines, and kernels per line in the map; the rest is summed up."""
 NOTHING = 1e-9
-"""A remainder below this share of the whole comes from rounding."""
+"""A remainder below this share of the total is due to rounding."""
 
 
 class MapPart(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class MapPart(msgspec.Struct, frozen=True):
     us: float
     category: str | None
     href: Hidden[str | None]
-    """The page that a tile without tiles inside leads to."""
+    """The page that a tile without inner tiles links to."""
 
 
 class TimePage(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ class TimePage(msgspec.Struct, frozen=True):
     """The steps of a captured script."""
     kernel_time_us: float | None
     held_up: Prose | None
-    """Warns if the profile contradicts the timings."""
+    """A warning if the profile contradicts the timings."""
     unattributed_us: float | None
     """Kernel time of the compiled profile that belongs to no kernel of the run's code."""
     categories: list[CategoryTime]
@@ -92,12 +92,12 @@ class TimePage(msgspec.Struct, frozen=True):
     map: Hidden[list[MapPart]]
     profiles: list[ProfileTable]
     profile: str
-    """Label of the profile that was asked for; empty for the default."""
+    """Label of the requested profile; empty for the default."""
     shown: ProfileShown | None
-    """The profile asked for; by default the joined one, else the compiled one, else the first that
-    has a breakdown."""
+    """The requested profile; by default the joined one, else the compiled one, else the first with
+    a breakdown."""
     trace_kernels: list[TraceRow]
-    """The slowest of the shown profile; empty if `kernels` has its times."""
+    """The slowest kernels of the shown profile; empty if `kernels` has its times."""
     kept: Hidden[bool]
     """False for runs read before traces were stored event by event."""
 
@@ -134,14 +134,14 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
 
 
 def slowest_of_trace(session: Session, run: str, shown: ProfileShown | None) -> list[TraceRow]:
-    """The slowest kernels of a trace whose times the code does not have."""
+    """Returns the slowest kernels of a trace, if the code's kernels do not have its times."""
     if shown is None or shown.joined_to_code:
         return []
     return times_table(session, run, Asked(TRACE, shown.id)).trace[:SLOWEST]
 
 
 def _unattributed(profiles: list[ProfileTable]) -> float | None:
-    """Time of the joined profile that belongs to no kernel of the run's code."""
+    """Returns the time of the joined profile that belongs to no kernel of the run's code."""
     for profile in profiles:
         if profile.facts.get("joined_to_code"):
             whole, attributed = profile.facts.get("kernel_us"), profile.facts.get("attributed_us")
@@ -151,7 +151,7 @@ def _unattributed(profiles: list[ProfileTable]) -> float | None:
 
 
 def _map(session: Session, run: str) -> list[MapPart]:
-    """File → line → kernel by shared time; each level sums to the one above."""
+    """Returns file → line → kernel by shared time; each level sums to the one above."""
     lines = line_costs(session, run, MOST_LINES)
     if not lines:
         return []
@@ -209,7 +209,7 @@ def _tiles(
 
 
 def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
-    """The rows with the text of their lines, if the run has the file."""
+    """Returns the rows with the text of their lines, if the run has the file."""
     wanted: dict[str | None, set[int]] = defaultdict(set)
     for row in rows:
         if row.line:

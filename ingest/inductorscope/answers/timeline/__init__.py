@@ -1,1 +1,1 @@
-"""The timeline of a trace: any window of it, in as much detail as it has room for."""
+"""The timeline of a trace: any window of it, in as much detail as fits."""

@@ -1,4 +1,4 @@
-"""The timeline page: a window of one trace of a run, and what is selected and searched in it."""
+"""The timeline page: a window of one trace of a run, with the selected event and search results."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ SHORTEST_US = 0.001
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What is requested of a timeline."""
+    """The requested part of a timeline."""
 
     profile: str = ""
     start: float = 0.0
     end: float = 0.0
     """0 for the end of the trace."""
     width: int = 1200
-    """Pixels; 0 for no bars."""
+    """Width in pixels; 0 for no bars."""
     event: int | None = None
     q: str = ""
     mark: tuple[float, float] | None = None
 
 
 class Matches(msgspec.Struct, frozen=True):
-    """Events whose names contain the words that were searched for."""
+    """Events whose names contain the words of a search."""
 
     total: int
     us: float
-    """The sum of their times; events inside each other count several times."""
+    """The sum of their times; nested events count several times."""
     first_us: float
-    """The listed ones begin at this time or later."""
+    """Events are listed from this time on."""
     event: list[int]
     row: list[int]
     start_us: list[float]
@@ -70,14 +70,14 @@ class TraceName(msgspec.Struct, frozen=True):
 
 
 class TimelinePage(msgspec.Struct, frozen=True):
-    """Timeline `/runs/{run}/timeline`. Times are in µs since the begin of the trace."""
+    """Timeline `/runs/{run}/timeline`. Times are in µs since the start of the trace."""
 
     run: RunName
     traces: list[TraceName]
     profile: str
     """Label of the trace that is shown; empty if there is none."""
     kept: Hidden[bool]
-    """False for runs that an older version read, which stored no timeline."""
+    """Whether a timeline is stored. Older versions stored none."""
     span_us: float
     events: int
     left_out_tracks: int
@@ -93,9 +93,9 @@ class TimelinePage(msgspec.Struct, frozen=True):
     bars: Hidden[BarColumns]
     longest: list[Event]
     sums: list[CategorySum]
-    """Of the marked stretch, or of the window."""
+    """Sums over the marked stretch, or over the window."""
     mark_us: tuple[float, float] | None
-    """Begin and end of the marked stretch."""
+    """Start and end of the marked stretch."""
     event: Selected | None
     q: str
     matches: Matches | None
@@ -164,7 +164,8 @@ _NOTHING: dict[str, Any] = {
 
 
 def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:
-    """Counts all, and lists all or, of very many, the first ones from `start` on."""
+    """Counts all matches, and lists them all, or if there are very many, the first ones from
+    `start` on."""
     names = names_with(session, laid.profile, q)
     total, us = 0, 0.0
     listed = from_start = joined([])

@@ -1,4 +1,4 @@
-"""One event of a timeline: what it runs inside, what launched it, what it launched."""
+"""One event of a timeline: the events around it, what launched it, and what it launched."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ class Launched(msgspec.Struct, frozen=True):
 
 
 class Selected(msgspec.Struct, frozen=True):
-    """The selected event. Times are in µs since the begin of the trace."""
+    """The selected event. Times are in µs since the start of the trace."""
 
     event: Event
     around: Hidden[list[Event]]
-    """The events that it runs inside, the outermost first; of work of a device those around its
+    """The events that contain it, the outermost first. For work of a device, those that contain its
     launch, and the launch itself."""
     launched: list[Launched]
-    """The first of what was launched from inside it."""
+    """The first work launched inside it."""
     launched_count: int
     launched_us: float
     graphs: list[str]
     """Graphs of the run whose kernels were launched inside it."""
     kernel: KernelOfCode | None
     runs: int | None
-    """How often its kernel, or the only one that it launched, ran in the trace."""
+    """How often its kernel, or the only kernel that it launched, ran in the trace."""
     mean_us: float | None
 
 
 def selected(session: Session, laid: Laid, number: int) -> Selected | None:
-    """None if the timeline has no such event."""
+    """Returns the event; None if the timeline has no such event."""
     row = read_event(session, laid.profile, number)
     if row is None:
         return None
@@ -105,7 +105,7 @@ def selected(session: Session, laid: Laid, number: int) -> Selected | None:
 
 
 def _around(session: Session, laid: Laid, row: EventRow) -> Bars:
-    """The events of the rows above that were running when it began."""
+    """Returns the events in the rows above that were running when it began."""
     track = laid.track_of(row.row)
     if row.row == track.first_row or track.kind == STREAM:
         return joined([])
@@ -115,16 +115,16 @@ def _around(session: Session, laid: Laid, row: EventRow) -> Bars:
 
 
 class _Work(msgspec.Struct):
-    """Work of devices that was launched inside an event."""
+    """Work of devices launched inside an event."""
 
     first: Bars
-    """The first of it, in order of time."""
+    """The first items, in order of time."""
     by: Bars
-    """The launch of each of those."""
+    """The launch of each of these items."""
     count: int
     us: float
     kernels: list[int]
-    """Positions of its kernels among those of the trace."""
+    """Positions of its kernels among the trace's kernels."""
 
 
 def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
@@ -132,7 +132,7 @@ def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
     if rows is None or track.kind != THREAD:
         return _Work(joined([]), joined([]), 0, 0.0, [])
     below = Span(row.ts, row.ts + row.us + _AFTER_US, row.row, track.first_row + track.rows - 1)
-    inside = np.zeros(laid.facts["events"] + 1, np.bool_)  # the last is for no launcher
+    inside = np.zeros(laid.facts["events"] + 1, np.bool_)  # the last: no known launch
     for bars in read_bars(session, laid.profile, 0, below):
         ends = bars.ts + bars.us
         inside[bars.event[(bars.ts >= row.ts) & (ends <= row.ts + row.us + _AFTER_US)]] = True
@@ -162,7 +162,7 @@ def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
 
 
 def _graphs(session: Session, profile: int, kernels: list[int]) -> list[str]:
-    """The graphs of the run's code whose kernels these are."""
+    """Returns the graphs of the run's code that these kernels belong to."""
     if not kernels:
         return []
     query = (

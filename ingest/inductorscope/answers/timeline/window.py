@@ -23,11 +23,11 @@ from inductorscope.store.runs.timelines import (
 )
 
 MOST_BARS = 12_000
-"""Bars of an answer; with more, they are merged further."""
+"""Most bars of an answer; if there are more, they are merged further."""
 MOST_READ = 400_000
-"""Bars that are read for an answer; with more, a coarser level is read."""
+"""Most bars that are read for an answer; if there are more, a coarser level is read."""
 LONGEST = 12
-"""Longest events, of devices and of threads each."""
+"""Number of longest events to list, of devices and of threads each."""
 
 
 class Track(msgspec.Struct, frozen=True):
@@ -38,13 +38,13 @@ class Track(msgspec.Struct, frozen=True):
     title: str
     first_row: Hidden[int]
     rows: int
-    """Events nest: one that runs inside another lies one row below it."""
+    """Number of rows. Events nest: an event inside another is one row below it."""
     events: int
     busy_us: float
 
 
 class BarColumns(msgspec.Struct, frozen=True):
-    """Bars as columns. A bar is one event, or several that are too short to be seen alone."""
+    """Bars as columns. A bar is one event, or several that are too short to be drawn separately."""
 
     row: list[int] = msgspec.field(default_factory=list)
     start_us: list[float] = msgspec.field(default_factory=list)
@@ -56,7 +56,7 @@ class BarColumns(msgspec.Struct, frozen=True):
     event: list[int] = msgspec.field(default_factory=list)
     """Number of its first event."""
     merged: list[tuple[int, int, float]] = msgspec.field(default_factory=list)
-    """Of each merged bar its index, the number of its events and the sum of their times in µs."""
+    """For each merged bar: its index, the number of its events and the sum of their times in µs."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -80,20 +80,20 @@ class CategorySum(msgspec.Struct, frozen=True):
     events: int
     us: float
     share: float | None
-    """Of all time in events, of devices or of threads."""
+    """Share of all time in events, of devices or of threads."""
 
 
 class Window(msgspec.Struct, frozen=True):
-    """What is in a stretch of a timeline."""
+    """The contents of a stretch of a timeline."""
 
     resolution_us: float
-    """Shorter neighbours are merged; 0 if no bar was asked for."""
+    """Shorter neighbours are merged; 0 if no bar was requested."""
     names: list[str]
     bars: BarColumns
 
 
 class Laid(msgspec.Struct, frozen=True):
-    """A timeline in the store."""
+    """A stored timeline."""
 
     profile: int
     facts: dict[str, Any]
@@ -108,12 +108,12 @@ class Laid(msgspec.Struct, frozen=True):
         return next(track for track in self.tracks if row < track.first_row + track.rows)
 
     def rows_of(self, kind: str) -> tuple[int, int] | None:
-        """First and last row of the tracks of a kind, which lie together."""
+        """Returns the first and last row of the tracks of a kind, which are adjacent."""
         own = [track for track in self.tracks if track.kind == kind]
         return (own[0].first_row, own[-1].first_row + own[-1].rows - 1) if own else None
 
     def timed(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The rows of streams and of threads, whose times are summed up."""
+        """Returns the rows of streams and of threads, whose times are summed up."""
         for kind in (STREAM, THREAD):
             if rows := self.rows_of(kind):
                 yield kind, rows
@@ -154,7 +154,7 @@ def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
 
 
 def events_of(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
-    """Bars of single events as events."""
+    """Converts bars of single events to events."""
     columns = (bars.event, bars.name, bars.category, bars.row, bars.ts, bars.us)
     events = []
     for number, name, category, row, ts, us in zip(*(one.tolist() for one in columns), strict=True):
@@ -169,7 +169,7 @@ def events_of(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
 
 
 def longest(session: Session, laid: Laid, start: float, end: float) -> list[Event]:
-    """The longest events of streams, then of threads."""
+    """Returns the longest events of streams, then of threads."""
     bars = joined(
         [
             read_longest(session, laid.profile, Span(start, end, *rows), LONGEST)
@@ -180,13 +180,14 @@ def longest(session: Session, laid: Laid, start: float, end: float) -> list[Even
 
 
 def _rounded(values: np.ndarray[Any, Any]) -> list[float]:
-    """To nanoseconds."""
+    """Rounds to nanoseconds."""
     rounded: list[float] = np.round(values, 3).tolist()
     return rounded
 
 
 def sums(session: Session, laid: Laid, start: float, end: float) -> list[CategorySum]:
-    """Of devices, then of threads, the longest first. Spans marked on devices are left out."""
+    """Returns the sums of devices, then of threads, the longest first. Leaves out spans marked on
+    devices."""
     listed: list[CategorySum] = []
     for kind, rows in laid.timed():
         total = read_sums(session, laid.profile, Span(start, end, *rows))
@@ -213,7 +214,8 @@ def laid_out(profile: int, facts: dict[str, Any]) -> Laid:
 
 
 def _title(track: dict[str, Any]) -> str:
-    """Such as "GPU 0, stream 7", "thread 411 (python3)", "process 12, thread 13"."""
+    """Returns a title such as "GPU 0, stream 7", "thread 411 (python3)", "process 12, thread
+    13"."""
     process = track["process_name"] or (f"process {track['process']}" if track["process"] else "")
     thread: str = track["thread_name"] or track["thread"]
     if track["kind"] == THREAD:

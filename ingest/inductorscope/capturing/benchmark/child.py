@@ -1,7 +1,7 @@
 """The process that runs a kernel's test case: `python -m inductorscope.capturing.benchmark.child`.
 
 It dies with its parent, compiles into a separate folder, and on a CPU bounds its memory. The test
-case does the rest. Or the kernel is only compiled, or launched once.
+case does the rest. On request, the kernel is only compiled, or launched once.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _configured(kernel: Untyped, options: dict[str, Any]) -> dict[str, str]:
-    """Leaves a Triton kernel the configuration that has these options, or else its first; returns
-    that and the name of its folder in Triton's cache."""
+    """Reduces a Triton kernel to the configuration with these options, or else to its first;
+    returns the configuration and the name of its folder in Triton's cache."""
     launchers = getattr(kernel, "launchers", None)
     if not launchers:
         return {"configuration": "", "key": ""}

@@ -43,7 +43,7 @@ class BenchmarkRequest:
     profile: bool = False
     """Whether to launch it once under Nsight Compute, which writes `folder / REPORT`."""
     configuration: Mapping[str, object] = field(default_factory=dict)
-    """Of a Triton kernel that is only compiled, or profiled: options of the configuration."""
+    """Options of the configuration of a Triton kernel to compile or profile."""
 
 
 def run_case(
@@ -52,8 +52,8 @@ def run_case(
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Returns the results of the test case: times, checks, registers; or the `configuration` that
-    was compiled or profiled, and the `key` of its folder in Triton's cache.
+    """Returns the results of the test case: times, checks and registers. If the kernel was only
+    compiled or profiled, returns its `configuration` and the `key` of its folder in Triton's cache.
 
     Raises BenchmarkFailed, or CaptureFailed if a limit is exceeded.
     """
@@ -95,7 +95,8 @@ def run_case(
 
 
 def _ncu(folder: Path) -> list[str]:
-    """Profiles the kernels that Triton compiled. Their process dies with its group."""
+    """Runs Nsight Compute on the kernels that Triton compiled. Its process is killed with its
+    group."""
     program = shutil.which("ncu")
     if program is None:
         raise BenchmarkFailed("Nsight Compute (ncu) is not installed on this machine.")

@@ -1,4 +1,4 @@
-"""Keeps what was compiled of the captured kernels."""
+"""Stores the compiled forms of the captured kernels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ENDINGS = {*OF_KERNELS.values(), ".json"}
 
 
 def keep_compiled(cache: Path, out: Path) -> None:
-    """Copies the configurations of the kernels in the captured code, as far as there is room for
-    them, and what autotuning chose. Libraries of C++ kernels take the names of their sources'
-    hashes."""
+    """Copies the configurations of the kernels in the captured code, as far as there is room, and
+    records which ones autotuning chose. Each C++ kernel's library is named by the hash of its
+    source."""
     codes = [
         code.read_text("utf-8", "replace")
         for code in (out / DEBUG_FOLDER).glob("**/output_code.py")

@@ -39,7 +39,7 @@ _running: list[Compiling] = []
 
 
 def recording(spec: CaptureSpec) -> Compiling:
-    """Starts a record. A process has one at most, which starts again with each capture."""
+    """Starts a record. A process has at most one, which starts again with each capture."""
     if _running:
         _running[0].forget()
     else:

@@ -59,7 +59,7 @@ def variables(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> d
         wanted["TORCHDYNAMO_DEBUG_FUNCTION"] = spec.function
     if spec.replay_record:
         wanted["TORCH_COMPILE_REPLAY_RECORD"] = "1"
-    if spec.pretend:  # in place of a GPU that is here
+    if spec.pretend:  # in place of a GPU on this machine
         wanted["CUDA_VISIBLE_DEVICES"] = ""
     if spec.kind == "built-in":
         wanted["HF_HUB_OFFLINE"] = "1"
@@ -89,7 +89,7 @@ def die_with(parent: int | None) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() != parent:  # it died before the request
+    if os.getppid() != parent:  # the parent died before the request
         os.kill(os.getpid(), signal.SIGKILL)
 
 

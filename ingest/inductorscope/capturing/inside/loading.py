@@ -77,7 +77,7 @@ def load(spec: CaptureSpec, loading: Loading) -> Model:
 
 
 def with_shapes(model: Model, shapes: str) -> Iterator[Model]:
-    """The model with each of the given arguments. Raises SpecError for an unknown name."""
+    """Returns the model with each of the given arguments. Raises SpecError for an unknown name."""
     for values in read_shapes(shapes).calls:
         args, kwargs = reshaped(model.function, model.args, model.kwargs, values)
         yield replace(model, args=args, kwargs=kwargs)
@@ -86,8 +86,8 @@ def with_shapes(model: Model, shapes: str) -> Iterator[Model]:
 def reshaped(
     function: Untyped, args: tuple[Any, ...], kwargs: dict[str, Any], values: dict[str, Value]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, those named with other shapes or values. A tensor repeats its own
-    elements, so that indices stay valid. Raises SpecError for an unknown name."""
+    """Returns the arguments of a call, the named ones with other shapes or values. A tensor repeats
+    its own elements, so that indices stay valid. Raises SpecError for an unknown name."""
     called = function.forward if isinstance(function, torch.nn.Module) else function
     bound = inspect.signature(called).bind(*args, **kwargs)
     for name, value in values.items():
@@ -104,7 +104,7 @@ def reshaped(
             raise SpecError(f"{name} is empty, so it cannot fill the shape {value}.")
         flat = known.detach().reshape(-1)
         filled = flat[torch.arange(count, device=flat.device) % max(len(flat), 1)]
-        # A copy, because Dynamo guards on the tensor that a view shows.
+        # Copy it, because Dynamo guards on the tensor behind a view.
         filled = filled.reshape(value).clone()
         bound.arguments[name] = filled.requires_grad_(known.requires_grad)
     return bound.args, bound.kwargs

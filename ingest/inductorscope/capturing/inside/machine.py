@@ -37,7 +37,7 @@ def _triton() -> str | None:
 
 
 def _driver() -> str | None:
-    """Linux lists it with the kernel's modules."""
+    """Returns the version of the GPU's kernel module, from Linux."""
     try:
         return Path("/sys/module/nvidia/version").read_text(encoding="utf-8").strip()
     except OSError:

@@ -37,7 +37,7 @@ _RELEVANT = (
 )
 _CANNOT_CHANGE = ("trace.enabled", "trace.debug_dir", "fx_graph_remote_cache", "trace.upload_tar")
 
-# Keys that requests from the web may set, besides those whose value is a number or switch.
+# Keys that requests from the web may set, in addition to those whose value is a number or a switch.
 _BACKENDS = ("inductor", "eager", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")
 _WORDS = {
     "max_autotune_conv_backends": {"ATEN", "TRITON"},

@@ -1,7 +1,7 @@
 """Compiles for a GPU that this machine does not have.
 
-Tensors have shapes and no data. Triton compiles the kernels for the GPU's architecture; in their
-place, the graph runs on shapes.
+Tensors have shapes but no data. Triton compiles the kernels for the GPU's architecture; the graph
+then runs on shapes instead of launching them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from inductorscope.formats.machine.cubin import read_cubin
 
 aten = torch.ops.aten
 CUDA, META = 1, 14
-"""Of `c10::DeviceType`."""
+"""Values of `c10::DeviceType`."""
 GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
 
 
 def pretend(name: str) -> torch._subclasses.FakeTensorMode:
-    """Shows torch this GPU; nothing may have asked for one before. Returns the mode in which the
-    model is made and called. Raises SpecError without Triton."""
+    """Makes torch see this GPU; nothing may have asked for a GPU before. Returns the mode in which
+    the model is made and called. Raises SpecError if Triton is missing."""
     if find_spec("triton") is None:
         raise SpecError(
             "Compiling for a GPU that is not here takes Triton's compiler: "
@@ -46,7 +46,7 @@ def pretend(name: str) -> torch._subclasses.FakeTensorMode:
 
 
 def _show(name: str, capability: int, multiprocessors: int) -> None:
-    """Answers what torch asks of a GPU."""
+    """Replaces the functions with which torch queries a GPU."""
     major, minor = divmod(capability, 10)
     properties = SimpleNamespace(
         name=name, gcnArchName=name, major=major, minor=minor, warp_size=WARP,
@@ -75,18 +75,18 @@ def _show(name: str, capability: int, multiprocessors: int) -> None:
         ("_cuda_getCurrentRawStream", 0), ("_cuda_cudaCachingAllocator_is_enabled", True),
     ):  # fmt: skip
         setattr(torch._C, function, lambda *_, answer=answer: answer)
-    torch.accelerator.is_available = lambda: False  # Dynamo would ask it for streams
+    torch.accelerator.is_available = lambda: False  # Dynamo would ask for its streams
     torch._subclasses.FakeTensorMode.avoid_device_init = True
-    torch._subclasses.fake_tensor.init_gpu_context = lambda device: None  # of 2.11
+    torch._subclasses.fake_tensor.init_gpu_context = lambda device: None  # for torch 2.11
     _guard_nothing()
-    # Modules are converted although the mode refers to their parameters.
+    # Converts modules even though the mode refers to their parameters.
     torch.utils.weakref = SimpleNamespace(getweakrefs=lambda tensor: [])
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
     aten.scaled_dot_product_attention.default.py_impl(composite)(partial(_attention, major))
 
 
 def _guard_nothing() -> None:
-    """Lets torch switch to the GPU by doing nothing, as to its device without data."""
+    """Makes switching to the GPU do nothing, as for a device without data."""
     c10 = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     guards = (ctypes.c_void_p * (META + 1)).in_dll(c10, GUARDS)
     guards[CUDA] = guards[META]
@@ -97,7 +97,7 @@ def _attention(
     dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Untyped:  # fmt: skip
-    """The kernel that torch chooses on a GPU with cuDNN 9.15.1 or later."""
+    """Uses the attention kernel that torch chooses on a GPU with cuDNN 9.15.1 or later."""
     size, half = query.shape[-1], query.element_size() == 2
     alike = size == key.shape[-1] == value.shape[-1]
     backward = torch.is_grad_enabled() and any(each.requires_grad for each in (query, key, value))
@@ -123,7 +123,7 @@ def _attention(
 
 
 def _compile_only(capability: int, mode: torch._subclasses.FakeTensorMode) -> None:
-    """Has kernels compiled and not loaded, and graphs run on shapes in their place."""
+    """Makes Inductor compile kernels without loading them, and run graphs on shapes."""
     from torch._inductor import compile_fx, config
     from torch._inductor.runtime import triton_helpers, triton_heuristics
     from triton.backends.compiler import GPUTarget
@@ -135,15 +135,15 @@ def _compile_only(capability: int, mode: torch._subclasses.FakeTensorMode) -> No
     triton_heuristics.CachingAutotuner._make_launchers = _count_registers
     config.compile_threads = 1
     config.use_static_cuda_launcher = False
-    config.shape_padding = False  # torch times products to decide
+    config.shape_padding = False  # torch would time products to decide
     compile_fx.compile_fx = partial(
         compile_fx.compile_fx, inner_compile=partial(_compiled, compile_fx.compile_fx_inner, mode)
     )
 
 
 def _count_registers(autotuner: Untyped) -> None:
-    """In place of loading the kernels: torch adds smaller configurations to those of a reduction
-    that takes many registers."""
+    """Reads each kernel's number of registers, which loading would do: torch adds smaller
+    configurations to a reduction that takes many."""
     for result in autotuner.compile_results:
         result.kernel.n_regs = read_cubin(result.kernel.asm["cubin"]).registers
 
@@ -152,7 +152,7 @@ def _compiled(
     compile_inner: Untyped, mode: Untyped, graph: torch.fx.GraphModule, inputs: Untyped,
     **options: Untyped,
 ) -> Untyped:  # fmt: skip
-    shapes = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))  # Inductor changes its own
+    shapes = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))  # Inductor changes its inputs
     code = compile_inner(graph, inputs, **options)
 
     def run(given: Untyped) -> Untyped:

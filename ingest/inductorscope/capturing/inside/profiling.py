@@ -24,15 +24,17 @@ from inductorscope.formats.capture_facts import ProfileFacts, Timing
 
 STEPS = 3
 LONG_STEP_S = 5.0
-"""Seconds; only one step is profiled if it takes longer."""
+"""Seconds. If a step takes longer, only one is profiled."""
 SHORT_STEP_MS = 50.0
 SHORT_STEPS = 40
-"""Shorter steps that are compared with those of other processes are profiled so often, all rounds
-together."""
+"""How many steps are profiled in all rounds together, if they are short and compared with those of
+other processes."""
 ROUNDS = 5
-"""Such steps are timed and profiled in turns: the machine's speed changes from second to second."""
-QUIET = 0.2
-"""Of those, the share whose times count: the shortest, since neighbours only ever add time."""
+"""Rounds of timing and profiling such steps in turns, because the machine's speed changes from
+second to second."""
+FASTEST_SHARE = 0.2
+"""Share of these steps whose times count: the shortest, because other processes only ever add
+time."""
 STEP = "ProfilerStep"
 
 
@@ -45,7 +47,7 @@ class Step:
 
 
 def steps_for(step_ms: float) -> int:
-    """How many steps to profile."""
+    """Returns how many steps to profile."""
     return 1 if step_ms > 1000 * LONG_STEP_S else STEPS
 
 
@@ -57,8 +59,8 @@ def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> 
 def time_and_profile(
     name: str, call: Call, seconds: float, device: str, out: Path, report: Reporter
 ) -> tuple[Timing, ProfileFacts]:
-    """Times and profiles calls to compare them with those of other processes. Writes
-    `<name>.key_averages.json` of the shortest profiled steps."""
+    """Times and profiles calls to compare them with other processes. Writes the shortest profiled
+    steps to `<name>.key_averages.json`."""
     samples: list[float] = []
     steps: list[Step] = []
     for _ in range(ROUNDS):
@@ -69,14 +71,14 @@ def time_and_profile(
         if timed.median_ms > 1000 * LONG_STEP_S:
             break
     steps.sort(key=lambda step: step.us)
-    quiet = steps[: math.ceil(QUIET * len(steps))]
+    quiet = steps[: math.ceil(FASTEST_SHARE * len(steps))]
     facts = ProfileFacts(len(quiet), "", f"{name}.key_averages.json")
     _write_rows(_averages(event for step in quiet for event in step.events), facts, out)
     return summarize(samples, timed.calls_per_sample), facts
 
 
 def profiled_steps(events: Iterable[Untyped]) -> list[Step]:
-    """The steps of a profile, with what began in them."""
+    """Returns the steps of a profile, each with the events that began in it."""
     events = list(events)
     ranges = [
         each.time_range for each in events if each.name.startswith(STEP) and _device(each) == "cpu"
@@ -88,7 +90,7 @@ def profiled_steps(events: Iterable[Untyped]) -> list[Step]:
 
 
 def _averages(events: Iterable[Untyped]) -> Iterable[Untyped]:
-    """As `key_averages` has them, of some events."""
+    """Returns the averages of some events, as `key_averages` computes them."""
     averages: dict[tuple[str, str, bool], Untyped] = defaultdict(FunctionEventAvg)
     for each in events:
         averages[each.key, _device(each), _is_annotation(each)].add(each)
@@ -96,7 +98,7 @@ def _averages(events: Iterable[Untyped]) -> Iterable[Untyped]:
 
 
 def _profiled(call: Call, steps: int, device: str) -> Untyped:
-    """The profiler of some calls."""
+    """Profiles some calls and returns the profiler."""
     with make_profiler(device, steps) as profiler:
         for _ in range(1 + steps):  # the first warms up the profiler and is not recorded
             call()

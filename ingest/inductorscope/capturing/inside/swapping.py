@@ -1,4 +1,4 @@
-"""Puts a kernel of another program in the place of one that Inductor generates."""
+"""Replaces a kernel that Inductor generates by one of another program."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from inductorscope.capturing.launch import SWAP, Swap
 
 
 def swap_kernel() -> None:
-    """Changes what is compiled from now on, if the environment names a swap. A file beside that one
-    says that the kernel was there."""
+    """Replaces the kernel in everything compiled from now on, if the environment names a swap. A
+    file next to the swap's shows that the kernel was found."""
     if SWAP not in os.environ:
         return
     from torch._inductor.codecache import PyCodeCache

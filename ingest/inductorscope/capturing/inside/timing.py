@@ -12,10 +12,10 @@ from inductorscope.formats.capture_facts import Timing
 
 WARM_UP = 3
 FEWEST = 5
-"""Samples taken even after the time budget, unless a single call exceeds it."""
+"""Samples to take even if the time budget is used up, unless a single call exceeds it."""
 MOST = 300
 SHORTEST_SAMPLE_S = 0.002
-"""Shorter calls are timed in groups, or the clock's overhead would count."""
+"""Shorter calls are timed in groups; otherwise the clock's overhead would count."""
 
 
 def interleave(

@@ -1,1 +1,1 @@
-"""Runs captured programs again in fresh processes, in turns, to tell which one is slower."""
+"""Runs captured programs again in fresh processes, in turns, to find out which one is slower."""

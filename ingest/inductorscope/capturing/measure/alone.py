@@ -1,4 +1,4 @@
-"""Runs kernels of two runs by themselves, in turns on the same inputs. Torch-free."""
+"""Runs kernels of two runs on their own, in turns on the same inputs. Torch-free."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ SECONDS = 0.5
 
 
 class Cases(msgspec.Struct):
-    """Test cases of kernels of both sides that do the same work, and how often a step runs each."""
+    """Test cases of the kernels of both sides that do the same work, with how often a step runs
+    each."""
 
     device: str
     a: list[tuple[str, int]]
@@ -28,20 +29,20 @@ class Cases(msgspec.Struct):
 
 
 class Alone(msgspec.Struct):
-    """Times in ms of all calls of a step, one of each process; or why there are none."""
+    """Times of all calls of a step in ms, one from each process, or why there are none."""
 
     a: list[float] = msgspec.field(default_factory=list)
     b: list[float] = msgspec.field(default_factory=list)
     agrees: bool = False
-    """Whether the one kernel of A and the one of B give the same results."""
+    """Whether both sides give the same results, if each has one kernel."""
     error: str = ""
 
 
 def run_alone(
     groups: Mapping[str, Cases], folder: Path, settings: Settings, progress: Progress
 ) -> dict[str, Alone]:
-    """Runs all groups in each of several processes, A's and B's kernels within one process, where
-    clocks and neighbours are the same. Raises CaptureFailed."""
+    """Runs all groups in each of several processes. A's and B's kernels share each process, where
+    clocks and other load are the same. Raises CaptureFailed."""
     (folder / "cases").mkdir(parents=True)
     numbers = itertools.count()
     request: dict[str, dict[str, list[tuple[str, int]]]] = {}

@@ -1,7 +1,7 @@
-"""Times groups of test cases, A's and B's in turns. Runs like a test case, beside the others.
+"""Times groups of test cases, A's and B's in turns. Runs like a test case, next to the others.
 
-`in_turns.json`: group → side → test cases with the number of calls. Where each side has one, it
-also says whether both give the same results.
+`in_turns.json`: group → side → test cases with the number of calls. If each side has one, it also
+says whether both give the same results.
 """
 
 import argparse
@@ -21,7 +21,7 @@ SEED = 20230920
 
 
 def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, Any]:
-    """Milliseconds of all calls of each side."""
+    """Returns each side's milliseconds for all its calls."""
     calls: dict[str, Any] = {}
     results: list[list[torch.Tensor]] = []
     given: Tensors = {}
@@ -31,7 +31,7 @@ def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, 
         for case, count in cases:
             torch.manual_seed(SEED)  # inputs of the same layout have the same values
             inputs = case["inputs"]()
-            if alike(given, inputs):  # ranges of integers are read from code, which differs
+            if alike(given, inputs):  # ranges of integers come from the code, which differs
                 inputs = dict(zip(inputs, case["copied"](given).values(), strict=True))
             given = given or inputs
             with torch.no_grad():

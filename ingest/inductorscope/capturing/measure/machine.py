@@ -14,11 +14,11 @@ from pathlib import Path
 from inductorscope.capturing import process_group
 
 EVERY_S = 1.0
-LAST = 3
-"""So many seconds at the end of a process count: it is compiled before it is timed."""
-OTHERS = 0.1
-"""Share of all cores from which other processes disturb."""
-SLOWED = 0x8 | 0x20 | 0x40 | 0x80
+LAST_SECONDS = 3
+"""Seconds at the end of a process that count, because a program compiles before it is timed."""
+DISTURBING_SHARE = 0.1
+"""Share of all cores from which on other processes disturb a measurement."""
+THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
 """Bits of NVML's reasons for a lower clock: too hot, or too little power."""
 QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -31,7 +31,7 @@ class Gpu:
 
     mhz: float
     used: float
-    """Share of the time in which it computes."""
+    """Share of the time in which it is busy."""
     slowed: bool
 
 
@@ -40,9 +40,10 @@ class Seen:
     """What the machine did while a process ran."""
 
     load: float | None = None
-    """Processes that ran or waited to run, of all programs, on average over a minute before."""
+    """Average number of processes, of all programs, that ran or waited to run in the minute
+    before."""
     others: list[float] = field(default_factory=list)
-    """Share of all cores that other processes used, a second each."""
+    """Share of all cores that other processes used, for each second."""
     mhz: list[float] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -52,13 +53,13 @@ class Seen:
 
     @property
     def others_share(self) -> float:
-        """While it was measured, which is last."""
-        return statistics.fmean(self.others[-LAST:]) if self.others else 0.0
+        """Returns the median share while the program was measured, at the end of the process."""
+        return statistics.fmean(self.others[-LAST_SECONDS:]) if self.others else 0.0
 
     def disturbed(self) -> list[str]:
-        """Why its times may be wrong, in sentences."""
+        """Returns why the process's times may be wrong, as sentences."""
         found = list(dict.fromkeys(self.notes))
-        if self.others_share > OTHERS:
+        if self.others_share > DISTURBING_SHARE:
             found.append(f"Other processes used {self.others_share:.0%} of all cores.")
         return found
 
@@ -75,7 +76,7 @@ class Watching:
     def __enter__(self) -> Watching:
         self.seen.load = os.getloadavg()[0]
         gpu = gpu_now(self._gpu) if self._gpu is not None else None
-        if gpu is not None and gpu.used > OTHERS:
+        if gpu is not None and gpu.used > DISTURBING_SHARE:
             self.seen.notes.append(f"The GPU was {gpu.used:.0%} busy before it began.")
         self._thread.start()
         return self
@@ -94,7 +95,7 @@ class Watching:
             self._clock()
 
     def _ours(self) -> float:
-        """Processor time of this process and of those that it started."""
+        """Returns the processor time of this process and the processes that it started."""
         return sum(one.seconds for one in process_group.members(os.getpid()).values())
 
     def _clock(self) -> None:
@@ -102,14 +103,14 @@ class Watching:
             text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
             mhz = [float(one) for one in _MHZ.findall(text)]
             self.seen.mhz += [statistics.fmean(mhz)] if mhz else []
-        elif (gpu := gpu_now(self._gpu)) is not None and gpu.used > OTHERS:
+        elif (gpu := gpu_now(self._gpu)) is not None and gpu.used > DISTURBING_SHARE:
             self.seen.mhz.append(gpu.mhz)  # an idle GPU lowers its clock
             if gpu.slowed:
                 self.seen.notes.append("The GPU lowered its clock: it was hot or short of power.")
 
 
 def gpu_now(index: str) -> Gpu | None:
-    """None where nvidia-smi is missing or says nothing."""
+    """Returns the GPU's state; None if nvidia-smi is missing or prints nothing."""
     command = ["nvidia-smi", f"--id={index}", f"--query-gpu={QUERY}"]
     if shutil.which(command[0]) is None:
         return None
@@ -124,17 +125,17 @@ def gpu_now(index: str) -> Gpu | None:
 
 
 def read_gpu(text: str) -> Gpu | None:
-    """From a line such as `1980, 35, 0x0000000000000004`."""
+    """Parses a line such as `1980, 35, 0x0000000000000004`."""
     parts = [part.strip() for part in text.strip().split(",")]
     try:
         mhz, used, reasons = float(parts[0]), float(parts[1]), int(parts[2], 16)
     except (ValueError, IndexError):
         return None
-    return Gpu(mhz, used / 100, bool(reasons & SLOWED))
+    return Gpu(mhz, used / 100, bool(reasons & THROTTLED))
 
 
 def _cores() -> tuple[float, float]:
-    """Seconds since the machine started, summed over its cores: those that were busy, and all."""
+    """Returns seconds since the machine started, summed over its cores: busy seconds, and all."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
     user, nice, system, idle, waiting, irq, softirq, steal = (int(one) for one in fields)
     busy = user + nice + system + irq + softirq + steal

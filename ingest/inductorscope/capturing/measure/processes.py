@@ -1,4 +1,4 @@
-"""One fresh process: what it runs, and its times. Torch-free."""
+"""Runs a program in one fresh process and returns its times. Torch-free."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, ProfileF
 from inductorscope.settings import Settings
 
 SECONDS = 2.0
-"""How long a process is timed."""
+"""Seconds for which a process is timed."""
 BRIEF = {
     "eager": False, "source": False, "record": False, "values": False, "repeats": None,
     "full": False, "steps_after": 0,
 }  # fmt: skip
-"""Options of a capture that is only compared with others."""
+"""Options of a capture whose only purpose is to be compared with others."""
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """A program that is measured beside others."""
+    """A program to measure against others."""
 
     label: str
     spec: CaptureSpec
     sources: Mapping[str, bytes] = msgspec.field(default_factory=dict)
-    """Files as they were, by path, where they differ from those on the disk."""
+    """Files by path with their earlier content, if it differs from the disk."""
     python: str = sys.executable
     environment: Mapping[str, str | None] = msgspec.field(default_factory=dict)
-    """Variables that are set for it, or removed."""
+    """Environment variables to set, or to remove."""
     root: Path | None = None
-    """The repository that the sources belong to; None: the folder of the model's file."""
+    """The repository that the sources belong to. None: the folder of the model's file."""
     swap: Swap | None = None
     """A kernel of another program that replaces one of its own."""
 
 
 class Once(msgspec.Struct, frozen=True):
-    """One process."""
+    """The result of one process."""
 
     arm: str
     ms: float
-    """What a tenth of its steps stay below: neighbours only ever add time."""
+    """A tenth of its steps are at most this long; other processes only ever add time."""
     step: Profiled
     torch: str
     seconds: float
-    """Of everything: starting, compiling, timing."""
+    """Seconds of everything: starting, compiling and timing."""
     load: float | None
     others: float
     """Share of all cores that other processes used."""
@@ -68,8 +68,8 @@ class Once(msgspec.Struct, frozen=True):
 
 
 class Runner:
-    """Runs arms. Keeps the compiled kernels of each: later processes generate the code again, but
-    do not wait for the compiler."""
+    """Runs arms. Keeps each arm's compiled kernels, so that later processes generate the code again
+    but do not wait for the compiler."""
 
     def __init__(self, folder: Path, settings: Settings, *, trusted: bool) -> None:
         self.folder = folder
@@ -77,7 +77,7 @@ class Runner:
         self.trusted = trusted
 
     def once(self, arm: Arm, seconds: float = SECONDS) -> Once:
-        """Raises CaptureFailed, SpecError."""
+        """Runs an arm in a fresh process. Raises CaptureFailed, SpecError."""
         began = time.monotonic()
         with (
             Watching(arm.spec.device) as watching,
@@ -95,15 +95,16 @@ class Runner:
         )  # fmt: skip
 
     def counts(self, arm: Arm) -> dict[str, int]:
-        """Compiles only, and counts. Raises CaptureFailed, SpecError."""
-        # A script is measured until it is known to be compiled.
+        """Only compiles an arm, and counts what compiling produced. Raises CaptureFailed,
+        SpecError."""
+        # Run a script until it has compiled, by measuring it.
         timed = arm.spec.kind == "script"
         with self._captured(arm, profile=False, seconds=0.1, measure=timed) as (_, out):
             return counts(out)
 
     @contextmanager
     def _captured(self, arm: Arm, **options: object) -> Iterator[tuple[CaptureFacts, Path]]:
-        """The facts of a capture, and its folder, which is deleted afterwards."""
+        """Captures an arm and yields the facts and the folder, which is deleted afterwards."""
         own = self.folder / re.sub(r"\W", "_", arm.label)
         out, swap, swapped = own / "out", own / "swap.json", own / "swap.done"
         own.mkdir(parents=True, exist_ok=True)
@@ -129,18 +130,18 @@ class Runner:
 
 
 def main_file(spec: CaptureSpec) -> Path | None:
-    """The file with the model, if it is named by its path."""
+    """Returns the file with the model, if the model is given by its path."""
     path = spec.model if spec.kind == "script" else spec.model.rpartition(":")[0]
     return Path(path).expanduser().absolute() if path.endswith(".py") else None
 
 
 def repository(spec: CaptureSpec) -> Path:
-    """The folder of the repository that has the model's file. Raises SpecError."""
+    """Returns the folder of the repository that contains the model's file. Raises SpecError."""
     return Path(git(spec, "rev-parse", "--show-toplevel").decode().strip())
 
 
 def git(spec: CaptureSpec, *arguments: str) -> bytes:
-    """What git says of the repository of the model's file. Raises SpecError."""
+    """Runs git in the repository of the model's file and returns its output. Raises SpecError."""
     main = main_file(spec)
     if main is None:
         raise SpecError(f"{spec.model} is not named by its file, so it has no revisions.")
@@ -153,10 +154,10 @@ def git(spec: CaptureSpec, *arguments: str) -> bytes:
 
 
 def at_revision(spec: CaptureSpec, revision: str) -> dict[str, bytes]:
-    """Files of the model's repository that differ from those of a git revision, as they are there.
-    Raises SpecError."""
+    """Returns the files of the model's repository that differ in a git revision, with their content
+    in it. Raises SpecError."""
     top = repository(spec)
-    # --end-of-options: the revision is never an option.
+    # --end-of-options: git must not read the revision as an option.
     differing = git(
         spec, "diff", "--name-only", "-z", "--diff-filter=d", "-R", "--end-of-options", revision,
         "--", ":/",
@@ -169,8 +170,8 @@ def at_revision(spec: CaptureSpec, revision: str) -> dict[str, bytes]:
 
 
 def as_it_was(arm: Arm, folder: Path) -> tuple[CaptureSpec, dict[str, str | None]]:
-    """The spec with its file in a copy of its folder, or of its repository, that has the arm's
-    sources; and the variables with which it runs. Other files are links to those on the disk."""
+    """Returns the spec with its file in a copy of its folder or repository that has the arm's
+    sources, and the variables to run it with. Unchanged files are links to those on the disk."""
     main, environment = main_file(arm.spec), dict(arm.environment)
     if main is None or not arm.sources:
         return arm.spec, environment
@@ -179,12 +180,12 @@ def as_it_was(arm: Arm, folder: Path) -> tuple[CaptureSpec, dict[str, str | None
         changed = {
             tuple(Path(path).relative_to(top).parts): text
             for path, text in {str(main): main.read_bytes(), **arm.sources}.items()
-            if Path(path).is_relative_to(top)  # those of another program may not be
+            if Path(path).is_relative_to(top)  # another program's model may be outside them
         }
         _lay_out(top, folder, changed)
     copy = folder / main.relative_to(top)
     factory = "" if arm.spec.kind == "script" else f":{arm.spec.model.rpartition(':')[2]}"
-    # Its packages come from the copy too, and nothing is written through the links.
+    # Packages are imported from the copy too, and nothing is written through the links.
     packages = [str(folder), str(folder / "src"), environment.get("PYTHONPATH")]
     if arm.root is not None:
         environment["PYTHONPATH"] = os.pathsep.join(path for path in packages if path)

@@ -1,4 +1,4 @@
-"""A profiled step of a fresh process, in parts that do not overlap. Torch-free."""
+"""Splits a profiled step of a fresh process into parts that do not overlap. Torch-free."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 COMPILED_CODE, PYTHON = "calling compiled code", "Python outside of operators"
-"""Parts of a step on a processor in which no kernel and no operator runs."""
+"""Parts of a step on a CPU in which no kernel and no operator runs."""
 _GRAPH = re.compile(r"^graph_\d+_(?=cpp_)")
-"""What the profiler puts before the name of a C++ kernel."""
+"""The profiler's prefix of a C++ kernel's name."""
 _RUNTIME = (
     "Torch-Compiled Region", "TorchDynamo Cache Lookup", "Pregraph bytecode", "Inductor Lookup",
     "AOTDispatcher Runtime Wrapper", "## Call CompiledFxGraph", "CompiledFunction",
@@ -20,18 +20,18 @@ _STEP = "ProfilerStep"
 
 
 class Profiled(msgspec.Struct, frozen=True):
-    """µs of a step."""
+    """Time of a step in µs."""
 
     kernels: dict[str, float] = {}
-    """By kernel, or by operator with what it calls."""
+    """Time by kernel, or by operator including what it calls."""
     work: float = 0.0
-    """Of all kernels and operators together, each once."""
+    """Time of all kernels and operators together, each counted once."""
     around: dict[str, float] = {}
-    """By part of the step around them. Empty on a GPU, which idles then."""
+    """Time by part of the step around them. Empty on a GPU, which is idle then."""
 
 
 def profiled(rows: list[dict[str, Any]], steps: int) -> Profiled:
-    """From rows of `key_averages`."""
+    """Splits up the rows of `key_averages`."""
     on_gpu = any(row["device"] != "cpu" for row in rows)
     kernels: dict[str, float] = {}
     around = {} if on_gpu else dict.fromkeys((COMPILED_CODE, PYTHON), 0.0)
@@ -44,7 +44,8 @@ def profiled(rows: list[dict[str, Any]], steps: int) -> Profiled:
                 around[part] += row["self_cpu_us"] / steps
             continue
         if on_gpu and row["device"] == "cpu":
-            # What an operator starts on the GPU; a Triton kernel has a row there too.
+            # An operator's row includes what it starts on the GPU; a Triton kernel has its own row
+            # there.
             own, us = 0.0, row["device_us"] if "::" in name else 0.0
         else:
             own = row["self_device_us"] if on_gpu else row["self_cpu_us"]

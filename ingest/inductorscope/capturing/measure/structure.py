@@ -1,4 +1,4 @@
-"""What compiling made of a program, in figures that are the same in every process. Torch-free."""
+"""Counts what compiling produced, in figures that are the same in every process. Torch-free."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inductorscope.formats.log.trace_log import read_trace_log
 
 
 def counts(out: Path) -> dict[str, int]:
-    """Generated kernels, graphs, places with a graph break, and recompiles, of a capture."""
+    """Returns a capture's numbers of generated kernels, graphs, graph breaks and recompiles."""
     codes = [
         parse_output_code(file.read_text(encoding="utf-8", errors="replace"))
         for file in (out / DEBUG_FOLDER).glob("**/output_code.py")

@@ -1,4 +1,4 @@
-"""Runs arms in turns until an answer or a budget is reached. Torch-free."""
+"""Runs arms in turns until there is an answer or the budget is used up. Torch-free."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from inductorscope.progress import Progress
 
 NO_SCIPY = "Measuring needs scipy: pip install 'inductorscope[capture]'."
 PATIENCE = 3
-"""So many processes are disturbed twice before none is run again: the machine is busy."""
+"""After this many repeated processes that are disturbed too, none is repeated: the machine is
+busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long it may take at most; an answer ends it earlier."""
+    """Limits of a measurement. An answer ends it earlier."""
 
     seconds: float = 600.0
     processes: int = LOOKS[-1]
-    """Of each arm."""
+    """Processes of each arm."""
     looks: tuple[int, ...] = LOOKS
-    """Processes after which an answer is looked for."""
+    """Numbers of processes after which to check for an answer."""
 
 
 def turns(
@@ -36,9 +37,9 @@ def turns(
     keep: Callable[[list[Once]], None],
     answered: Callable[[Sequence[Once]], bool] | None = None,
 ) -> list[Once]:
-    """Processes in the order A B B A A B …, so that what drifts counts for all arms alike.
-    `answered`: whether they are enough; by default, when the last arm is judged beside the first
-    one. Raises CaptureFailed."""
+    """Runs processes in the order A B B A A B …, so that slow changes of the machine affect all
+    arms alike. `answered`: whether the results so far are enough; by default, whether comparing the
+    last arm with the first gives an answer. Raises CaptureFailed."""
     if importlib.util.find_spec("scipy") is None:
         raise CaptureFailed(NO_SCIPY)
     done: list[Once] = []
@@ -51,7 +52,7 @@ def turns(
             if found.disturbed and patience:
                 again = once(arm)
                 patience -= bool(again.disturbed)
-                # By what others did, not by its times, or times would be chosen.
+                # Choose by the load of other programs: choosing by times would bias the result.
                 found = min(found, again, key=lambda each: each.others)
             done.append(found)
             keep(done)
@@ -69,12 +70,12 @@ def times(done: Sequence[Once], label: str) -> list[float]:
     return [each.ms for each in done if each.arm == label]
 
 
-def beside(done: Sequence[Once], first: str, label: str) -> Judged | None:
-    """None with fewer than two processes of each."""
+def compare_arms(done: Sequence[Once], first: str, label: str) -> Judged | None:
+    """Compares two arms; returns None with fewer than two processes of each."""
     a, b = times(done, first), times(done, label)
     return judge(a, b) if min(len(a), len(b)) > 1 else None
 
 
 def _judged(done: Sequence[Once], arms: Sequence[Arm]) -> bool:
-    judged = beside(done, arms[0].label, arms[-1].label)
+    judged = compare_arms(done, arms[0].label, arms[-1].label)
     return judged is not None and judged.answer != "cannot tell"

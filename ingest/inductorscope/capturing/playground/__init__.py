@@ -1,1 +1,1 @@
-"""Compiles what people type, each try in a process with limits."""
+"""Compiles code that is typed in a browser, each try in a process with limits."""

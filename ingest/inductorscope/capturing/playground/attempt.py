@@ -31,14 +31,14 @@ from inductorscope.formats.capture_facts import CaptureFacts
 
 MOST_CALLS = 20
 COMPILED_AT_ONCE = 4
-"""C++ kernels."""
+"""C++ kernels that a try may compile at the same time."""
 _LONGEST_MESSAGE = 4000
-# '  File "/play/play.py", line 7, in f', which torch quotes for the user's code
+# ' File "/play/play.py", line 7, in f', as torch quotes the user's code
 _PLACE = re.compile(rf'File "[^"\n]*/{re.escape(FILE)}", line (\d+)')
 
 
 def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
-    """Runs the code and its function under torch.compile; `out` gets what becomes a run."""
+    """Runs the code and its function under torch.compile; writes the files of the run to `out`."""
     begin = time.perf_counter()
     facts = CaptureFacts(state="complete", name=spec.title, options=spec.to_builtins())
     facts.model = spec.model
@@ -46,10 +46,10 @@ def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
     try:
         if spec.device == "cpu":
             config.compile_threads = COMPILED_AT_ONCE
-            # The limit of memory keeps CUDA from starting, which torch reports as "out of memory".
+            # The memory limit keeps CUDA from starting, which torch reports as "out of memory".
             torch.cuda._lazy_init = _no_gpu
             warnings.filterwarnings("ignore", "CUDA initialization")
-        # Torch counts GPUs by NVML first, which no try reaches.
+        # Torch counts GPUs with NVML first, which no try can reach.
         warnings.filterwarnings("ignore", "Can't initialize NVML")
         facts.config = apply_options(spec, trusted=False)
         describe_machine(facts, spec.device)
@@ -79,7 +79,7 @@ def _module(code: str, file: Path) -> ModuleType:
     module = ModuleType("play")
     module.__file__ = str(file)
     sys.modules[module.__name__] = module
-    exec(compile(code, str(file), "exec"), module.__dict__)  # noqa: S102  # what it is for
+    exec(compile(code, str(file), "exec"), module.__dict__)  # noqa: S102  # its purpose
     return module
 
 

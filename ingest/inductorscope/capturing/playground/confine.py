@@ -1,7 +1,7 @@
-"""Confines the process of a try: what it sees, what it may use, whom it may reach. Torch-free.
+"""Confines the process of a try: what it can see, use and reach. Torch-free.
 
-Where the kernel allows it, the process gets namespaces: it sees torch, compilers and an empty home,
-no other process and no network. Everything it writes is in memory, and bounded.
+If the kernel allows it, the process gets namespaces: it sees torch, compilers and an empty home,
+but no other process and no network. It writes only to memory, up to a limit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.processes.memory import limit_memory
 
 WRITTEN = 512 * MIB
-"""All files of a try together."""
+"""Limit of all files of a try together."""
 LONGEST_FILE = 256 * MIB
 MEMORY = 4 * GIB
-"""Address space of one process beyond what torch maps."""
+"""Address space of one process, beyond what torch maps."""
 CPU_SECONDS = 240
 PROCESSES = 64
 FILES = 512
@@ -34,14 +34,14 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 @dataclass
 class Room:
-    """What the processes of a try see of the machine."""
+    """The part of the machine that the processes of a try can see."""
 
     root: Path
     """An empty folder to mount on."""
     shown: list[str] = field(default_factory=list)
-    """Further folders, which they may read."""
+    """Further folders that they may read."""
     hidden: list[str] = field(default_factory=list)
-    """Folders that stay out of sight, even if they are in one that is shown."""
+    """Folders that stay hidden, even inside a folder that is shown."""
 
 
 def seen(room: Room) -> list[Path]:
@@ -57,7 +57,7 @@ def seen(room: Room) -> list[Path]:
 
 
 def separate(room: Room) -> None:
-    """Puts this process, which has one thread, and those that it forks into namespaces.
+    """Moves this process, which has one thread, and its later forks into namespaces.
 
     Raises OSError if the kernel does not allow it; the process must end then.
     """
@@ -68,7 +68,7 @@ def separate(room: Room) -> None:
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     kernel_calls.own_mounts()
-    os.umask(0o022)  # nobody reads what root makes
+    os.umask(0o022)  # otherwise no other user could read what root creates
     root = str(room.root)
     kernel_calls.mount(
         "tmpfs", root, "tmpfs", kernel_calls.NO_SUID, f"size={WRITTEN},nr_inodes=50000,mode=755"
@@ -111,7 +111,7 @@ def show_processes() -> None:
 
 
 def limit(device: str) -> None:
-    """Bounds what this process and those that it starts may use."""
+    """Limits what this process and its children may use."""
     if device == "cpu":  # CUDA reserves far more address space than it uses
         limit_memory(MEMORY)
     most = PROCESSES + 4 * (os.cpu_count() or 1)  # threads count
@@ -128,7 +128,8 @@ def limit(device: str) -> None:
 
 
 def become_nobody(own: Iterable[Path]) -> None:
-    """Gives up root, if the process has it; these files and folders go along."""
+    """Gives up root, if the process has it. The given files and folders change their owner with
+    it."""
     if os.getuid() == 0:
         for path in own:
             os.chown(path, NOBODY, NOBODY)
@@ -138,7 +139,8 @@ def become_nobody(own: Iterable[Path]) -> None:
 
 
 def protections(room: Room) -> dict[str, str]:
-    """Tries in forks what this kernel allows; returns why each protection fails, or nothing."""
+    """Tests in forks what this kernel allows; returns for each protection why it fails, or an empty
+    text."""
     return {
         "files, processes and network": _fails(lambda: separate(room)),
         "sockets": _fails(_refuse),

@@ -1,4 +1,4 @@
-"""Calls of the Linux kernel for which Python has no function."""
+"""Linux system calls for which Python has no function."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 
 NEW_NAMESPACES = 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000
-"""Of mounts, processes, the network, IPC and the host's name."""
+"""New namespaces for mounts, processes, the network, IPC and the host's name."""
 NEW_USER = 0x10000000
 READ_ONLY, NO_SUID = 1, 2
 _BIND, _RECURSIVE, _PRIVATE, _DETACH = 0x1000, 0x4000, 1 << 18, 2
@@ -51,12 +51,12 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str =
 
 
 def own_mounts() -> None:
-    """From here on, mounts stay in this process's namespace."""
+    """Keeps mounts made from now on in this process's namespace."""
     mount("none", "/", None, _RECURSIVE | _PRIVATE)
 
 
 def show(source: str, target: str, attributes: int) -> None:
-    """Mounts a file or folder, with what is mounted below it, at another place."""
+    """Mounts a file or folder at another place, with everything mounted below it."""
     mount(source, target, None, _BIND | _RECURSIVE)
     wanted = struct.pack("QQQQ", attributes, 0, 0, 0)
     result = _libc.syscall(
@@ -66,7 +66,7 @@ def show(source: str, target: str, attributes: int) -> None:
 
 
 def turn_root(new: str, old: str) -> None:
-    """Makes a mounted folder the root, and lets go of the old root."""
+    """Makes a mounted folder the root, and unmounts the old root."""
     result = _libc.syscall(_PIVOT_ROOT[platform.machine()], new.encode(), f"{new}{old}".encode())
     _checked(result, "changing the root")
     os.chdir("/")
@@ -79,28 +79,34 @@ def die_with_parent() -> None:
 
 
 def adopt_orphans() -> None:
-    """Processes that descend from this one stay its descendants when their parents end."""
+    """Keeps descendants of this process below it when their parents end."""
     _libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0)
 
 
 def give_up_privileges() -> None:
-    """Drops all capabilities; programs that are started do not get any either."""
+    """Drops all capabilities; programs that it starts do not get any either."""
     _checked(_libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
     header, nothing = struct.pack("Ii", _CAPABILITIES, 0), bytes(24)
     _checked(_libc.capset(header, nothing), "dropping capabilities")
 
 
 def refuse_calls(*, local_sockets: bool = False) -> None:
-    """Has the kernel refuse sockets and calls that reach other processes or make namespaces.
-    `local_sockets` permits those of the machine, without which CUDA does not start."""
+    """Makes the kernel refuse sockets, and calls that reach other processes or make namespaces.
+    `local_sockets` permits sockets of this machine, without which CUDA does not start."""
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
         raise OSError(f"system calls of {machine} are not known here")
     load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     wrong = [(equal, 1, 0, _ARCHITECTURES[machine]), (answer, 0, 0, _DENIED)]
     program = [(load, 0, 0, 4), *wrong, (load, 0, 0, 0)]
-    program += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, _DENIED)]  # calls of another kind
-    program += [(equal, 0, 1, _CLONE3), (answer, 0, 0, _ABSENT)]  # the C library uses clone then
+    program += [
+        (at_least, 0, 1, 0x40000000),
+        (answer, 0, 0, _DENIED),
+    ]  # x32 calls
+    program += [
+        (equal, 0, 1, _CLONE3),
+        (answer, 0, 0, _ABSENT),
+    ]  # the C library then uses clone
     if local_sockets:
         program += [(equal, 0, 4, _REFUSED[machine][0]), (load, 0, 0, 16)]
         program += [(equal, 0, 1, _LOCAL), (answer, 0, 0, _ALLOWED), (answer, 0, 0, _DENIED)]

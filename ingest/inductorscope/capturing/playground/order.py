@@ -1,4 +1,4 @@
-"""What the playground is asked to compile, and what comes of it. Torch-free."""
+"""Orders to the playground's process, and their results. Torch-free."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from inductorscope.capturing.spec import CaptureSpec
 
 FILE = "play.py"
 MODEL = f"{FILE}:f"
-"""The function that is compiled."""
+"""The name of the function to compile."""
 RESULT, PRINTED, RUN, CACHE = "result.json", "printed.txt", "run", "cache"
-"""Files and folders of a try: what came of it, what it printed, what becomes a run, and the kernels
-that the next try may use."""
+"""Files and folders of a try: its result, its output, the files of the run, and kernels that later
+tries may use."""
 
 CONFIG = {
     "epilogue_fusion": ("True", "False"),
@@ -45,7 +45,7 @@ def is_kernel(name: PurePath) -> bool:
 
 
 class Order(msgspec.Struct, frozen=True):
-    """One try."""
+    """One try to compile."""
 
     spec: CaptureSpec
     code: str
@@ -59,10 +59,10 @@ class Ready(msgspec.Struct, frozen=True):
     """The warm process has imported torch."""
 
     protections: dict[str, str]
-    """What every try is kept from; the value says why it is not, and is empty where it is."""
+    """Each protection of a try → why it is missing here; empty if it is in place."""
     cuda: bool
     names: dict[str, list[str]]
-    """Names that an editor completes, by the module or class that has them."""
+    """Names for the editor's completion, by the module or class that has them."""
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -73,10 +73,10 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a try says of itself."""
+    """What a try reports about itself."""
 
     error: str = ""
     line: int | None = None
-    """Line of the code at which it failed."""
+    """The line of the code at which it failed."""
     graphs: int = 0
     seconds: float = 0.0

@@ -1,7 +1,7 @@
 """The warm process: `python -m inductorscope.capturing.playground.warm --parent PID …`.
 
-It imports torch and compiles a small function once. Each try is then a fork of it, confined, in
-which a further fork runs the code. Orders and answers are lines of JSON.
+It imports torch and compiles a small function once. Each try is then a confined fork of it, and a
+further fork runs the code. Orders and answers are lines of JSON.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Warm:
         self.separated = False
 
     def prepare(self) -> Ready:
-        # Otherwise asking whether there is a GPU begins to use it, and no fork could use it then.
+        # Otherwise checking for a GPU would initialise it, and no fork could use it then.
         os.environ[ASK_DRIVER] = "1"
         with without_collection():
             import torch
@@ -72,7 +72,7 @@ class Warm:
 
             self.attempt = attempt.attempt
             warm_up(self.room.root)
-        if os.getuid() == 0:  # tries run as nobody then
+        if os.getuid() == 0:  # tries then run as nobody
             for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
                 path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
         self.room.shown = [codecache._HEADER_DIR, str(self.cache)]
@@ -82,7 +82,7 @@ class Warm:
         return Ready(protections, cuda, names_of_torch())
 
     def _reaches_gpu(self) -> bool:
-        """Whether a try can use the GPU: what confines it may keep it from the driver."""
+        """Whether a try can use the GPU, because confinement may block the driver."""
         with tempfile.NamedTemporaryFile() as target:
             self.run(Order(CaptureSpec(model=MODEL, device="cuda"), ON_GPU, target.name))
             if not Path(target.name).stat().st_size:
@@ -102,10 +102,10 @@ class Warm:
                 self._keep(order, target)
         return _watched(keeper, order.seconds)
 
-    # --- in the fork that keeps the files ---
+    # --- in the fork that archives the files ---
 
     def _keep(self, order: Order, target: BinaryIO) -> Never:
-        """Confines this process, has a fork run the code, and archives what that wrote."""
+        """Confines this process, forks another to run the code, and archives its files."""
         status = 1
         try:
             os.setsid()
@@ -130,7 +130,7 @@ class Warm:
             os._exit(status)
 
     def _run(self, order: Order, base: Path) -> Never:
-        """Runs the code, and writes what came of it."""
+        """Runs the code, and writes its result."""
         status = 1
         try:
             printed = os.open(base / PRINTED, os.O_WRONLY | os.O_CREAT)
@@ -144,9 +144,9 @@ class Warm:
             own = [home, *([Path("/tmp")] if self.separated else [])]  # noqa: S108  # its own
             confine.become_nobody([*own, base, *base.rglob("*")])
             kernel_calls.die_with_parent()
-            with suppress(OSError):  # the page says so
+            with suppress(OSError):  # the page reports it
                 kernel_calls.give_up_privileges()
-                # In its namespaces a try reaches no other process by a local socket.
+                # In its namespaces, a try cannot reach any other process with a local socket.
                 on_gpu = self.separated and order.spec.device == "cuda"
                 kernel_calls.refuse_calls(local_sockets=on_gpu)
             # Triton read HOME when it was imported.
@@ -171,8 +171,8 @@ def _lay_out(base: Path, code: str, cache: Path) -> None:
 
 
 def _archive(base: Path, target: BinaryIO, cache: Path) -> None:
-    """Writes plain files only, and kernels only if they are new; the reader does not trust them
-    either."""
+    """Archives only plain files, and kernels only if they are new; the reader does not trust the
+    archive either."""
     size = 0
     with tarfile.open(fileobj=target, mode="w") as archive:
         for path in sorted(base.rglob("*")):
@@ -217,7 +217,7 @@ def _stop(keeper: int, why: str) -> Done:
 
 
 def _kill_all(leader: int, without: int = 0) -> None:
-    """Kills a process and its descendants, also those that are forked meanwhile."""
+    """Kills a process and its descendants, including any that are forked meanwhile."""
     for _ in range(100):
         left = [pid for pid in process_group.members(leader) if pid != without]
         for pid in left:

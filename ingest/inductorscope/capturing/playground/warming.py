@@ -1,4 +1,4 @@
-"""Has torch do once, before tries, what each of them would have to do again."""
+"""Does once, before any try, the work that every try would otherwise repeat."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from inductorscope.capturing.spec import CaptureSpec
 
 
 def warm_up(room: Path) -> None:
-    """Loads the compiler, tries instructions and precompiles headers."""
+    """Loads the compiler, tests vector instructions and precompiles headers."""
     with tempfile.TemporaryDirectory(dir=room) as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
-        config.compile_threads = 1  # forks have no threads, and would wait for them
+        config.compile_threads = 1  # forks have no threads and would wait for them
         try_instructions("cpu")
         if torch.cuda.is_available():
-            # Compiling asks a GPU for its properties, after which forks could not use it.
+            # Compiling would query a GPU's properties, after which forks could not use it.
             with ProcessPoolExecutor(1, get_context("fork")) as fork:
                 names = fork.submit(_compile, folder).result()
             for name in names:
@@ -39,11 +39,11 @@ def warm_up(room: Path) -> None:
                     importlib.import_module(name)
         else:
             _compile(folder)
-        logging.getLogger("torch._inductor.debug").setLevel(logging.ERROR)  # it prints folders
+        logging.getLogger("torch._inductor.debug").setLevel(logging.ERROR)  # it prints paths
 
 
 def names_of_torch() -> dict[str, list[str]]:
-    """Public names of the modules and of the class that people use in functions."""
+    """Returns the public names of torch's modules and classes that people use in functions."""
     owners: dict[str, object] = {
         "torch": torch, "torch.nn": torch.nn, "torch.nn.functional": torch.nn.functional,
         "torch.linalg": torch.linalg, "torch.fft": torch.fft, "torch.special": torch.special,
@@ -56,9 +56,9 @@ def names_of_torch() -> dict[str, list[str]]:
 
 
 def _compile(folder: str) -> list[str]:
-    """Compiles a function, and returns the names of all modules that are loaded then.
+    """Compiles a function, and returns the names of all modules loaded by then.
 
-    Its tensors are small: threads of a parallel loop would be missing in forks.
+    Its tensors are small, because forks would lack the threads of a parallel loop.
     """
     recording(CaptureSpec(model=MODEL))
     with records.recording(Path(folder)):

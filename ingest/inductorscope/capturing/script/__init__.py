@@ -1,1 +1,1 @@
-"""Captures a script as it is: it runs in its own process, and a module inside it observes."""
+"""Captures an unchanged script: it runs in its own process, where a module observes it."""

@@ -1,4 +1,4 @@
-"""Records what torch's CUDA allocator holds at the peak of a step, and which lines asked for it."""
+"""Records what torch's CUDA allocator held at the peak of a step, and which lines allocated it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Event = Mapping[str, Any]
 
 
 class Allocations:
-    """The allocator's history of a step."""
+    """Records the allocator's history during a step."""
 
     peak: AllocatedPeak | None = None
 
@@ -36,7 +36,7 @@ class Allocations:
             )
 
     def stop(self, out: Path) -> None:
-        """Stops; `out` contains the debug folder, by which the graphs' code is recognised."""
+        """Stops. `out` contains the debug folder, which identifies the graphs' code."""
         import torch
 
         before, self._before = self._before, None
@@ -49,8 +49,8 @@ class Allocations:
 
 
 def peak_of(events: Sequence[Event], before: int, graphs: Mapping[str, str]) -> AllocatedPeak:
-    """Returns what is held at the peak. `before`: bytes held when the history began; `graphs`: the
-    graph of each file with a wrapper."""
+    """Returns what is allocated at the peak. `before`: bytes allocated before the history begins;
+    `graphs`: the graph of each file with a wrapper."""
     signs = {"alloc": 1, "free_requested": -1}
     held = peak = before
     end = 0
@@ -78,7 +78,8 @@ def peak_of(events: Sequence[Event], before: int, graphs: Mapping[str, str]) -> 
 
 
 def _maker(frames: list[Event], graphs: Mapping[str, str]) -> tuple[str, str, int]:
-    """Graph, file and line: of the innermost frame in a wrapper, else of the user's innermost."""
+    """Returns graph, file and line of the innermost frame in a wrapper, or else in the user's
+    code."""
     for graph_wanted in (True, False):
         for frame in frames:
             file, line = frame["filename"], frame["line"]
@@ -88,7 +89,7 @@ def _maker(frames: list[Event], graphs: Mapping[str, str]) -> tuple[str, str, in
 
 
 def _graphs(out: Path) -> dict[str, str]:
-    """The debug folder's name of each loaded wrapper, by the content of the code."""
+    """Returns the debug folder's name for each loaded wrapper, by the content of the code."""
     from torch._inductor.codecache import PyCodeCache
 
     names = {

@@ -1,4 +1,4 @@
-"""Gathers what the processes of a script recorded into one capture. Torch-free."""
+"""Gathers the records of all processes of a script into one capture. Torch-free."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CODE = "output_code.py"
 
 @dataclass
 class Gathered:
-    """What one run of the script recorded."""
+    """The records of one run of the script."""
 
     facts: CaptureFacts
-    """Those of the first process, with the steps of all."""
+    """The first process's facts, with the steps of all processes."""
     folder: Path
-    """That of the first process."""
+    """The first process's folder."""
 
 
 def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
@@ -52,13 +52,14 @@ def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
 
 
 def _place(facts: CaptureFacts) -> tuple[int, int]:
-    """Rank 0 is first; without ranks, the process that has taken most steps."""
+    """Sorts by rank; without ranks, the process with the most steps is first."""
     steps = facts.script[0] if facts.script else ScriptSteps()
     return (0 if steps.rank is None else steps.rank, -steps.count)
 
 
 def _lay_out(out: Path, folders: list[Path], facts: CaptureFacts) -> None:
-    """The first process's files go to the top, those of others into folders by their rank."""
+    """Moves the first process's files to the top, and those of others into folders named by
+    rank."""
     for number, folder in enumerate(folders):
         rank = facts.script[number].rank if number < len(facts.script) else None
         other = f"process_{number}" if rank is None else f"rank_{rank}"
@@ -108,7 +109,7 @@ def add_eager(eager: Gathered, out: Path, facts: CaptureFacts) -> None:
 
 def _differences(eager: ScriptSteps, compiled: ScriptSteps) -> list[str]:
     sentences = []
-    # A compiled step of an optimizer is not seen, so only two that are seen can differ.
+    # A compiled step of an optimizer is not observed, so compare only if both runs observed some.
     if eager.optimizer and compiled.optimizer and eager.optimizer != compiled.optimizer:
         sentences.append(
             f"The optimizer is {eager.optimizer} in eager, {compiled.optimizer} compiled."

@@ -1,4 +1,4 @@
-"""Measures a script from inside: the clock of its device, profiles, memory and CUDA graphs."""
+"""Measures a script from inside: clock of the device, profiles, memory and CUDA graphs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inductorscope.formats.sizes import KIB
 
 
 class Clock:
-    """Marks moments: on a GPU in the order of its work, which waits for nothing."""
+    """Marks moments. On a GPU, marks are part of its queued work, so the script does not wait."""
 
     def __init__(self) -> None:
         self._last: Untyped = None
@@ -27,7 +27,7 @@ class Clock:
 
     @property
     def capturing(self) -> bool:
-        """Whether the program records a CUDA graph."""
+        """Whether the program is recording a CUDA graph."""
         return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
 
     def mark(self) -> tuple[float, Untyped]:
@@ -86,7 +86,7 @@ class Profiles:
     def step(self) -> None:
         _synchronize()
         self._steps += 1
-        self.allocations.stop(self._folder.parents[1])  # of the step that warms the profiler up
+        self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler
         self._profiler.step()
 
     def stop(self, *, keep: bool) -> None:
@@ -114,7 +114,7 @@ class Graphs:
         self._functions: set[object] = set()
 
     def forget(self) -> None:
-        """Counts from zero; functions recorded before are still recorded again."""
+        """Resets the counts. A function recorded earlier still counts as recorded again."""
         self._counts = CudaGraphs()
 
     def follow(self, trees: Untyped) -> None:
@@ -138,7 +138,7 @@ class Graphs:
         manager.record_function, manager.execute_node = record_function, execute_node
 
     def facts(self, out: Path) -> CudaGraphs | None:
-        """Returns the counts, and from torch's logs in `out` why functions were skipped."""
+        """Returns the counts and, from torch's logs in `out`, why functions ran without a graph."""
         logs = out / FILE
         if logs.is_file():
             text = logs.read_text(encoding="utf-8", errors="replace")
@@ -147,7 +147,7 @@ class Graphs:
 
 
 def memory_of(facts: ScriptSteps) -> None:
-    """Fills in how much memory the process has used at most."""
+    """Fills in the peak memory of the process."""
     facts.resident_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
     if torch.cuda.is_initialized():
         facts.allocated_bytes = torch.cuda.max_memory_allocated()
@@ -155,7 +155,7 @@ def memory_of(facts: ScriptSteps) -> None:
 
 
 def device() -> str:
-    """The device that the script uses."""
+    """Returns the device that the script uses."""
     return "cuda" if torch.cuda.is_initialized() else "cpu"
 
 

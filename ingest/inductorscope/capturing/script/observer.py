@@ -1,6 +1,6 @@
-"""Observes a script from inside its process: its steps, its compiles, and some steps' profile.
+"""Observes a script from inside its process: steps, compiles, and a profile of some steps.
 
-Nothing here changes what the script does. Steps are seen where torch calls back: after each step of
+It does not change what the script does. It notices steps in torch's callbacks: after each step of
 an optimizer, and before each call of a compiled function.
 """
 
@@ -40,11 +40,11 @@ from inductorscope.formats.capture_facts import (
 MOST_COMPILES = 2000
 MOST_FIRST = 500
 DESCRIBED_FIRST, DESCRIBED_EVERY = 20, 20
-"""Inputs are described of the first 20 measured steps and of every 20th later one, since describing
+"""The inputs of the first 20 measured steps are recorded, and of every 20th later one; recording
 takes as long as a short call."""
 MOST_CALLED = 100
 WRAPPER = "compile_wrapper"
-"""Name of torch's function around a compiled one."""
+"""The name of torch's function around a compiled one."""
 WHAT = {"LAZY_BACKWARD": "backward", "CUDAGRAPH_RECORDING": "cuda graph"}
 WAIT_S = 0.02
 
@@ -57,7 +57,7 @@ class FirstStep:
     mark: Untyped
     now_s: float
     compiles: int
-    """How many compiles came before."""
+    """How many compiles preceded it."""
 
 
 class Observer:
@@ -75,7 +75,7 @@ class Observer:
         self.steps = self._new_steps()
         self.optimizer: int | None = None
         self.thread: int | None = threading.main_thread().ident
-        """The thread whose calls begin steps; None: that of the first call."""
+        """The thread whose calls begin steps. None until the first call, which sets it."""
         self.function: Untyped = None
         """The compiled function whose calls begin steps, until an optimizer takes a step."""
         self._first_step: FirstStep | None = None
@@ -94,7 +94,7 @@ class Observer:
         plan = Plan(spec.seconds, spec.profiles, several, spec.steps_after, self.order.first)
         return Steps(plan, self.profiles, self._measured)
 
-    # --- what torch calls ---
+    # --- callbacks of torch ---
 
     def torch_imported(self) -> None:
         from inductorscope.capturing.inside.logging_text import keep_logs
@@ -115,7 +115,7 @@ class Observer:
         self.facts.torch_version = str(torch.__version__)
 
     def _refuse(self, error: SpecError) -> Never:
-        """Ends the process, which must not run with other options than those asked for."""
+        """Ends the process, because it must not run with options other than those requested."""
         self.facts.error = describe_error(error)
         self._save()
         os._exit(2)
@@ -126,16 +126,16 @@ class Observer:
         self.facts.write(self.order.folder)
 
     def give_up(self, error: Exception) -> None:
-        """Stops observing: whatever goes wrong here must not fail the script."""
+        """Stops observing, because an error here must not fail the script."""
         self.pid = 0
         self.facts.missing.append(f"Observing the script stopped: {error!r}.")
         print(self.facts.missing[-1], file=sys.stderr)
         self._save()
-        with contextlib.suppress(Exception):  # a profile that nobody ends would grow
+        with contextlib.suppress(Exception):  # otherwise the profile would grow forever
             self.profiles.stop(keep=False)
 
     def called(self, function: Untyped) -> None:
-        """Something called a compiled function, which torch names by its callback."""
+        """Called for each call of a compiled function, which is identified by torch's callback."""
         if self.pid != os.getpid():
             return
         if self._compiling is None:
@@ -158,7 +158,7 @@ class Observer:
 
     def _first_calls(self, function: Untyped) -> None:
         """Chooses the function whose calls begin steps: the first one, or the first that is called
-        again; not one that another compiled function calls."""
+        again. Functions called by another compiled function do not count."""
         frame: FrameType | None = sys._getframe(4)
         while frame is not None:
             if frame.f_code.co_name == WRAPPER:
@@ -184,10 +184,10 @@ class Observer:
             self._boundary()
 
     def _choose(self, optimizer: Untyped) -> None:
-        """Lets steps end with those of an optimizer that has taken two.
+        """Makes steps end with those of an optimizer that has taken two.
 
-        One may be seen once only: where the optimizer's step is compiled, torch calls back while it
-        compiles, and not again.
+        A single one does not suffice: if the optimizer's step is compiled, torch calls back only
+        while compiling it.
         """
         if self._first_step is None:
             self._first_step = FirstStep(
@@ -217,11 +217,11 @@ class Observer:
         self._boundary()
 
     def _boundary(self) -> None:
-        """One step ends, and the next begins."""
-        if self.clock.capturing:  # the script records a CUDA graph, in which nothing else may run
+        """Ends one step and begins the next."""
+        if self.clock.capturing:  # nothing else may run while it records a graph
             return
         steps, before = self.steps, self.steps.kind
-        if steps.done:  # steps are only counted
+        if steps.done:  # from now on, steps are only counted
             steps.end(None, 0.0)
             if self._stop.exists():
                 self._wait()
@@ -233,7 +233,7 @@ class Observer:
             self.facts.first_call_s = now - self._first_compile
         if steps.kind != before:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
-        # Between two timed steps nothing is done that would have to be kept out of either.
+        # Do nothing between two timed steps, so that there is nothing to exclude from their times.
         if not before == steps.kind == TIMED:
             mark, now = self.clock.mark(), time.perf_counter()
         steps.begin(mark, now)
@@ -241,7 +241,7 @@ class Observer:
     # --- compiles ---
 
     def _start_compiling(self) -> None:
-        """Prepares the record of what is compiled, before the first compile."""
+        """Prepares to record compiles, before the first one."""
         self._compiling = False
         if self.order.label != COMPILED:
             return
@@ -269,7 +269,8 @@ class Observer:
             self.steps_facts.compiles.append(event)
 
     def _keep_inputs(self) -> None:
-        """Keeps types and shapes of the call's tensors, by which eager and compiled compare."""
+        """Records types and shapes of the call's tensors, to check that eager and compiled runs
+        match."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_name != WRAPPER:
             frame = frame.f_back
@@ -287,13 +288,13 @@ class Observer:
         self.report("letting the script finish", measured=True)
 
     def _wait(self) -> None:
-        """Waits to be ended, at a place where the script writes no file."""
+        """Waits to be ended, at a point where the script writes no file."""
         self.report("waiting", measured=True, waiting=True)
         while self._stop.exists():
             time.sleep(WAIT_S)
 
     def finish(self, error: BaseException | None) -> None:
-        """Ends a capture inside a program, and writes what it recorded."""
+        """Ends a capture inside a program, and writes its records."""
         if error is not None:
             self._failed(error)
         if self.pid == os.getpid():
@@ -308,7 +309,7 @@ class Observer:
             self.report("ending", ended=True)
 
     def _write(self) -> None:
-        """Writes what is known so far."""
+        """Writes the records so far."""
         from inductorscope.capturing.inside.machine import describe_machine
         from inductorscope.capturing.inside.options import effective_config
 
@@ -352,7 +353,7 @@ class Observer:
         part.replace(folder / STATUS)
 
     def _follow_errors(self) -> None:
-        """Keeps the exception that ends the script."""
+        """Records the exception that ends the script."""
         before = sys.excepthook
 
         def excepthook(
@@ -375,7 +376,7 @@ _observer: Observer | None = None
 
 
 def start(order: Order) -> Observer:
-    """Observes this process, which has imported torch, until `stop()`."""
+    """Observes this process, which has already imported torch, until `stop()`."""
     global _observer
     if _observer is not None:
         raise RuntimeError("A capture runs in this process; end it before another one starts.")
@@ -405,7 +406,7 @@ def _follow_once() -> None:
 
 
 def imported(name: str) -> None:
-    """A module of torch has been imported."""
+    """Called when a module of torch has been imported."""
     global _observer
     if name == "torch":
         order = read_order()
@@ -427,7 +428,7 @@ def _follow_torch() -> None:
 
 
 def _follow_dynamo(dynamo: Untyped) -> None:
-    """Follows calls of compiled functions, and compiles."""
+    """Hooks into calls of compiled functions, and into compiles."""
     eval_frame = dynamo.eval_frame
     original = eval_frame._callback_from_stance
 
@@ -477,7 +478,7 @@ def _optimizer_stepped(optimizer: Untyped, args: Untyped, kwargs: Untyped) -> No
 
 
 def _forget() -> None:
-    """A forked process, such as a data loader's, is no process of the script's steps."""
+    """Stops observing in a forked process, such as a data loader's, which runs no steps."""
     global _observer
     _observer = None
 
@@ -497,7 +498,7 @@ def _named(optimizer: Untyped) -> str:
 
 
 def _processes() -> int:
-    """How many processes run the script's steps together."""
+    """Returns how many processes run the script's steps together."""
     return int(os.environ.get("WORLD_SIZE", "1") or 1)
 
 

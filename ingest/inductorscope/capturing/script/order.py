@@ -1,4 +1,4 @@
-"""What a captured process is asked to observe, and where it reports. Torch-free."""
+"""What to observe in a captured process, and where to report it. Torch-free."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from inductorscope.capturing.spec import CaptureSpec
 
 VARIABLE = "SCOPE_OBSERVE"
-"""The environment variable with the order. Torch writes variables whose name contains "INDUCTOR" or
-"TORCH" into what it dumps."""
+"""The environment variable with the order. Its name avoids "INDUCTOR" and "TORCH", because torch
+writes variables with such names into its dumps."""
 STATUS = "status.json"
 STOP = "stop"
-"""This file asks every process to wait at the end of its step, where it can be ended."""
+"""A file that asks every process to wait at the end of its step, where it can be ended."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Order(msgspec.Struct, frozen=True):
     """'compiled', or 'eager' for the script without torch.compile."""
     trusted: bool
     parent: int
-    """The process that follows the capture, and with which the script ends."""
+    """The process that follows the capture. The script is killed when it dies."""
     first: int = 0
     """The first step that may be timed."""
 
@@ -36,22 +36,22 @@ class Order(msgspec.Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """The folder of this process."""
+        """Returns the folder of this process."""
         return Path(self.out) / "processes" / str(os.getpid())
 
 
 class Status(msgspec.Struct):
-    """How far a process is; written when it changes."""
+    """A process's progress, written whenever it changes."""
 
     doing: str
-    """In words, such as "profiling steps"."""
+    """The current activity, such as "profiling steps"."""
     measured: bool = False
     waiting: bool = False
     """Whether it waits at the end of a step to be ended."""
     ended: bool = False
     """Whether it ends by itself."""
     processes: int = 1
-    """How many processes run the script's steps together."""
+    """Number of processes that run the script's steps together."""
 
 
 def read_order() -> Order:
@@ -60,7 +60,7 @@ def read_order() -> Order:
 
 
 def statuses(out: Path) -> list[Status]:
-    """Returns how far each process is; those that compile nothing and train nothing have none."""
+    """Returns each process's status. Processes that compile nothing and train nothing have none."""
     known = []
     for file in out.glob(f"processes/*/{STATUS}"):
         try:

@@ -1,4 +1,4 @@
-"""The process that measures the machine after a script: `python -m … DEVICE`, prints JSON."""
+"""The process that measures the machine after a script: `python -m … DEVICE` prints JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switches torch's own records on and off in a process that already runs."""
+"""Switches torch's own records on and off in a process that is already running."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTINGS = {
 
 @contextmanager
 def recording(out: Path) -> Iterator[None]:
-    """Lets torch write its debug folders and structured log to `out`."""
+    """Makes torch write its debug folders and structured log to `out`."""
     with ExitStack() as stack:
         for key, value in SETTINGS.items():
             _set(stack, config, key, value)
@@ -43,7 +43,8 @@ def recording(out: Path) -> Iterator[None]:
         (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
         _repeat_strings(handler)
         _internal.trace_log.addHandler(handler)
-        # The program's own handlers of all records, such as pytest's, would show thousands.
+        # Otherwise the program's own log handlers, such as pytest's, would show thousands of
+        # records.
         stack.callback(setattr, _internal.trace_log, "propagate", _internal.trace_log.propagate)
         _internal.trace_log.propagate = False
         stack.callback(handler.close)
@@ -59,7 +60,8 @@ def _set(stack: ExitStack, holder: Untyped, key: str, value: object) -> None:
 
 
 def _repeat_strings(handler: logging.Handler) -> None:
-    """Writes the names of files that torch has logged before, to which it now refers by number."""
+    """Writes the file names that torch has already logged, because it now refers to them by
+    number."""
     log = _internal.trace_log
     for text, number in structured.INTERN_TABLE.items():
         extra = {"metadata": {"str": (text, number)}, "payload": None}
@@ -68,7 +70,7 @@ def _repeat_strings(handler: logging.Handler) -> None:
 
 
 def keep_earlier_code(out: Path) -> int:
-    """Copies the code that this process compiled before; returns how many graphs that is."""
+    """Copies the code that this process compiled earlier; returns the number of graphs."""
     files = {
         str(module.__file__)
         for module in torch._inductor.codecache.PyCodeCache.modules
@@ -90,7 +92,7 @@ def compiled_before() -> bool:
 
 
 def forget_compiled() -> None:
-    """Discards all compiled code, so that what runs next is compiled anew."""
+    """Discards all compiled code, so that it is compiled again when it next runs."""
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch._dynamo.utils.compilation_time_metrics.clear()

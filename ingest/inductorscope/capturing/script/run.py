@@ -1,7 +1,7 @@
-"""Runs a script in its own process, follows it, and gathers what was recorded. Torch-free.
+"""Runs a script in its own process, follows it, and gathers its records. Torch-free.
 
-The script runs once as it is, and once more without torch.compile. Each time it is ended when its
-steps are measured, unless it is to run to its end.
+The script runs once unchanged, and once more without torch.compile. Each run is ended when its
+steps are measured, unless it should run to its end.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from inductorscope.processes.programs import program, variables_for
 STARTUP = Path(__file__).with_name("startup")
 LOOK_S = 0.5
 CHECK_S = 2.0
-"""Looking at all processes takes some milliseconds, which the script would miss."""
+"""Seconds between two checks of all processes. A check takes some milliseconds from the script."""
 EAGER_S = 60
-"""Longest run without torch.compile, unless it is asked for."""
+"""Longest run without torch.compile, unless it was requested."""
 OTHERS_S = 60.0
 """How long the last process may take after the first one is measured."""
 WAITING_S = 10.0
@@ -60,7 +60,7 @@ SHOWN_STEP = "running the script"
 
 @dataclass(frozen=True)
 class Running:
-    """How a script is run."""
+    """How to run a script."""
 
     spec: CaptureSpec
     loading: Loading
@@ -70,7 +70,7 @@ class Running:
     cache: Path
     reuse_cache: bool = False
     measured: Callable[[Path], None] | None = None
-    """Called with a folder to read when a script that runs to its end is measured."""
+    """Called with a folder to read when a script that runs to its end has been measured."""
     first: int = 0
     """The first step that may be timed."""
     launch: Launch = HERE
@@ -146,7 +146,7 @@ def capture_script(
 
 
 def _run(running: Running, *, shown: bool) -> str | None:
-    """Runs the script to its end, or until it is measured. Returns why it failed, in a sentence."""
+    """Runs the script until it ends or is measured. Returns why it failed, as a sentence."""
     running.out.mkdir(parents=True, exist_ok=True)
     log = running.out / LOG
     with log.open("wb") as stream:
@@ -175,7 +175,7 @@ def _run(running: Running, *, shown: bool) -> str | None:
 
 
 def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None) -> bool:
-    """Waits for the script; returns whether it can be ended because everything is measured."""
+    """Waits for the script; returns whether everything is measured, so that it can be ended."""
     watch, out = running.watch, running.out
     label = SHOWN_STEP if running.label == COMPILED else f"{SHOWN_STEP} without torch.compile"
     deadline = time.monotonic() + watch.limits.seconds
@@ -210,7 +210,8 @@ def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None
 
 
 def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
-    """Asks the processes to wait at the end of their steps, so that ending them tears no file."""
+    """Asks the processes to wait at the end of their steps, so that no file is half-written when
+    they are ended."""
     (out / STOP).touch()
     deadline = time.monotonic() + WAITING_S
     while time.monotonic() < deadline and process.poll() is None:
@@ -220,7 +221,7 @@ def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
 
 
 def _show_early(running: Running, measured: Callable[[Path], None]) -> None:
-    """Shows what is recorded so far, from a copy: the script writes on."""
+    """Shows the records so far, from a copy, because the script keeps writing."""
     with tempfile.TemporaryDirectory(dir=running.out.parent, prefix="early-") as folder:
         copy = Path(folder) / running.out.name
         with contextlib.suppress(shutil.Error):  # a file was removed meanwhile
@@ -233,7 +234,7 @@ def _show_early(running: Running, measured: Callable[[Path], None]) -> None:
 
 
 def _finish(running: Running, out: Path, facts: CaptureFacts) -> None:
-    """Keeps the sources, and writes the facts."""
+    """Copies the sources, and writes the facts."""
     if running.spec.source:
         file = running.loading.file
         facts.sources = sources.keep_sources(out, [file] if file else [])
@@ -243,7 +244,7 @@ def _finish(running: Running, out: Path, facts: CaptureFacts) -> None:
 
 
 def _show(log: Path, read: int, watch: Watch, *, whole: bool) -> int:
-    """Shows what the script printed since `read`, in whole lines; returns how far that is."""
+    """Shows the lines that the script has printed since `read`; returns the new position."""
     with log.open("rb") as stream:
         stream.seek(read)
         text = stream.read()
@@ -271,8 +272,8 @@ def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
 
 
 def _first_steady(steps: ScriptSteps) -> int:
-    """Returns the step from which the compiled script was steady, so that eager times the same
-    steps: inputs may differ between steps."""
+    """Returns the step from which the compiled script was steady. Eager times the same steps,
+    because inputs may differ between steps."""
     profiled = max((first for kind, first, _ in steps.kinds if kind == PROFILED), default=0)
     compiles = [last for kind, _, last in steps.kinds if kind == COMPILES and last < profiled]
     return compiles[-1] + 2 if compiles else 0
@@ -298,7 +299,7 @@ def _run_eager(running: Running, out: Path, facts: CaptureFacts) -> None:
 
 
 def _peaks(device: str, trusted: bool) -> PeakFacts | None:
-    """Measures the machine, once the script leaves it alone."""
+    """Measures the machine after the script has ended."""
     command = program("inductorscope.capturing.script.peaks", device)
     try:
         done = subprocess.run(

@@ -1,10 +1,10 @@
-"""Decides what each step of a script is used for. Torch-free.
+"""Decides what to use each step of a script for. Torch-free.
 
 After a compile, one step warms up, two are timed, a few are profiled, and further ones are timed.
-Profiling comes early because nobody knows how many steps there will be. A recompile starts this
-again: figures are those of the code that runs in the end. Where several processes run the steps
-together, nothing starts again after the first step: all profile the same steps, and the wait for a
-rank that compiles shows.
+Profiling comes early because the number of steps is unknown. A recompile restarts this, so that the
+figures describe the code that runs in the end. If several processes run the steps together, nothing
+restarts after the first step: all of them profile the same steps, and the profile shows the wait
+for a rank that compiles.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONG_STEP_S = 5.0
 """Only one step is profiled if a step takes longer."""
 PROFILED_STEPS = 3
 MOST_STEPS = 10_000
-"""Steps after which measuring ends, whatever it has."""
+"""Steps after which measuring ends, even if it is incomplete."""
 
 Mark = TypeVar("Mark")
 
@@ -46,9 +46,10 @@ class Plan:
     """Time for timed steps."""
     profile: bool = True
     several: bool = False
-    """Whether several processes run the steps together, which must not depend on their clocks."""
+    """Whether several processes run the steps together. Then the plan must not depend on their
+    clocks."""
     after: int = 0
-    """Steps to let pass when everything is measured."""
+    """Steps to let the script run after everything is measured."""
     first: int = 0
     """The first step that may be timed."""
 
@@ -63,23 +64,23 @@ class Steps(Generic[Mark]):
     """Called once, when everything is measured."""
 
     step: int = 0
-    """The step that runs; 0 before the first."""
+    """The current step; 0 before the first."""
     kind: str = WARM_UP
     compiling: bool = False
-    """Set when something compiles in the step that runs."""
+    """Set when something compiles in the current step."""
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
     marks: dict[int, tuple[Mark | None, Mark]] = field(default_factory=dict)
-    """Where steps begin and end, on the clock of the device."""
+    """Where steps begin and end, on the device's clock."""
     timed: list[int] = field(default_factory=list)
     before: list[int] = field(default_factory=list)
-    """Those timed before a recompile."""
+    """Steps timed before a recompile."""
     profiled: bool = False
     done: bool = False
 
     _begin: Mark | None = None
     _began_s: float = 0.0
     _passed: int = 0
-    """Steps to be timed since the last start, also those in which something compiled."""
+    """Steps for timing since the last start, including those in which something compiled."""
     _spent_s: float = 0.0
     _longest_s: float = 0.0
     _left: int = 0
@@ -90,7 +91,7 @@ class Steps(Generic[Mark]):
         self._begin, self._began_s = mark, now_s
 
     def end(self, mark: Mark, now_s: float) -> None:
-        """Ends the running step, and decides what the next is for."""
+        """Ends the current step, and decides what to use the next one for."""
         compiled, self.compiling = self.compiling, False
         self._note(COMPILES if compiled else self.kind)
         if self.done:
@@ -116,11 +117,11 @@ class Steps(Generic[Mark]):
             self.finished()
 
     def samples(self) -> list[int]:
-        """The timed steps: the last ones without a recompile between them, if they are enough."""
+        """Returns the timed steps: those since the last recompile, if there are enough."""
         return self.timed if len(self.timed) >= TIMED_FIRST else self.before or self.timed
 
     def _is_fixed(self) -> bool:
-        """Whether the steps' uses depend on their numbers alone."""
+        """Whether the steps' uses depend only on their numbers."""
         return self.plan.several and self.step > 1
 
     def _note(self, kind: str) -> None:
@@ -157,7 +158,7 @@ class Steps(Generic[Mark]):
     def _start_profile(self) -> None:
         steps = 1 if self._longest_s > LONG_STEP_S and not self.plan.several else PROFILED_STEPS
         if self.profiler.start(steps):
-            self.kind, self._left = PROFILED, 1 + steps  # the first warms the profiler up
+            self.kind, self._left = PROFILED, 1 + steps  # the first warms up the profiler
 
     def _profile_on(self) -> None:
         self._left -= 1

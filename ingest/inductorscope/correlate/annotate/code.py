@@ -199,7 +199,8 @@ class _Annotator:
                 self.comments[number].append(f"{indent}{sign}   in other calls: {listed}{more}")
 
     def _loop_between(self, first: int, last: int) -> bool:
-        """Whether another loop or branch starts: comments before it do not apply to it."""
+        """Whether another loop or branch starts in between: comments before it do not apply to
+        it."""
         return any(
             self.lines[number].lstrip().startswith(("for", "if", "else"))
             for number in range(first, last - 1)

@@ -29,7 +29,7 @@ def nodes_of_lines(links: GraphLinks, stage: str = CODE) -> dict[int, dict[str, 
 
 
 def certainty_of_line(nodes: Mapping[str, int]) -> Confidence:
-    """Of a line of a kernel that refers to these nodes: that of the most certain one."""
+    """The certainty of a kernel's line that refers to these nodes: that of the most certain one."""
     return Confidence(max(nodes.values(), default=Confidence.kernel))
 
 

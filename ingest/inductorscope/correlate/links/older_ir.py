@@ -1,7 +1,7 @@
 """What the IR of older torch leaves out, from the output code.
 
-Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers. That loops are as
-long as those of torch 2.13 shows in its C++ kernels alone, each of which ends with a check of
+Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers. Whether loops are
+as long as those of torch 2.13 shows only in C++ kernels, each of which then ends with a check of
 divisions.
 """
 

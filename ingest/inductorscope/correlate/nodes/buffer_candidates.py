@@ -22,7 +22,7 @@ OpKey = tuple[str, str, str]
 
 _CANDIDATES = 48
 _PARTS = 16
-"""The most reductions offered besides, of which the buffer may hold a part."""
+"""The most reductions to offer in addition, if the buffer may hold a part of one."""
 _REACH = 500
 _OTHER_TYPE = 0.6
 _WRITERS = 40

@@ -31,7 +31,7 @@ class Concatenations(Candidates):
         return next(concats, None)
 
     def _stored_before(self, fill: FxValue) -> bool:
-        """Whether a fill has memory of its own: what takes it later fills memory again."""
+        """Whether a fill has its own memory: then a later user fills memory again."""
         return fill.name in self.used or any(name == fill.name for _, name in self.placed)
 
     def _joined(self, value: FxValue, operation: Operation, piece: IrBuffer) -> bool:

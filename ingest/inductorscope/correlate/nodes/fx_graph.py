@@ -123,9 +123,9 @@ class FxGraph:
         self.by_op.setdefault(op, []).append(value)
 
     def _copied(self, node: FxTextNode) -> str | None:
-        """The argument that a node is lowered to a copy of: the base of a power of one, what is
-        padded by nothing, what is reduced along dimensions of one element, or what is written over
-        a whole value (torch 2.1)."""
+        """The argument that a node only copies: the base of a power of one, a value padded by
+        nothing, a value reduced along dimensions of one element, or a value written over a whole
+        one (torch 2.1)."""
         if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
             return node.arguments[0]
         if node.op == "constant_pad_nd" and not _NOT_ZERO.search("".join(node.arguments[1:2])):

@@ -68,7 +68,7 @@ _NO_TRUTH = 0.3
 _STORED = 0.15
 """Cost of computing a value again that Inductor stores for its several users."""
 _UNWRITTEN = 0.1
-"""Cost of memory that a node writes into as what it holds afterwards."""
+"""Cost of reading memory that a node writes into as the value that it holds afterwards."""
 _OUTSIDE = 0.4
 """Cost of a node that Inductor does not name among those of the kernel."""
 _HALVES = frozenset(["bfloat16", "float16"])
@@ -137,7 +137,7 @@ class Costs(ByPlace):
         return cost
 
     def _stored(self, place: Place, root: Root) -> bool:
-        """Whether Inductor would have stored the value, so that it were a load."""
+        """Whether Inductor would have stored the value, so that it would be a load."""
         reuse = self.graph.reuse(root)
         if reuse is Reuse.once:
             return False

@@ -20,7 +20,7 @@ from inductorscope.formats.vocabulary import (
 
 _BY_NAME = {category.short: category.id for category in CATEGORIES if category.short}
 _CATEGORY = re.compile(rf"triton_({'|'.join(_BY_NAME)})_")
-# `@triton_heuristics.pointwise(`; the first versions imported the name alone.
+# `@triton_heuristics.pointwise(`; early versions imported only the name.
 _HEURISTIC = re.compile(
     r"@(?:triton_heuristics\.(\w+)|(pointwise|reduction|persistent_reduction|template|foreach))\("
 )

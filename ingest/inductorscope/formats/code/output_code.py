@@ -69,7 +69,7 @@ def _kernel(lines: list[str], definition: Definition, floor: int) -> CodeKernel:
     block = lines[first : last + 1]
     if definition.indent:
         block = [line.removeprefix(definition.indent) for line in block]
-    # A bare function ends with its last line, others with the end of their quotes.
+    # A bare function ends with its last line, all others with their closing quotes.
     end = len(block) - (0 if definition.bare else 1)
     body = kernel_facts.find_body([*block, ""] if definition.bare else block, 0, end)
     name, made_by = definition.name, definition.made_by

@@ -14,8 +14,8 @@ class CodeKernel(msgspec.Struct):
 
     name: str
     kind: str
-    """`cpp`, `triton`, `template`, `foreach`, `combo`, `user`, `multi`, or what `async_compile`
-    calls it."""
+    """`cpp`, `triton`, `template`, `foreach`, `combo`, `user`, `multi`, or `async_compile`'s own
+    name."""
     category: str
     """`cpp`, or of a Triton kernel `poi`, `red`, `per`, `tem`, `for`, `spl`, `unk`."""
     first_line: int
@@ -31,7 +31,8 @@ class CodeKernel(msgspec.Struct):
     kernel_path: str = ""
     facts: dict[str, object] = msgspec.field(default_factory=dict)
     heuristic: str = ""
-    """Of a Triton kernel, as written: `pointwise`, `cooperative_reduction`, `user_autotune`, …"""
+    """The heuristic of a Triton kernel, as written: `pointwise`, `cooperative_reduction`,
+    `user_autotune`, …"""
     members: list[str] = msgspec.field(default_factory=list)
     """The kernels that a multi-kernel chooses between when it runs."""
     original_path: str = ""
@@ -47,7 +48,7 @@ class CodeCall(msgspec.Struct):
     line: int
     arguments: list[str]
     fx_nodes: list[str] = msgspec.field(default_factory=list)
-    """From comments; empty when they name none."""
+    """The nodes that comments name; empty if there are none."""
     source_nodes: list[str] = msgspec.field(default_factory=list)
     results: list[str] = msgspec.field(default_factory=list)
     extern: bool = False

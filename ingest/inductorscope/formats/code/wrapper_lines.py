@@ -7,7 +7,7 @@
     extern_kernels.mm(buf3, buf4, out=buf5)                          extern_call
     del buf3                                                         free
 
-C++ wrappers say the same with `aoti_torch_empty_strided`, `std::move` and `.reset()`.
+C++ wrappers do the same with `aoti_torch_empty_strided`, `std::move` and `.reset()`.
 """
 
 from __future__ import annotations

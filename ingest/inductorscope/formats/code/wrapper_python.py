@@ -24,17 +24,17 @@ class WrapperLine(msgspec.Struct):
     uses: list[str] = msgspec.field(default_factory=list)
     frees: list[str] = msgspec.field(default_factory=list)
     layout: Layout | None = None
-    """Layout of the buffer it defines, where written; of an assertion, the asserted one."""
+    """Layout of the buffer that the line defines, if written; of an assertion, the asserted one."""
     nbytes: int | None = None
-    """Bytes of an allocation; None for other lines, and when `reason` says why."""
+    """Bytes of an allocation; None for other lines, and if `reason` says why."""
     reason: str = ""
     inside: str = ""
-    """Of an allocation out of a pool: the pool, whose bytes count once, where it is allocated."""
+    """For an allocation from a pool: the pool. Its bytes count once, where it is allocated."""
     offset: str = ""
     """As written: bytes into the pool, or elements into the viewed tensor."""
     call: CodeCall | None = None
     operands: dict[str, Layout] = msgspec.field(default_factory=dict)
-    """Of a call: the known layouts of the buffers it names."""
+    """For a call: the known layouts of the buffers that it names."""
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")

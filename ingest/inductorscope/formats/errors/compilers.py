@@ -20,9 +20,9 @@ import re
 import msgspec
 
 LONGEST = 1_000_000
-"""The most characters read of one text."""
+"""Most characters read of one text."""
 MOST = 500
-"""The most diagnostics kept; a failing template can produce thousands of notes."""
+"""Most diagnostics kept, because a failing template can produce thousands of notes."""
 
 _PLACED = re.compile(
     r"^\s*((?:[A-Za-z]:\\)?[^\s:][^:\n]{0,1000}):(\d{1,9}):(?:(\d{1,9}):)? "
@@ -54,10 +54,10 @@ class Diagnostic(msgspec.Struct):
     line: int
     """Line of the text, from 1."""
     file: str = ""
-    """Empty when no file is named."""
+    """Empty if no file is named."""
     at: int | None = None
     column: int | None = None
-    """From 1."""
+    """Counted from 1."""
     function: str = ""
     """The signature of the function it is in, as the compiler writes it."""
     code: str = ""
@@ -65,7 +65,7 @@ class Diagnostic(msgspec.Struct):
     marks: str = ""
     """The marks below that line: `~~~~^~~`."""
     tool: str = ""
-    """The program, when it is not the compiler: `collect2`, `ld`."""
+    """The program, if it is not the compiler: `collect2`, `ld`."""
     notes: list[Diagnostic] = msgspec.field(default_factory=list)
 
     @property

@@ -33,7 +33,7 @@ _ORIGIN = re.compile(r"^\s*origin_node=([A-Za-z_]\w*)")
 
 
 class LoweringArgument(msgspec.Struct):
-    """One argument as Inductor had it when it failed."""
+    """One argument, as Inductor had it at the failure."""
 
     name: str
     text: str

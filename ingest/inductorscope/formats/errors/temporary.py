@@ -1,4 +1,4 @@
-"""Messages without what differs each time: temporary paths and addresses."""
+"""Removes from messages what differs each time: temporary paths and addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,16}\b")
 
 
 def without_temporary(message: str) -> str:
-    """Two messages about the same fault are equal after this."""
+    """Returns a text that is equal for two messages about the same fault."""
     return _ADDRESS.sub("0x…", _PATH.sub(_kept, message))
 
 

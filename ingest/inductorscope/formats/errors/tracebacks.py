@@ -22,7 +22,7 @@ import msgspec
 from inductorscope.formats.log.record import Frame
 
 LONGEST = 400_000
-"""The most characters read of one text."""
+"""Most characters read of one text."""
 MOST_FRAMES = 2_000
 
 Relation = Literal["", "cause", "context"]
@@ -45,12 +45,12 @@ class Raised(msgspec.Struct):
     """One exception of a chain."""
 
     kind: str = ""
-    """Its type as written, with the module; empty where the text ends before it."""
+    """Its type as written, with the module; empty if the text ends before it."""
     message: str = ""
     frames: list[Frame] = msgspec.field(default_factory=list)
     """Outermost first."""
     relation: Relation = ""
-    """How the exception before led to this one: as its `cause` or `context`."""
+    """How the previous exception led to this one: as its `cause` or `context`."""
     user: list[Frame] = msgspec.field(default_factory=list)
     """Frames of the user's program that the message quotes."""
     left_out: int = 0

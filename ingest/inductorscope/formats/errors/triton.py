@@ -40,7 +40,7 @@ class TritonError(msgspec.Struct):
     """`compile`, `resources` or `ptxas`."""
     message: str = ""
     kernel: str = ""
-    """The kernel's name, where the text has it."""
+    """The kernel's name, if the text has it."""
     line: int | None = None
     """Line within the kernel's function."""
     column: int | None = None

@@ -1,12 +1,12 @@
-"""FX graphs as text: `fx_graph_readable.py`, `fx_graph_transformed.py` and their like in logs.
+"""FX graphs as text: `fx_graph_readable.py`, `fx_graph_transformed.py` and similar texts in logs.
 
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "u8[1, 8]"):
         # File: /home/user/models/models.py:9 in foo1, code: a = torch.neg(x1)
         neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
 
-AOTAutograd writes a parameter and an output a line, with a comment each; a joint graph takes its
-arguments apart in its first lines. `print(graph)` uses another notation, see `fx_printed`.
+AOTAutograd writes one parameter or output per line, with a comment each; a joint graph unpacks its
+arguments in its first lines. `print(graph)` uses another notation, see `fx_printed`.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _PLAIN = re.compile(
 # `primals_1, 0.5, dtype = torch.float32`: nothing nested, and spaced as graphs print it.
 _WORDS = r"""[^\s,()\[\]{}"']++(?: [^\s,()\[\]{}"']++)*+"""
 _FLAT_ARGUMENTS = re.compile(rf"{_WORDS}(?:, {_WORDS})*+")
-# `primals_1: "f32[8]"  # PlainAOTInput(idx=0)`, several of them parted by `;` in older versions.
+# `primals_1: "f32[8]" # PlainAOTInput(idx=0)`, several of them separated by `;` in older versions.
 _TYPED = re.compile(r'([A-Za-z_]\w*): "([^"]*)"(?:;\s*|\s*#.*|$)')
 # `primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)`
 _TAKEN_APART = re.compile(r"((?:[A-Za-z_]\w*, ?)+)= fx_pytree\.tree_flatten_spec\(")
 
-# What is left of a statement over several lines, and what a graph holds besides nodes.
+# The rest of a statement over several lines, and lines of a graph that are not nodes.
 _CLOSED = re.compile(r"[)\]}]|pass\b|del\b|assert\b|global\b|import\b|from\b|@")
 
 UNKNOWN = "a line of a graph in a form that is not known: it has no node"
 MOST = 10_000
-"""The most problems of one text."""
+"""Most problems of one text."""
 
 _Stack = tuple[str, int, str, str]
 _NO_STACK: _Stack = ("", 0, "", "")
@@ -75,7 +75,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.lines = plain_lines(text)
         self.result = FxText()
-        # Without any `def` the text is a piece of a graph; else only what is in `forward` counts.
+        # Without any `def`, the text is a piece of a graph; otherwise only lines in `forward`
+        # count.
         self.piece = "def " not in text
         self.inside = self.piece
         self.returned = 0
@@ -122,7 +123,8 @@ class _Reader:
         return self.result
 
     def _line(self, line: str, number: int) -> int:
-        """Reads a less frequent kind of line, from 0; returns the last line it covers."""
+        """Reads a less frequent kind of line. Lines count from 0. Returns the last line that it
+        covers."""
         last = number
         if line.startswith("class "):
             self.comment = 0
@@ -197,7 +199,7 @@ class _Reader:
     def _class(self, line: str) -> None:
         match = _CLASS.match(line)
         if match is None:
-            return  # a loop body or another class that is no module
+            return  # a loop body or another class that is not a module
         self._graph(match.group(1))
         self.inside = self.piece
         self.returned = 0
@@ -246,7 +248,7 @@ class _Reader:
             self._add(name, "placeholder", "placeholder", name, "", [], number, number, annotation)
 
     def _taken_apart(self, match: re.Match[str], line: str, number: int) -> None:
-        """Reads the line that unpacks a joint graph's arguments: they are its placeholders."""
+        """Reads the line that unpacks a joint graph's arguments, which become its placeholders."""
         held = set(_NAME.findall(line, match.end()))
         nodes = self.result.nodes
         while nodes and nodes[-1].kind == "placeholder" and nodes[-1].name in held:
@@ -322,7 +324,7 @@ class _Reader:
         annotation: str,
         named: list[str] | None = None,
     ) -> None:
-        """Adds a node. `named`: the nodes its arguments name, where already known."""
+        """Adds a node. `named`: the nodes that its arguments name, if already known."""
         known = self.known
         inputs: dict[str, None] = {}
         for argument in arguments if named is None else named:

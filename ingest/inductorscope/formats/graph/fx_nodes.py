@@ -45,7 +45,7 @@ class FxTextNode(msgspec.Struct):
     stack_function: str = ""
     stack_code: str = ""
     comment_line: int = 0
-    """Line of the stack comment above it; 0 without one."""
+    """Line of the stack comment above it; 0 if there is none."""
     users: list[str] = msgspec.field(default_factory=list)
 
 

@@ -10,9 +10,9 @@
             get_index = self.get_index('index0')
             load = ops.load('arg1_1', get_index)
 
-A fused node comes first, then its members with their loop bodies; nodes of a branch or a loop bear
-its name: `true_graph_0_op0`. Until 2.4 a node has the name of its only buffer, which has no
-separate lines (`buf0.users = …`, `buf0_layout = …`), and members are indented.
+A fused node comes first, then its members with their loop bodies; nodes of a branch or a loop have
+its name as a prefix: `true_graph_0_op0`. Until 2.4 a node has the name of its only buffer, which
+has no separate lines (`buf0.users = …`, `buf0_layout = …`), and members are indented.
 """
 
 from __future__ import annotations

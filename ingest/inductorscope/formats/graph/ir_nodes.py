@@ -73,7 +73,7 @@ class IrTextNode(msgspec.Struct):
 class IrText(msgspec.Struct):
     nodes: list[IrTextNode] = msgspec.field(default_factory=list)
     layouts: dict[str, IrBuffer] = msgspec.field(default_factory=dict)
-    """`arg0_1_layout = FixedLayout(…)`: the layouts that loop bodies state for the buffers they
+    """`arg0_1_layout = FixedLayout(…)`: the layouts that loop bodies give for the buffers they
     use."""
     long_loops: bool = True
     """Whether Inductor puts longer expressions into one loop on CPUs than on GPUs, as torch 2.13
@@ -87,5 +87,5 @@ class IrText(msgspec.Struct):
         return {node.name: node for node in self.nodes}
 
     def top(self) -> list[IrTextNode]:
-        """Scheduled nodes in order: those that are no member of another."""
+        """Scheduled nodes in order, without members of others."""
         return [node for node in self.nodes if node.parent is None]

@@ -28,7 +28,7 @@ class Provenance(msgspec.Struct):
     pre_to_post: dict[str, list[str]] = msgspec.field(default_factory=dict)
     post_to_kernels: dict[str, list[tuple[str, int | None]]] = msgspec.field(default_factory=dict)
     kernel_to_pre: dict[tuple[str, int | None], list[str]] = msgspec.field(default_factory=dict)
-    """Only where the file has it (`kernel_information.json`)."""
+    """Only set if the file has it (`kernel_information.json`)."""
     version: float | None = None
 
 
@@ -97,14 +97,14 @@ def _information(content: dict[str, object], result: Provenance) -> dict[str, li
 
 
 def _node_sources(content: dict[str, object]) -> dict[str, list[str]]:
-    """`inductor_post_to_pre_grad_nodes`: the names at the far end of every `from_node`."""
+    """Reads `inductor_post_to_pre_grad_nodes`: the names at the far end of every `from_node`."""
     sources_of: dict[str, list[str]] = {}
     for node, sources in content.items():
         if not isinstance(sources, list) or not any(isinstance(item, dict) for item in sources):
             continue
         names: dict[str, None] = {}
         waiting = list(reversed(sources))
-        while waiting:  # the JSON reader bounds the depth; a loop needs no recursion
+        while waiting:  # the JSON reader limits the depth; a loop needs no recursion
             source = waiting.pop()
             if not isinstance(source, dict):
                 continue

@@ -1,4 +1,4 @@
-"""Answers of caches: artifacts such as `fx_graph_cache_miss`, `aotautograd_cache_bypass`."""
+"""Results of cache lookups: artifacts such as `fx_graph_cache_miss`, `aotautograd_cache_bypass`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CACHES = {
     "autotune": "autotuning",
 }
 OUTCOMES = frozenset({"hit", "miss", "bypass", "disabled", "pickle_failure", "exception"})
-"""`hash` and `entries` describe a cache's content and are no answers."""
+"""Ends of artifact names. `hash` and `entries` describe a cache's content and are not results."""
 LONGEST = 2000
 
 
@@ -44,7 +44,7 @@ _payload = msgspec.json.Decoder(_Payload)
 
 
 def read_cache_answer(name: str, payload: bytes) -> CacheAnswer | None:
-    """The answer in an artifact (or an event) of this name, or None."""
+    """Returns the result in an artifact (or an event) of this name, or None."""
     match = _NAME.match(name)
     if match is None or match.group(2) not in OUTCOMES:
         return None

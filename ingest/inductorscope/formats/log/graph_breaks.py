@@ -32,7 +32,7 @@ import msgspec
 from inductorscope.formats.log.record import Frame
 
 LONGEST = 100_000
-"""The most characters read of one text."""
+"""Most characters read of one text."""
 MOST_FRAMES = 200
 
 _PLACE = re.compile(
@@ -67,7 +67,7 @@ class BreakText(msgspec.Struct):
     """What Dynamo was about to do, such as `CALL: a function call`."""
 
 
-# Reasons as torch until 2.6 writes them: `builtin: print [<class '…'>] False`.
+# Reasons in the form of torch until 2.6: `builtin: print [<class '…'>] False`.
 _OLD_REASONS = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -89,7 +89,8 @@ _LONGEST_REASON = 120
 
 
 def plain_reason(title: str) -> str:
-    """A reason without types of arguments and addresses; reasons of today's torch as they are."""
+    """Returns a reason without types of arguments and addresses. Reasons from current torch stay
+    unchanged."""
     reason = title.removeprefix("torch._dynamo.exc.").removeprefix("Unsupported: ")
     for pattern, words in _OLD_REASONS:
         match = pattern.search(reason[:1000])

@@ -1,4 +1,4 @@
-"""Why a frame was recompiled: the guards that failed, from `recompile_reasons`.
+"""The guards that failed and so made torch recompile a frame, from `recompile_reasons`.
 
 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 9
 1/0: L['flag'] == 1                                # return y * flag  # models.py:116 in f
@@ -45,7 +45,7 @@ class GuardFailure(msgspec.Struct):
     old: str | None = None
     new: str | None = None
     code: str | None = None
-    """The user's line that the guard was made for, where the text has it."""
+    """The user's line that the guard was made for, if the text has it."""
     place: str | None = None
     """Its file, line and function."""
 
@@ -117,7 +117,7 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
 
 
 def source_as_written(source: str) -> str:
-    """A source of Dynamo's as the program writes it: `L['x'].size()[0]` is `x.size(0)`."""
+    """Writes a source of Dynamo's in the program's notation: `L['x'].size()[0]` is `x.size(0)`."""
     match = _SIZE.match(source)
     if match is not None:
         return f"{match.group(1)}.{match.group(2)}({match.group(3)})"

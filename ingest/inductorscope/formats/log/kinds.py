@@ -67,7 +67,7 @@ class Text:
     """The text of a graph that records of a kind hold."""
 
     role: str
-    """The role in which it is kept: the id of a stage or of another role."""
+    """The role in which it is stored: the id of a stage or of another role."""
     part: Part
     """When it is logged, which decides the graph it belongs to:
 
@@ -79,7 +79,7 @@ class Text:
     `after code`: after the code; the graph that ended last has it.
     """
     direction: str = ""
-    """Of AOTAutograd's graph."""
+    """Direction of AOTAutograd's graph."""
 
     def __post_init__(self) -> None:
         if self.role not in ROLE_TITLES:
@@ -93,9 +93,9 @@ class Kind:
     name: str
     meaning: str
     shown: str
-    """The pages that show it, for the documentation, besides the explorer's stages."""
+    """The pages that show it, for the documentation, in addition to the explorer's stages."""
     text: Text | None = None
-    """Set if its payload is a text of a graph."""
+    """Set if its payload is a graph's text."""
     counted: bool = False
     """Whether its records are only counted: there are thousands, and each says little."""
     guard: str = ""
@@ -286,7 +286,7 @@ GRAPHS_OF_TOPICS: dict[str, dict[str, str]] = {
     "pre_grad_graphs": {"before": "before_pre_grad_graph", "": "after_pre_grad_graph"},
     "post_grad_graphs": {"before": "before_post_grad_graph", "": "inductor_post_grad_graph"},
 }  # fmt: skip
-"""Topic of TORCH_LOGS → a word of the graph's title → the record that TORCH_TRACE writes of it."""
+"""Topic of TORCH_LOGS → a word of the graph's title → the record that TORCH_TRACE writes for it."""
 
 BY_NAME = {kind.name: kind for kind in (*ARTIFACTS, *KINDS)}
 COUNTED = frozenset(kind.name for kind in KINDS if kind.counted)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 MOST_SPANS = 1_000_000
-"""The most spans kept of one log; further ones are counted."""
+"""Most spans kept of one log; further ones are only counted."""
 MOST_OPEN = 1000
 MOST_INSTANTS = 20_000
 LONGEST = 300
@@ -25,7 +25,7 @@ TUNING = "_autotuning"
 """The end of the names of autotuning phases; their end events name the winner."""
 
 LABELS = ("kernel_name", "autotune_shape", "fn_name", "pass_name")
-"""Arguments that describe a phase's work; the first one present counts."""
+"""Arguments that describe a phase's work; the first one present is used."""
 
 
 class Span(msgspec.Struct, gc=False, array_like=True):
@@ -41,7 +41,7 @@ class Span(msgspec.Struct, gc=False, array_like=True):
     owner: int = -1
     """Number of its compile, as the reader counts them."""
     label: str = ""
-    """The kernel, shape or function it worked on, where known."""
+    """The kernel, shape or function that it worked on, if known."""
     attempt: int = 0
 
 

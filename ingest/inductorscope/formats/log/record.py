@@ -86,7 +86,7 @@ class LogRecord(msgspec.Struct):
     digest: str | None
     """MD5 of the payload, according to the log."""
     lines: int = 1
-    """Number of lines in the log, including the payload."""
+    """MD5 of the payload, according to the log."""
     payload_sound: bool | None = None
     """Whether the payload matches its MD5; None without a payload."""
     head: bytes = b""
@@ -185,7 +185,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
                 head.decode()
             keys, context = _keys.decode(head), _context.decode(head)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            metadata = _object(head)  # NaN and Infinity occur, which msgspec does not take
+            metadata = _object(head)  # NaN and Infinity occur, which msgspec rejects
             if metadata is None:
                 remarks.append(Remark("a record whose metadata is not a JSON object", "dropped"))
                 return None
@@ -207,8 +207,8 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
 
 
 def _context_of(kind: bytes | None, head: bytes) -> _Context | None:
-    """The context of metadata in torch's usual form, with this kind alone; None when it has to be
-    decoded to know."""
+    """The context of metadata in torch's usual form, with this kind alone; None if it must be
+    decoded to find out."""
     if kind is None or not head.isascii():
         return None
     decoder = _decoders.get(kind)
@@ -270,7 +270,7 @@ def _compile_id(context: _Context) -> str | None:
 
 
 def integer(value: object) -> int | None:
-    """A whole number within the range of all databases, else None; bools do not count."""
+    """Returns a whole number within the range of all databases, else None; bools do not count."""
     return value if type(value) is int and -LARGEST <= value < LARGEST else None
 
 

@@ -17,9 +17,9 @@ import msgspec
 CLAIM = b'"has_payload": "'
 MD5_DIGITS = 32
 LEAST = 4096
-"""The least bytes of a payload to remember."""
+"""Fewest bytes of a payload to remember."""
 MOST = 20_000
-"""The most payloads to remember."""
+"""Most payloads to remember."""
 
 Again = Callable[[int, int], bytes]
 """Reads bytes of the log: (offset, size); fewer if the log has become shorter."""
@@ -48,7 +48,7 @@ class Repeats:
             self._known.setdefault(known.claim.encode(), known)
 
     def claimed(self, data: bytes, start: int, end: int) -> Known | None:
-        """The earlier payload that a record's line announces, if any."""
+        """Returns the earlier payload that a record's line announces, if any."""
         at = data.rfind(CLAIM, start, end) + len(CLAIM)
         return self._known.get(data[at : at + MD5_DIGITS]) if at >= len(CLAIM) + start else None
 
@@ -65,7 +65,7 @@ class Repeats:
 
 
 def repeats_of(stream: BinaryIO) -> Repeats | None:
-    """For a plain file with random access, from its current position."""
+    """Compares in a plain file with random access, from its current position."""
     if not (isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO)):
         return None
     file, start = stream.fileno(), stream.tell()

@@ -1,4 +1,4 @@
-"""Segments of a TORCH_TRACE log, cut before each line that is no continuation.
+"""Segments of a TORCH_TRACE log, cut before each line that is not a continuation.
 
 A segment is such a line and all lines after it that begin with a TAB or are empty. Boundaries are
 searched in whole blocks, and large segments come in parts.
@@ -23,7 +23,7 @@ _EMPTY_LINES = re.compile(rb"(?:\r?\n)++")
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Bounds on what is held in memory; bytes unless stated otherwise."""
+    """Limits on what is held in memory, in bytes unless stated otherwise."""
 
     line: int = 16 * MIB
     """Decoded, metadata can take 30 times its size."""
@@ -43,7 +43,7 @@ class Segment(msgspec.Struct):
 
     raw: bytes
     head_end: int
-    """The end of its first line, including the line feed; 0 when it continues another segment."""
+    """The end of its first line, including the line feed; 0 if it continues another segment."""
     empty_lines: bool
     """Whether it has empty lines."""
     whole: bool
@@ -75,11 +75,12 @@ class _Cutter:
         self.first = True
         self.empty_lines = False
         self.overflown = False
-        """Whether its beginning was yielded already."""
+        """Whether its beginning has already been yielded."""
 
     @property
     def wanted(self) -> int:
-        """Bytes to read next: more while much is held, so that joining takes linear time."""
+        """Returns the number of bytes to read next: more if much is held, so that joining takes
+        linear time."""
         least = max(self.limits.block, min(len(self.held), 16 * self.limits.block))
         return max(least, self.awaited - len(self.held))
 
@@ -124,8 +125,8 @@ class _Cutter:
             yield self._segment(raw, whole=False)
 
     def _repeated(self, data: bytes, start: int) -> Segment | None:
-        """The segment at this place, if its payload came earlier. Sets `awaited` when it has to
-        read more to decide."""
+        """The segment at this place, if its payload came earlier. Sets `awaited` if it must read
+        more to decide."""
         assert self.repeats is not None
         self.awaited = 0
         if self.empty_lines or self.overflown or data[start : start + 1] in _NO_RECORD:

@@ -34,7 +34,7 @@ class ShapeRecord(msgspec.Struct, gc=False):
     argument_ids: list[int | None] = []
     user_stack: list[Any] | None = None
     stack: msgspec.Raw = msgspec.Raw(b"null")
-    """All frames, torch's too: large, and decoded only where no other field has the place."""
+    """All frames, torch's too: large, and decoded only if no other field has the place."""
     frame_locals: _Locals | None = None
     symbol_to_sources: dict[str, Any] | None = None
     op: str | None = None

@@ -24,9 +24,9 @@ from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, Log, L
 Item = TypeVar("Item", int, str)
 
 MAX_REASON = 4000
-"""The most characters of a reason, and of a text among the metrics."""
+"""Most characters of a reason, and of a text among the metrics."""
 MOST_LISTED = 10_000
-"""The most entries of each list; further ones are only counted."""
+"""Most entries of each list; further ones are only counted."""
 
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
@@ -37,13 +37,13 @@ _GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 
 
 def has_break_records(metrics: dict[str, Any]) -> bool:
-    """Whether the torch that wrote the log records graph breaks. Until 2.4 it did not: most are
-    among the reasons why Dynamo restarted."""
+    """Whether the version of torch that wrote the log records graph breaks. Until 2.4, most breaks
+    appear only among the reasons why Dynamo restarted."""
     return "config_suppress_errors" in metrics or "restart_reasons" not in metrics
 
 
 class GraphBreak(msgspec.Struct):
-    """A graph break, once for each compile that met it."""
+    """A graph break, once for each compile in which it occurred."""
 
     compile_id: str | None
     reason: str
@@ -51,7 +51,7 @@ class GraphBreak(msgspec.Struct):
 
 
 class Recompile(msgspec.Struct):
-    """A recompile of a frame, and the guards that failed, where logged."""
+    """A recompile of a frame, and the guards that failed, if logged."""
 
     compile_id: str
     reason: str
@@ -67,7 +67,7 @@ class Compilation(msgspec.Struct):
     file: str | None
     first_line: int | None
     seconds: float | None
-    """Duration of the whole compile, restarts included."""
+    """Duration of the whole compile, including restarts."""
     backend_seconds: float | None
     inductor_seconds: float | None
     fail_type: str | None

@@ -1,4 +1,4 @@
-"""TORCH_LOGS texts as records: each message becomes the record that TORCH_TRACE writes of it.
+"""TORCH_LOGS texts as records: each message becomes the record that TORCH_TRACE writes for it.
 
     V1121 11:13:16 … torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
     V1121 11:13:16 … torch/_inductor/graph.py:2722] [0/0] [__output_code] import torch
@@ -77,7 +77,7 @@ def starts_message(line: LogLine) -> bool:
 
 
 class _Message(msgspec.Struct):
-    """A message while its lines come."""
+    """A message whose lines are still coming."""
 
     line: LogLine
     """Its first line."""
@@ -89,7 +89,7 @@ class _Message(msgspec.Struct):
 
     def goes_on(self, line: LogLine) -> bool:
         first = self.line
-        if first.topic == "guards" == line.topic:  # a call of the logger for each guard
+        if first.topic == "guards" == line.topic:  # the logger is called once per guard
             return first.compile_id == line.compile_id and not line.text.startswith("Guard eval")
         return (
             (first.topic, first.place, first.compile_id)
@@ -113,7 +113,7 @@ class TextLog(Log):
     def __init__(
         self, stream: Readable, process: Process | None = None, max_bytes: int | None = None
     ) -> None:
-        """`process`: whose messages are read; None for all."""
+        """`process`: the process whose messages are read; None for all."""
         super().__init__()
         self._stream = stream
         self._process = process
@@ -178,7 +178,8 @@ class TextLog(Log):
         return record
 
     def _made(self, line: LogLine, texts: list[str]) -> tuple[dict[str, Any], str | None] | None:
-        """The metadata and the payload of a message's record; None if it becomes none."""
+        """Returns the metadata and the payload of a message's record; None if it does not become
+        one."""
         head, rest = texts[0], texts[1:]
         match line.topic:
             case "output_code":
@@ -194,7 +195,7 @@ class TextLog(Log):
                 return _guards(rest) if head.startswith("GUARDS:") else None
             case "bytecode":
                 named = _BYTECODE.match(head)
-                if named is None:  # spaces hid that a long line goes on
+                if named is None:  # spaces hid that a long line continues
                     return None
                 kind, function = named.groups()
                 return _artifact(f"{function}_{kind}_BYTECODE"), "\n".join(texts)
@@ -205,7 +206,7 @@ class TextLog(Log):
         return _graph(line.topic, rest)
 
     def _start(self, texts: list[str]) -> tuple[dict[str, Any], None] | None:
-        """A compile starts; `Step 1` says so where the more detailed message is off."""
+        """Starts a compile. `Step 1` marks it if the more detailed message is turned off."""
         start = _START.match(texts[0])
         match = start or (None if self._starts else _STEP.match(texts[0]))
         if match is None:
@@ -258,7 +259,7 @@ def _guards_failed(texts: list[str]) -> str:
 
 
 def _guards(texts: list[str]) -> tuple[dict[str, Any], str]:
-    """A tree of guards, or a guard a line in versions before 2.5."""
+    """Reads a tree of guards, or in versions before 2.5 one guard per line."""
     tree = [number for number, text in enumerate(texts) if text.startswith("TREE_GUARD_MANAGER")]
     if tree:
         return {GUARD_TREE: {}}, "\n".join(texts[tree[0] :])
@@ -281,7 +282,7 @@ def lines_of(
     stream: Readable, ended: Callable[[str], None], max_bytes: int | None = None
 ) -> Iterator[tuple[str, int]]:
     """The lines of a plain stream with their sizes; a line longer than a block is cut into several.
-    `ended` gets the reason when it ends early, also after `max_bytes`."""
+    `ended` gets the reason if it ends early, also after `max_bytes`."""
     rest = b""
     count = 0
     try:

@@ -1,9 +1,9 @@
-"""The folder that tlparse writes of a log: a file for each record, in a folder for each compile.
+"""The folder that tlparse writes for a log: a file for each record, in a folder for each compile.
 
     -_0_1_0/dynamo_output_graph_12.txt      compiled autograd's id, frame, compile, attempt
     -_0_1_0/inductor_output_code_cu2x…z_23.html
 
-The files become the records that they were. Records without a payload, such as the start of a
+Reading turns the files back into records. Records without a payload, such as the start of a
 compile, have no file.
 """
 
@@ -40,7 +40,7 @@ PAGES = frozenset({
     "raw.jsonl", "provenance_tracking.html", "export.html", "runtime_estimations.json",
     "collective_schedules.json", "tensor_meta_fingerprint.json", "execution_order_report.json",
 })  # fmt: skip
-"""Files that tlparse makes of the whole log."""
+"""Files that tlparse makes from the whole log."""
 
 _TITLES = sorted((kind.name for kind in KINDS), key=len, reverse=True)
 _ARTIFACTS = {kind.name for kind in ARTIFACTS}
@@ -49,21 +49,22 @@ _NO_PAYLOADS = {METRICS, BACKWARD_METRICS, RUNTIME_METRICS}
 
 
 class FolderFile(msgspec.Struct, frozen=True):
-    """A file that was a record."""
+    """A file that holds a record."""
 
     compile_id: str | None
     attempt: int | None
     kind: str
     name: str | None
-    """Of an artifact."""
+    """Name of an artifact."""
     number: int
-    """In the order of the log; 0 if unknown."""
+    """Place in the order of the log; 0 if unknown."""
     highlighted: bool
-    """Whether it is a page with the code in colours."""
+    """Whether it is a page that highlights the code."""
 
 
 def file_of(folder: str, file: str) -> FolderFile | None:
-    """The record that a file was, from the names of its folder and its own; None if it was none."""
+    """Returns the record that a file holds, by the name of its folder and its own; None if it holds
+    none."""
     placed, named = _COMPILE.match(folder), _NUMBERED.match(file)
     if placed is None or named is None or file.endswith("_readable.html"):
         return None
@@ -99,7 +100,7 @@ def _kind_of(stem: str) -> tuple[str, str | None]:
 
 
 def plain_code(page: bytes) -> bytes:
-    """The code of a page that shows it in colours."""
+    """Returns the code of a page that highlights it."""
     text = page.decode("utf-8", "replace")
     start, end = text.find(">\n"), text.rfind("</pre>")
     if start < 0 or not text.lstrip().startswith("<pre"):
@@ -111,7 +112,7 @@ class FolderLog(Log):
     """The records of a folder."""
 
     def __init__(self, files: Sequence[tuple[FolderFile, Callable[[int], bytes]]]) -> None:
-        """`files`: each with a function that reads at most so many bytes of it."""
+        """`files`: each with a function that reads up to a number of bytes of it."""
         super().__init__()
         numbers = Counter(file.number for file, _ in files)
         alone = all(count == 1 for count in numbers.values())
@@ -135,7 +136,8 @@ class FolderLog(Log):
 
 
 def _order(file: FolderFile, *, by_number: bool) -> tuple[int, str, int, int, int]:
-    """Numbers count through the log, in some versions through a compile, in others not at all."""
+    """Sorts the files. Numbers count through the log, in some versions through a compile, in others
+    not at all."""
     place = _PLACES.get(file.name or file.kind, len(_PARTS))
     if by_number:
         return file.number, "", 0, 0, place

@@ -15,7 +15,7 @@ import re
 import msgspec
 
 LONGEST_BEFORE = 300
-"""The most characters before the prefix."""
+"""Most characters before the prefix."""
 LONGEST_PREFIX = 1200
 
 _COMPILE = r"(?: \[((?:!\d{1,9}/)?\d{1,9}/\d{1,9})(?:_(\d{1,9}))?\])?"
@@ -30,7 +30,7 @@ _OLD = re.compile(
 _RANK = re.compile(r"(?:rank|default)[ =:]?(\d{1,6})")
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,10}m")
 _TIMESTAMP = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,20}Z ")
-"""What GitHub puts before each line."""
+"""The timestamp that GitHub puts before each line."""
 
 
 class LogLine(msgspec.Struct):
@@ -38,7 +38,7 @@ class LogLine(msgspec.Struct):
 
     rank: int | None
     pid: int
-    """0 in old versions, which do not write it."""
+    """Process id; 0 in old versions, which do not write it."""
     place: str
     """Source file and line of torch that logged it, or the logger's name in old versions."""
     time: str
@@ -77,7 +77,7 @@ def read_line(line: str) -> LogLine | None:
 
 
 def without_timestamp(line: str) -> str:
-    """A line that torch did not log, without what a CI system put before it."""
+    """Returns a line that torch did not log, without the prefix of a CI system."""
     return _TIMESTAMP.sub("", line, count=1)
 
 

@@ -18,7 +18,7 @@ from inductorscope.formats.log.torch_lines import LogLine, read_line, without_ti
 from inductorscope.formats.printed.autotune_tables import AutotuneTables
 
 LONGEST = 20_000
-"""The most characters read of a line."""
+"""Most characters read of a line."""
 MOST = 50_000
 MOST_ORIGINS = 200
 MOST_PROCESSES = 256
@@ -57,7 +57,7 @@ class LoggedNode(msgspec.Struct):
 
 
 class Fusion(msgspec.Struct):
-    """Two nodes that were fused or not, and the number of attempts."""
+    """Two nodes that Inductor tried to fuse, the result, and the number of attempts."""
 
     compile_id: str | None
     one: str
@@ -81,9 +81,7 @@ class Hint(msgspec.Struct):
 
 
 def looks_like_torch_logs(text: str) -> bool:
-    """Whether a text is output of TORCH_LOGS; a listing cut out of one, without its first line, is
-    not.
-    """
+    """Whether a text is output of TORCH_LOGS. An excerpt without its first line does not count."""
     places: set[str] = set()
     lines = other = 0
     for text_line in text.split("\n")[:HEAD_LINES]:
@@ -116,7 +114,7 @@ class TorchLogs:
         self.processes: dict[Process, None] = {}
         """Processes with messages that become records, in order; see `text_log`."""
         self.beyond_processes = 0
-        """Messages of processes beyond the most."""
+        """Number of messages from further processes, which are not kept."""
 
     def add(self, text: str) -> None:
         self.lines += 1

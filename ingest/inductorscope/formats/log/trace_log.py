@@ -48,7 +48,7 @@ __all__ = [
 EXAMPLE = 160
 UNKNOWN_FILE = "(unknown)"
 MOST_KINDS = 10_000
-"""The most kinds counted by name."""
+"""Most kinds counted by name."""
 OTHERS = "(others)"
 EMPTY_LINE = "an empty line"
 
@@ -63,7 +63,7 @@ class Dropped(msgspec.Struct):
     line: int
     example: str
     kind: Fate = "dropped"
-    """'repaired' and 'guessed' ones are part of the result."""
+    """Lines that are 'repaired' or 'guessed' are part of the result."""
 
 
 class Piece(msgspec.Struct):
@@ -82,9 +82,9 @@ class Piece(msgspec.Struct):
     payload_exact: bool = False
     """Whether those lines are exactly TAB, line and line feed for each line of the payload."""
     size: int = 0
-    """Bytes it takes in the log: not those of `raw` where a secret was removed."""
+    """Bytes it takes in the log, which differ from those of `raw` if a secret was removed."""
     scrubbed: bool = False
-    """Whether one was."""
+    """Whether a secret was removed."""
 
 
 class Log(ABC):
@@ -93,8 +93,8 @@ class Log(ABC):
     def __init__(self) -> None:
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
-        """File names that a TORCH_TRACE log interns. A forked child's log can lack some of its
-        parent's."""
+        """File names that a TORCH_TRACE log interns. The log of a forked process can lack some of
+        its parent's."""
         self.removed: Counter[str] = Counter()
         """Number of removed secrets, by kind."""
         self.number = 0
@@ -154,12 +154,12 @@ class TraceLog(Log):
         self._pieces = self._read()
 
     def pieces(self) -> Iterator[Piece]:
-        """Yields the whole log in pieces; joined they are the log, as far as it was readable."""
+        """Yields the whole log in pieces. Joined, they are the log as far as it is readable."""
         return self._pieces
 
     def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
-        """The frames of a logged stack, with file names; skips what is not a frame. `fallback`:
-        file names that another log of the same run interned."""
+        """The frames of a logged stack, with file names; skips everything that is not a frame.
+        `fallback`: file names that another log of the same run interned."""
         frames = []
         for entry in stack if isinstance(stack, list) else []:
             if not isinstance(entry, dict):
@@ -299,8 +299,8 @@ class TraceLog(Log):
         return piece
 
     def _scrub_payload(self, record: LogRecord, lines: bytes, *, exact: bool) -> bytes | None:
-        """The payload's lines without secrets, removed from the record's payload too; None without
-        secrets. Its MD5 was checked before."""
+        """Returns the payload's lines without secrets, and removes these from the record's payload
+        too; None if there are none. Its MD5 was checked before."""
         payload = record.payload or b""
         clean, removed = scrub(payload)
         if not removed:

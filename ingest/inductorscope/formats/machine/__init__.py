@@ -1,1 +1,1 @@
-"""What Triton compiled of a kernel: its IRs, PTX, machine code and metadata."""
+"""Triton's compiled forms of a kernel: its IRs, PTX, machine code and metadata."""

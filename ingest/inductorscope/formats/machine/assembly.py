@@ -6,7 +6,7 @@
     inlined by /cache/c2….main.cpp:20 (kernel._omp_fn.0)
         2749:	vmovups (%r14,%rbx,4),%zmm1
 
-The innermost file and line stand there where they change, the frames around them always.
+The innermost file and line are printed only where they change, the frames around them always.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _OWN = re.compile(r"kernel(?:\._omp_fn\.\d{1,6})?(?:\.cold)?$")
 _INLINED = re.compile(r"inlined by (.+):(\d{1,9})(?: \(|$)")
 _PLACE = re.compile(r"(/.+):(\d{1,9})(?: \(discriminator \d{1,9}\))?$")
 MOST_STEPS = 20
-"""Steps for each instruction in looking for loops, which in damaged files may overlap."""
+"""Most steps for each instruction when looking for loops, which may overlap in damaged files."""
 _INSTRUCTION = re.compile(r" +([0-9a-f]{1,16}):\t(\S+) *([^#\n]*)")
 _TARGET = re.compile(r"([0-9a-f]{1,16}) <([^>+]{1,400})")
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """Instructions that run again and again, as lines of the text."""
+    """Instructions that run repeatedly, as lines of the text."""
 
     first: int
     """The line that jumps go back to."""
     lines: list[int]
     depth: int
-    """1 for a loop in no other."""
+    """1 for a loop that is not inside another."""
     innermost: bool
 
 
 class Assembly(Located):
-    """The instructions of a kernel, one a line. Functions with the deepest loops come first."""
+    """The instructions of a kernel, one per line. Functions with the deepest loops come first."""
 
     operations: list[str] = msgspec.field(default_factory=list)
     """`vmovups`; empty for a label."""
@@ -56,7 +56,7 @@ class _Function(msgspec.Struct):
 
 
 def read_assembly(text: str) -> Assembly:
-    """The kernel's functions; the library's other ones call it from Python."""
+    """Reads the kernel's functions, without the library's other ones, which call it from Python."""
     places, functions = Places(), list[_Function]()
     function: _Function | None = None
     inner: Frames = ()
@@ -123,7 +123,7 @@ def _add(result: Assembly, line: str, place: int = -1, operation: str = "") -> N
 
 
 def _loops(function: _Function) -> list[Loop]:
-    """For each instruction that jumps go back to, those that run between them."""
+    """Returns for each instruction that jumps go back to, the instructions that run in between."""
     following = _following(function)
     before: list[list[int]] = [[] for _ in following]
     for number, targets in enumerate(following):
@@ -151,7 +151,7 @@ def _loops(function: _Function) -> list[Loop]:
 
 
 def _following(function: _Function) -> list[list[int]]:
-    """For each instruction those that may run next."""
+    """Returns for each instruction those that may run next."""
     index = {row[0]: number for number, row in enumerate(function.rows)}
     following = []
     for number, (_, operation, operands, _) in enumerate(function.rows):
@@ -163,7 +163,7 @@ def _following(function: _Function) -> list[list[int]]:
 
 
 def _going_back(following: list[list[int]]) -> dict[int, list[int]]:
-    """Heads of loops, each with the instructions from which a path goes back to it."""
+    """Yields heads of loops, each with the instructions from which a path goes back to it."""
     ends: dict[int, list[int]] = {}
     new, open_, done = 0, 1, 2
     states = [new] * len(following)

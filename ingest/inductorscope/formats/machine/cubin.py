@@ -1,7 +1,7 @@
 """Registers, local memory and shared memory of a kernel, from the attributes of its cubin.
 
-A cubin is an ELF file. Its section `.nv.info` holds attributes: a byte for the form, one for the
-attribute, and two that are a value or the length of a longer one.
+A cubin is an ELF file. Its section `.nv.info` holds attributes: a byte for the form, a byte for the
+attribute, and two bytes that are its value or the length of a longer value.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ FRAME_SIZE, REGISTERS = 0x11, 0x2F
 
 
 class CubinFacts(msgspec.Struct, frozen=True):
-    """Resources of the function that takes most."""
+    """Resources of the function that uses most."""
 
     registers: int = 0
-    """Of a thread; 0 if unknown."""
+    """Registers of one thread; 0 if unknown."""
     local: int = 0
-    """Bytes of local memory of a thread: its stack and what it spills."""
+    """Bytes of local memory of one thread: its stack and spilled registers."""
     shared: int = 0
     """Bytes of shared memory whose size is fixed."""
 
 
 def read_cubin(data: bytes) -> CubinFacts:
-    """Facts that are 0 where the file is damaged."""
+    """Reads the facts; they are 0 if the file is damaged."""
     sections = _sections(data)
     start, end = sections.get(b".nv.info", (0, 0))
     attributes = _attributes(data[start:end])
@@ -48,7 +48,8 @@ def read_cubin(data: bytes) -> CubinFacts:
 
 
 def read_functions(data: bytes) -> dict[str, bytes]:
-    """Name of each function → its code; those before a damage."""
+    """Returns name of each function → its code; in a damaged file, only functions before the
+    damage."""
     found: dict[str, bytes] = {}
     left = len(data)
     for name, (start, end) in _sections(data).items():
@@ -60,13 +61,13 @@ def read_functions(data: bytes) -> dict[str, bytes]:
 
 
 def library_code(library: bytes) -> bytes:
-    """The code of a C++ kernel's library; empty of a cubin, and of a damaged file."""
+    """Returns the code of a C++ kernel's library; empty for a cubin, and for a damaged file."""
     start, end = _sections(library).get(b".text", (0, 0))
     return library[start:end]
 
 
 def _sections(data: bytes) -> dict[bytes, tuple[int, int]]:
-    """Name of each section → where it begins and ends; none of a damaged file."""
+    """Returns name of each section → where it begins and ends; none for a damaged file."""
     try:
         header = _HEADER.unpack_from(data)
         if header[0][:6] != b"\x7fELF\x02\x01":  # 64 bits, little-endian
@@ -88,7 +89,7 @@ def _sections(data: bytes) -> dict[bytes, tuple[int, int]]:
 
 
 def _attributes(info: bytes) -> dict[int, int]:
-    """Attribute → the largest value of any symbol."""
+    """Returns attribute → the largest value of any symbol."""
     found: dict[int, int] = {}
     at = 0
     while at + 4 <= len(info):

@@ -1,4 +1,5 @@
-"""A kernel's definition as output code has it, made of what Triton's compiler left behind."""
+"""Reconstructs a kernel's definition, in the form of output code, from the files of Triton's
+compiler."""
 
 from __future__ import annotations
 
@@ -9,19 +10,19 @@ from inductorscope.formats.machine.tritonparse import PythonSource
 _FUNCTION = re.compile(r"tt\.func public @(\w{1,600})\(([^\n]{0,40000})")
 _ARGUMENT = re.compile(r"%([A-Za-z_]\w{0,200}): ")
 LAST_START = 100_000
-"""Line in its file up to which a function may begin."""
+"""Last line of its file on which a function may begin."""
 
 
 def definition_of(ttir: str, source: str, python: PythonSource | None) -> tuple[str, bool]:
-    """The definition, and whether its lines are those of the kernel's own file. Without the source,
-    TTIR says what the function is called and what it takes; empty if it does not."""
+    """Returns the definition, and whether its lines are those of the kernel's own file. Without the
+    source, the function's name and parameters come from TTIR; empty if TTIR lacks them."""
     function = _FUNCTION.search(ttir)
     if function is None:
         return "", False
     name = function.group(1)
     placed = python is not None and bool(python.code) and 1 < python.start_line < LAST_START
     if placed and python is not None:
-        # The line of the quotes is the first.
+        # The line with the quotes is the first.
         code = "\n" * (python.start_line - 1) + python.code.rstrip().replace("'''", "\\'\\'\\'")
     else:
         arguments = ", ".join(dict.fromkeys(_ARGUMENT.findall(function.group(2))))

@@ -16,7 +16,7 @@ _DEFINITION = re.compile(r"!(\d{1,9}) = (?:distinct )?!DI(\w{1,30})\((.*)\)$")
 _FIELD = re.compile(r'\b(line|scope|file|inlinedAt|filename|directory): (?:"([^"]*)"|!?(\d{1,9}))')
 _USE = re.compile(r", !dbg !(\d{1,9})")
 DEEPEST = 100
-"""Scopes within scopes."""
+"""Most nested scopes."""
 
 
 def read_llvm(text: str) -> Located:

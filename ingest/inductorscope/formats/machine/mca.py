@@ -1,4 +1,4 @@
-"""A loop's text for `llvm-mca`, and what that prints of it.
+"""Writes a loop's text for `llvm-mca`, and reads its output.
 
 Iterations:        100
 Total Cycles:      510
@@ -16,7 +16,7 @@ import msgspec
 from inductorscope.formats.machine.assembly import Assembly, Loop
 
 WIDE, NARROW = "icelake-server", "haswell"
-"""The processors that are modelled: for loops with registers of 512 bits, and for others."""
+"""The processors to model: for loops with registers of 512 bits, and for others."""
 MOST_INSTRUCTIONS = 500
 _ITERATIONS = re.compile(r"^Iterations: +(\d{1,9})$", re.M)
 _CYCLES = re.compile(r"^Total Cycles: +(\d{1,12})$", re.M)
@@ -30,17 +30,17 @@ _PLAIN = re.compile(r"[a-z][-\w%$(),.*{}+: ]*")
 
 
 class Throughput(msgspec.Struct, frozen=True):
-    """What an iteration of a loop costs, in a model of a processor."""
+    """The cost of an iteration of a loop, in a model of a processor."""
 
     cycles: float
     limit: str
-    """What holds it up most; empty if nothing does."""
+    """The main bottleneck; empty if there is none."""
     share: float
-    """In how many of the cycles."""
+    """Share of the cycles in which it limits the loop."""
 
 
 def loop_text(code: Assembly, loop: Loop) -> tuple[str, str]:
-    """The loop in assembler, and the processor to model. Empty for a long loop."""
+    """Returns the loop in assembler, and the processor to model. Empty for a long loop."""
     if len(loop.lines) > MOST_INSTRUCTIONS:
         return "", ""
     lines = [".L0:"]

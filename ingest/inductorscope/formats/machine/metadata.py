@@ -1,4 +1,5 @@
-"""What Triton's cache and Inductor tell of compiled kernels, and how to find their source."""
+"""What the caches of Triton and Inductor say about compiled kernels, and how to find their
+source."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import msgspec
 
 _LIBRARY = re.compile(rb"/(c[a-z2-7]{40,60})\.main\.cpp\0")
 BINDINGS = "\n// Python bindings to call "
-"""What torch writes below the source of a C++ kernel, in the file that it compiles."""
+"""The text that torch writes below the source of a C++ kernel, in the file that it compiles."""
 _SOURCE = re.compile(r'"[^"\n]*/(c[a-z2-7]{40,60})\.\w+":\d|"(c[a-z2-7]{40,60})\.\w+"')
 _ELSEWHERE = re.compile(r'"/([^"\n]{1,1000})\.py":\d')
 COMPILED = "compiled"
@@ -41,7 +42,7 @@ class CompiledFacts(msgspec.Struct, frozen=True):
 
 
 def read_metadata(text: str) -> CompiledFacts | None:
-    """None for anything else."""
+    """Reads the metadata; None for any other text."""
     try:
         read = msgspec.json.decode(text, type=_Metadata)
         values = msgspec.json.decode(text, type=dict[str, object])
@@ -56,8 +57,8 @@ def read_metadata(text: str) -> CompiledFacts | None:
 
 
 def read_best(text: str) -> dict[str, dict[str, object]]:
-    """The configuration that autotuning chose: the name of its folder in Triton's cache → its sizes
-    of blocks. Empty if it is not named."""
+    """Reads the configuration that autotuning chose: the name of its folder in Triton's cache → its
+    block sizes. Empty if it is not named."""
     try:
         read = msgspec.json.decode(text, type=dict[str, object])
     except (ValueError, RecursionError):
@@ -68,8 +69,8 @@ def read_best(text: str) -> dict[str, dict[str, object]]:
 
 
 def source_named(text: str) -> str:
-    """The stem of the file that a compiled text was made from: the hash of its content. A kernel
-    that Inductor did not write is named by the whole path."""
+    """Returns the stem of the file that a compiled text was made from: the hash of its content. A
+    kernel that Inductor did not write is named by its whole path."""
     found = _SOURCE.search(text)
     if found is not None:
         return found.group(1) or found.group(2)
@@ -78,18 +79,19 @@ def source_named(text: str) -> str:
 
 
 def source_of(path: str) -> str:
-    """The same, from the path of the file."""
+    """Returns the same, from the path of the file."""
     return source_named(f'"{path}":0')
 
 
 def library_source(library: bytes) -> str:
-    """The stem of the file that a C++ kernel's library was made from, as its line table has it."""
+    """Returns the stem of the file that a C++ kernel's library was made from, from its line
+    table."""
     found = _LIBRARY.search(library)
     return "" if found is None else found.group(1).decode()
 
 
 def source_hash(definition: str) -> str:
-    """The hash that Inductor names a kernel's file by, from its definition in the output code."""
+    """Returns the hash in the name of a kernel's file, from its definition in the output code."""
     first, last = definition.find("'''"), definition.rfind("'''")
     if last <= first:
         return ""

@@ -35,7 +35,7 @@ def read_mlir(text: str) -> Located:
             yield ((file.group(1), int(file.group(2))),)
             return
         named = _NAME.findall(body)
-        # Of operations fused into one, the first that is known stands for all.
+        # If operations are fused into one, the first known location stands for all.
         yield from named if body.startswith("callsite(") else named[:1]
 
     resolver, places = Resolver(parts), Places()

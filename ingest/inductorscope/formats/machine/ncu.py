@@ -1,8 +1,8 @@
 """Reports of Nsight Compute, `.ncu-rep`.
 
 A report is the bytes `NVR\\0`, a header, and blocks. A block is its own header, then compiled code
-and the launches that were profiled. Each part stands behind its length in four bytes and is a
-message of protocol buffers; Nsight Compute's folder `extras/FileFormat` describes them.
+and the launches that were profiled. Each part is a protocol buffers message, preceded by its length
+in four bytes; Nsight Compute's folder `extras/FileFormat` describes them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import msgspec
 
 MAGIC = b"NVR\0"
 STALLED = "smsp__pcsamp_warps_issue_stalled_"
-"""Metrics of samples that found a warp at an instruction, by the reason why it waits there."""
+"""Metrics of samples that found a warp at an instruction, by the reason for waiting there."""
 NOT_ISSUED = "_not_issued"
-"""Ends the metrics that repeat those samples for cycles in which no warp was issued."""
+"""Suffix of the metrics that repeat those samples for cycles in which no warp was issued."""
 EXECUTED = "inst_executed"
 SECTORS = "memory_l2_theoretical_sectors_global"
 DURATION, READ, WRITTEN, OCCUPANCY = FIGURES = (
@@ -56,11 +56,11 @@ class NcuReport(msgspec.Struct):
     codes: dict[int, bytes] = msgspec.field(default_factory=dict)
     """Id of compiled code → its ELF file."""
     problem: str = ""
-    """Why the rest could not be read; empty if all of it was."""
+    """Why the rest could not be read; empty if everything was."""
 
 
 def read_report(data: bytes, kernels: frozenset[str] | None = None) -> NcuReport:
-    """The launches of some kernels with their metrics, or of all."""
+    """Reads the launches of some kernels, or of all, with their metrics."""
     report = NcuReport()
     if not data.startswith(MAGIC):
         report.problem = "It does not begin as a report of Nsight Compute does."
@@ -93,7 +93,7 @@ def read_report(data: bytes, kernels: frozenset[str] | None = None) -> NcuReport
 
 
 def _part(data: memoryview) -> tuple[memoryview, memoryview]:
-    """The part that begins here, and what follows it."""
+    """Returns the part that begins here, and the rest."""
     end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
     if end > len(data):
         raise ValueError("cut")
@@ -101,7 +101,7 @@ def _part(data: memoryview) -> tuple[memoryview, memoryview]:
 
 
 def _fields(message: Value) -> Iterator[tuple[int, Value]]:
-    """Number and value of each field of a message."""
+    """Yields number and value of each field of a message."""
     if not isinstance(message, memoryview):
         raise ValueError("a number in place of a message")  # damage
     at = 0
@@ -184,7 +184,8 @@ def _add_metric(launch: Launch, metric: memoryview, names: list[str]) -> None:
 
 
 def _value(message: Value) -> float:
-    """The number in a message of one field, whose type it has. Texts and infinities are 0."""
+    """Returns the number in a message with a single field, which gives its type. Texts and
+    infinities are 0."""
     found = [value for _, value in _fields(message)] if isinstance(message, memoryview) else []
     number = found[-1] if found else 0
     return number if isinstance(number, int | float) and math.isfinite(number) else 0

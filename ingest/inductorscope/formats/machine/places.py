@@ -1,4 +1,4 @@
-"""Which line of the source each line of a compiled text comes from."""
+"""Maps each line of a compiled text to the line of the source that it comes from."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 MOST_FRAMES = 24
-"""Frames of one place: functions inlined into functions."""
+"""Most frames of one place, from functions inlined into functions."""
 
 Frames = tuple[tuple[str, int], ...]
 """File and line of each frame, the innermost function first."""
 
 
 class Located(msgspec.Struct):
-    """A text whose lines have places."""
+    """A text whose lines are mapped to places."""
 
     lines: list[str] = msgspec.field(default_factory=list)
     at: list[int] = msgspec.field(default_factory=list)
-    """For each line an index into `places`, or -1."""
+    """For each line, an index into `places`, or -1."""
     places: list[Frames] = msgspec.field(default_factory=list)
     counted: list[bool] = msgspec.field(default_factory=list)
     """Whether each line is an instruction, so that it should have a place."""
 
     def instructions(self) -> tuple[int, int]:
-        """How many there are, and how many of them have a place."""
+        """Returns the number of instructions, and how many of them have a place."""
         placed = sum(at >= 0 for at, counted in zip(self.at, self.counted, strict=True) if counted)
         return sum(self.counted), placed
 
@@ -37,7 +37,7 @@ class Places:
         self._numbers: dict[Frames, int] = {}
 
     def number(self, frames: Frames) -> int:
-        """-1 for an unknown place."""
+        """Returns the number of a place; -1 for an unknown one."""
         if not frames:
             return -1
         number = self._numbers.setdefault(frames, len(self.all))
@@ -47,9 +47,10 @@ class Places:
 
 
 class Resolver:
-    """Places that are defined in terms of each other, as in `loc(callsite(#loc1 at #loc2))`.
+    """Resolves places that are defined in terms of each other, as in `loc(callsite(#loc1 at
+    #loc2))`.
 
-    A place that is defined by itself, or nests too deeply, is unknown from there on.
+    If a place is defined by itself or nests too deeply, the rest of it is unknown.
     """
 
     def __init__(self, parts: Callable[[str], Iterable[Frames | str]]) -> None:
@@ -70,8 +71,8 @@ class Resolver:
 
 
 def kernel_lines(frames: Frames, source: str) -> list[int]:
-    """The lines of the kernel's own file in a place, the outermost first. `source`: the stem of
-    that file, which is the hash of its content."""
+    """Returns the lines of the kernel's own file in a place, the outermost first. `source`: the
+    stem of that file, which is the hash of its content."""
     return [line for file, line in reversed(frames) if is_own(file, source)]
 
 
@@ -81,7 +82,7 @@ def is_own(file: str, source: str) -> bool:
 
 
 def completed(located: Located, callers: dict[tuple[str, int], set[Frames]]) -> None:
-    """Adds the frames around functions that were inlined, for a text that has innermost lines only.
+    """Adds the frames around inlined functions, for a text that has only the innermost lines.
 
     A function that is inlined in several places stands for all of them: its frames follow one
     another.
@@ -95,7 +96,7 @@ def completed(located: Located, callers: dict[tuple[str, int], set[Frames]]) -> 
 
 
 def callers_of(places: Iterable[Frames]) -> dict[tuple[str, int], set[Frames]]:
-    """Innermost frame → the places that begin with it."""
+    """Returns innermost frame → the places that begin with it."""
     callers: dict[tuple[str, int], set[Frames]] = {}
     for frames in places:
         callers.setdefault(frames[0], set()).add(frames)

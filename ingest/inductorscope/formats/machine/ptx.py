@@ -1,5 +1,5 @@
-"""Assembly that LLVM prints: PTX, `.ptx`, and code of AMD's GPUs, `.amdgcn`. A `.loc` stands before
-the instructions of a line, and says into which lines that was inlined.
+"""Assembly that LLVM prints: PTX, `.ptx`, and code of AMD's GPUs, `.amdgcn`. A `.loc` precedes the
+instructions of a line, and says into which lines it was inlined.
 
 .loc 2 119 29      // triton_helpers.py:119:29 @[ cpl7….py:46:45 ]
 mad.wide.s32  %rd6, %r9, 4, %rd8;
@@ -28,7 +28,8 @@ _TAKEN = re.compile(
 
 
 def arrays_of(text: str) -> int:
-    """Bytes of local memory that the program itself declares: arrays that no register can hold."""
+    """Returns bytes of local memory that the program itself declares: arrays that no register can
+    hold."""
     return sum(int(size) for size in _ARRAY.findall(text))
 
 
@@ -41,12 +42,12 @@ def read_gcn(text: str) -> Located:
 
 
 def gcn_spills(located: Located) -> list[bool]:
-    """Whether each line keeps a register in memory, or loads it back."""
+    """Returns for each line whether it moves a register to or from memory."""
     return [_SPILL.search(line) is not None for line in located.lines]
 
 
 def gcn_facts(text: str) -> CubinFacts:
-    """What the function takes, from the metadata at the end of its code."""
+    """Returns the function's resources, from the metadata at the end of its code."""
     taken = {name: int(value) for name, value in _TAKEN.findall(text)}
     return CubinFacts(
         taken.get("vgpr_count", 0),

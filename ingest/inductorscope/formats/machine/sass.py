@@ -3,7 +3,7 @@
     //## File "/tmp/cpl7….py", line 40
             /*0110*/              @!P0 LDG.E.EF.64 R4, desc[UR4][R2.64] ;
 
-A second text has the number of live registers beside each instruction, and no lines:
+A second text has the number of live registers next to each instruction, and no lines of source:
 
             /*0110*/         @!P0 LDG.E.EF.64 R4, desc[UR4][R2.64] ;  // |   6   |   1    |
 """
@@ -25,10 +25,10 @@ _LIVE = re.compile(r"// \| +(\d{1,3}) ")
 
 
 class Sass(Located):
-    """The instructions of a kernel, one a line, and labels."""
+    """The instructions of a kernel and labels, one per line."""
 
     addresses: list[int] = msgspec.field(default_factory=list)
-    """Of each line; -1 for a label."""
+    """Address of each line; -1 for a label."""
     operations: list[str] = msgspec.field(default_factory=list)
     """`LDG.E.EF.64`; empty for a label."""
 
@@ -68,8 +68,8 @@ def read_sass(text: str) -> Sass:
 
 
 def spills_of(sass: Sass, arrays: int) -> list[bool]:
-    """Whether each line keeps a register in local memory, or loads it back. `arrays`: bytes at the
-    beginning of the stack that hold the program's own arrays, which are no spills."""
+    """Returns for each line whether it moves a register to or from local memory. `arrays`: bytes at
+    the beginning of the stack that hold the program's own arrays, which are not spills."""
     found = []
     for line, operation in zip(sass.lines, sass.operations, strict=True):
         place = _STACK.search(line) if operation.startswith(("LDL", "STL")) else None
@@ -78,8 +78,8 @@ def spills_of(sass: Sass, arrays: int) -> list[bool]:
 
 
 def read_live(text: str) -> list[tuple[int, int]]:
-    """Address of each instruction, and how many general registers are live there. The padding at
-    the end of a function has none."""
+    """Returns the address of each instruction, and how many general registers are live there. The
+    padding at the end of a function has none."""
     found = []
     for line in lines_of(text):
         instruction = _INSTRUCTION.match(line)
@@ -90,8 +90,8 @@ def read_live(text: str) -> list[tuple[int, int]]:
 
 
 def joined_live(sass: Sass, live: list[tuple[int, int]]) -> list[int]:
-    """Live registers at each line, joined by address; functions have addresses of their own, so
-    both are walked in order."""
+    """Returns live registers at each line, joined by address. Addresses start again in each
+    function, so both texts are walked in order."""
     result, position = [], 0
     for address in sass.addresses:
         known = position < len(live) and live[position][0] == address

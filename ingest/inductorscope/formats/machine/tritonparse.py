@@ -1,4 +1,5 @@
-"""tritonparse's log, `.ndjson`: an event a line. Compilations hold what Triton made of a kernel.
+"""tritonparse's log, `.ndjson`: one event per line. Compilation events contain the texts that
+Triton made from a kernel.
 
 {"event_type": "compilation", "payload": {"metadata": {"hash": "0f42…", …},
  "file_content": {"k.ttir": "module {…", …},
@@ -18,7 +19,7 @@ from inductorscope.formats.unpacking import Readable
 LONGEST_LINE = 256 * MIB
 _COMPILATION = b'"compilation"'
 HEAD = 4096
-"""Bytes of a line in which the kind of its event stands."""
+"""Bytes of a line that contain the kind of its event."""
 
 
 class PythonSource(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class Compilation(msgspec.Struct, frozen=True):
     """One configuration of a kernel."""
 
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
-    """As Triton's cache has it, `k.json`."""
+    """Metadata, as in `k.json` of Triton's cache."""
     file_content: dict[str, str] = {}
     """Name of each file in Triton's cache → its text."""
     python_source: PythonSource | None = None
@@ -44,7 +45,7 @@ class _Event(msgspec.Struct):
 
 
 def compilations(log: Readable) -> Iterator[Compilation | None]:
-    """Those of a log; None for one that cannot be read."""
+    """Yields the compilations of a log; None for one that cannot be read."""
     for line in _lines(log):
         if _COMPILATION in line[:HEAD]:
             try:

@@ -15,7 +15,7 @@ import re
 import msgspec
 
 MOST = 5000
-"""Tables."""
+"""Most tables."""
 MOST_CANDIDATES = 1000
 LONGEST = 2000
 
@@ -33,11 +33,11 @@ SIGN = "AUTOTUNE "
 
 
 class Candidate(msgspec.Struct):
-    """One kernel that was tried."""
+    """One kernel that autotuning tried."""
 
     name: str
     ms: float | None
-    """None when it did not run or its time could not be measured."""
+    """None if it did not run or its time could not be measured."""
     what: str = ""
     """Its configuration."""
 

@@ -21,7 +21,7 @@ _NAME = re.compile(r"^[A-Za-z_]\w{0,1000}$")
 
 
 class KernelBandwidth(msgspec.Struct):
-    """Measurements of one kernel run alone."""
+    """Measurements of one kernel that ran alone."""
 
     line: int
     ms: float
@@ -32,7 +32,7 @@ class KernelBandwidth(msgspec.Struct):
     key: str | None = None
     """The beginning of its file's name in the code cache, 10 characters."""
     category: str | None = None
-    """The first three letters of its kind in capitals, such as POI; UNK when unknown."""
+    """The first three letters of its kind in capitals, such as POI; UNK if unknown."""
     benchmark: str | None = None
     percent: float | None = None
     """Percent of the time of all kernels of its graph."""

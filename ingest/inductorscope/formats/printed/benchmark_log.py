@@ -61,7 +61,7 @@ class CategoryRow(msgspec.Struct):
     count: float
     """Launches; the mean over all runs, so not always whole."""
     percent: float
-    """Of the wall time without profiler."""
+    """Percent of the wall time without the profiler."""
     line: int
 
 
@@ -74,36 +74,37 @@ class CategoryTable(msgspec.Struct):
     """Such as `cuda`."""
     rows: list[CategoryRow] = msgspec.field(default_factory=list)
     total_ms: float | None = None
-    """As printed; None when the table is cut short."""
+    """As printed; None if the table is cut short."""
     total_percent: float | None = None
 
 
 class TabulateLine(msgspec.Struct):
-    """The line for scripts that sums up a profile; percents of the wall time."""
+    """The line for scripts that sums up a profile, in percent of the wall time."""
 
     benchmark: str
     percents: dict[str, float]
-    """By category. Older versions have no `triton_unknown`."""
+    """Percents by category. Older versions have no `triton_unknown`."""
     busy_percent: float
     wall_ms: float
     line: int
 
 
 class ModuleProfile(msgspec.Struct):
-    """What one run of a module printed, with `-p` or without."""
+    """What one run of a module printed, with or without `-p`."""
 
     line: int
     wall_ms: float | None = None
-    """Of one call, without profiler."""
+    """Time of one call, without the profiler."""
     profiled_wall_ms: float | None = None
     peak_bytes: float | None = None
-    """Of the device's memory."""
+    """Peak of the device's memory."""
     benchmark: str | None = None
     trace_path: str | None = None
     device: str | None = None
-    """Such as `cuda`, or `gpu` in versions that name no device."""
+    """Such as `cuda`, or `gpu` in versions that do not name the device."""
     busy_percent: float | None = None
-    """Can exceed 100: kernels are timed with the profiler on, the wall time with it off."""
+    """Can exceed 100, because kernels are timed with the profiler on and the wall time with it
+    off."""
     categories: list[CategoryTable] = msgspec.field(default_factory=list)
     tabulate: TabulateLine | None = None
     key_averages: KeyAverages | None = None
@@ -114,9 +115,9 @@ class BenchmarkLog(msgspec.Struct):
 
     profiles: list[ModuleProfile] = msgspec.field(default_factory=list)
     kernels: list[KernelBandwidth] = msgspec.field(default_factory=list)
-    """From `-k`, `-c` and kernels run alone."""
+    """Kernels from `-k`, `-c` and kernels that ran alone."""
     bandwidth: list[BandwidthReport] = msgspec.field(default_factory=list)
-    """From `TORCHINDUCTOR_PROFILE=1`, one for each graph."""
+    """Reports from `TORCHINDUCTOR_PROFILE=1`, one for each graph."""
     tables: list[KeyAverages] = msgspec.field(default_factory=list)
     """All tables of `key_averages`, including those of profiles."""
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -134,7 +135,7 @@ class _Reader:
         }
         self.log = BenchmarkLog()
         self.heading: str | None = None
-        """With `-c`, the kernel of the following configurations' measurements."""
+        """With `-c`, the kernel that the following measurements of configurations belong to."""
 
     def read(self) -> BenchmarkLog:
         number = 1
@@ -175,7 +176,7 @@ class _Reader:
         return number + 1
 
     def _profile(self, number: int, *missing: str) -> ModuleProfile:
-        """The profile that a line belongs to: a new one when these fields are already set."""
+        """Returns the profile that a line belongs to: a new one if these fields are already set."""
         profiles = self.log.profiles
         if not profiles or any(getattr(profiles[-1], name) is not None for name in missing):
             profiles.append(ModuleProfile(number))

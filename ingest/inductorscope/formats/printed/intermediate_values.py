@@ -34,7 +34,7 @@ _FACT = re.compile(
 )
 _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(nan|inf)\b", re.IGNORECASE)
 LONGEST_BODY = 4000
-"""The most characters read of a line of printed elements."""
+"""Most characters read of a line of printed elements."""
 _SAVED = re.compile(
     r"(?<!\w)(?>\w*?(before|after)_launch_)(?=\w+\.pt$)(\w+?)_((?:buf|arg|primals_|tangents_)\d\w*?)(?:_(cpu|cuda|xpu))?\.pt$"
 )
@@ -50,7 +50,7 @@ class IntermediateValue(msgspec.Struct):
     argument: str
     line: int
     value: str = ""
-    """The number, when the value is one."""
+    """The number, if the value is one."""
     elements: int | None = None
     dtype: str = ""
     mean: float | None = None
@@ -58,7 +58,7 @@ class IntermediateValue(msgspec.Struct):
     largest: float | None = None
     std: float | None = None
     nan: int | None = None
-    """Number of NaN elements, when all were printed or the printer counted them."""
+    """Number of NaN elements, if all were printed or the printer counted them."""
     inf: int | None = None
     mean_as_dtype: bool = False
     """Whether the printer wrote the mean in place of the type."""

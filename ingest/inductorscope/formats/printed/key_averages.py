@@ -24,7 +24,7 @@ _DEVICE_TOTAL = re.compile(r"^(?!CPU\b)([A-Za-z]\w*) total$")
 
 
 class KeyAverageRow(msgspec.Struct):
-    """One row. Times are µs over all profiled steps; None when the table has no such column."""
+    """One row. Times are µs over all profiled steps; None if the table has no such column."""
 
     name: str
     calls: int
@@ -35,9 +35,9 @@ class KeyAverageRow(msgspec.Struct):
     cut: bool = False
     """Whether the table cut the name short; `name` is then its beginning."""
     device: str | None = None
-    """Where the row was measured: 'cpu', 'cuda'; None when unknown."""
+    """Where the row was measured: 'cpu', 'cuda'; None if unknown."""
     annotation: bool = False
-    """Whether it is a span around other rows, without work besides theirs."""
+    """Whether it is a span around other rows, with no work of its own."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class KeyAverages(list[KeyAverageRow]):
 
     problems: list[Problem] = field(default_factory=list)
     steps: int | None = None
-    """Number of profiled steps in the sums, where the file has it."""
+    """Number of profiled steps in the sums, if the file has it."""
     line: int | None = None
     """First line of a table, from 1."""
     lines: int = 0

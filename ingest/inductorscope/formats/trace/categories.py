@@ -23,7 +23,7 @@ class Group(NamedTuple):
 
 MTIA_WORK: Final = "mtia_ccp_events"
 COUNTED: Final = "cuda_profiler_range"
-"""Kernels whose hardware counters CUPTI read. They are run again for each counter and share their
+"""Kernels whose hardware counters CUPTI read. They run again for each counter and share their
 range's time evenly, so the trace does not have their durations."""
 
 _OPERATORS = ("cpu_op", "operator", "function", "hpu_op")
@@ -66,6 +66,7 @@ def group_of(category: str | None, process: object, name: str | None) -> Group |
 
 
 def device_kind_of(category: str) -> str | None:
-    """The kind of device that has events of this category, as torch names it; None if any has."""
+    """Returns torch's name of the kind of device that has events of this category; None if any
+    device has."""
     lower = category.lower()
     return next((kind for start, kind in _DEVICE_KINDS if lower.startswith(start)), None)

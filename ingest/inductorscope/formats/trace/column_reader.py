@@ -36,12 +36,12 @@ from inductorscope.formats.trace.event_columns import (
 from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEvent
 
 LONGEST_US = 7 * 24 * 3600 * 1e6
-"""A week: a longer event has a broken time stamp."""
+"""A week. A longer event has a broken time stamp."""
 
 MOST_CATEGORIES = 64
-"""Different categories of other events; the rest count as one."""
+"""Most categories of other events; the rest count as one."""
 MOST_NAMED = 10_000
-"""Processes and threads whose names are kept."""
+"""Most processes and threads whose names are kept."""
 
 # ProfilerStep#550
 _STEP = re.compile(r"^ProfilerStep#\d+$")
@@ -103,7 +103,7 @@ class ColumnReader:
                 self._add_each(events, *group)
 
     def _add_name(self, event: TraceEvent) -> None:
-        """Keeps the name of a process or thread; a device's label says more than its name."""
+        """Keeps the name of a process or thread. A device's label is preferred to its name."""
         args = event.args
         if args is None or len(self._process_names) + len(self._thread_names) >= MOST_NAMED:
             return
@@ -209,7 +209,7 @@ class ColumnReader:
             return None
         if duration is None:
             duration = 0.0
-        elif not 0 <= duration < LONGEST_US:  # also when it is NaN
+        elif not 0 <= duration < LONGEST_US:  # including NaN
             self._reader.repair("an event with an impossible duration was left out", name)
             return None
         if start is None or not math.isfinite(start):
@@ -305,7 +305,7 @@ def _is_mark(name: str | None) -> bool:
 
 
 def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
-    """The number of each value; new values get the next number."""
+    """Returns the number of each value; new values get the next number."""
     for value in dict.fromkeys(values):
         if value not in known:
             known[value] = len(known)
@@ -321,7 +321,7 @@ def _external_id(arguments: EventArgs | None) -> object:
 
 
 def _ids(values: list[object]) -> Integers | None:
-    """Ids as numbers, -1 for none; None when some are not written as numbers."""
+    """Returns ids as numbers, -1 for none; None if some are not written as numbers."""
     if None in values:
         values = [-1 if value is None else value for value in values]
     numbers = np.array(values)

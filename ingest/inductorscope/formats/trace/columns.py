@@ -39,8 +39,8 @@ class Column:
         self._write_out()
 
     def numbers(self) -> npt.NDArray[Any]:
-        """All numbers; nothing may be added afterwards. Each use reads the file again, so keep the
-        result while you need it, and no longer."""
+        """Returns all numbers; nothing may be added afterwards. Each use reads the file again, so
+        keep the result only while you need it."""
         if self._file is None:
             held = np.frombuffer(self._held, self._type)
             held.flags.writeable = False

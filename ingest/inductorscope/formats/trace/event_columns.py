@@ -1,7 +1,7 @@
-"""Events of a trace as columns of numbers: a trace can have millions of them.
+"""Events of a trace as columns of numbers, because a trace can have millions of them.
 
-Kept are work of devices, operators and marked spans of CPU threads, calls of the driver, with which
-threads launch device work, and all other events that have a duration.
+The columns hold work of devices, operators and marked spans of CPU threads, calls of the driver
+that launch device work, and all other events that have a duration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Lane(msgspec.Struct, frozen=True):
     process: str
     thread: str
     process_name: str = ""
-    """As the trace names it: "python"; of a device its label, "GPU 0"."""
+    """As the trace names it: "python"; for a device its label, "GPU 0"."""
     thread_name: str = ""
 
 
@@ -45,7 +45,7 @@ class Launch(msgspec.Struct, frozen=True):
     file: str | None
     hash: str | None
     gigabytes: float | None = None
-    """10⁹ bytes read and written, where kernels were benchmarked."""
+    """10⁹ bytes read and written, if kernels were benchmarked."""
     flop: float | None = None
 
 
@@ -117,7 +117,7 @@ class Span(msgspec.Struct):
 
 
 class Collective(msgspec.Struct):
-    """What a device's event says about the collective that it is part of."""
+    """What a device's event says about its collective."""
 
     lane: int
     ts: float
@@ -128,13 +128,13 @@ class Collective(msgspec.Struct):
 
 
 class TraceColumns(msgspec.Struct):
-    """All events of a trace that matter for time."""
+    """All events of a trace that affect times."""
 
     names: list[str]
     lanes: list[Lane]
     device: Events
     ops: Events
-    """Operators, without the spans that programs mark."""
+    """Operators, without spans marked by programs."""
     calls: Events
     """Calls of the driver and its runtime."""
     launches: list[Launch]

@@ -33,7 +33,7 @@ from inductorscope.formats.unpacking import Readable, open_plain
 __all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "read_chrome_trace"]
 
 MAX_BYTES = 16 * GIB
-"""The default bound on the unpacked bytes read of a trace."""
+"""Default limit on the unpacked bytes read of a trace."""
 DEVICES_SIZE = 256 * 1024
 LARGEST_KEY = 2**62
 
@@ -124,7 +124,7 @@ class ChromeTrace:
     driver: str | None = None
     """The CUDA version that the driver supports."""
     kind: str | None = None
-    """The kind of device that the events name, as torch does: 'cuda', 'xpu', 'mtia'."""
+    """Torch's name of the kind of device in the events: 'cuda', 'xpu', 'mtia'."""
     events: int = 0
     counted: int = 0
     """Kernels without durations: their hardware counters were read."""
@@ -135,7 +135,7 @@ class ChromeTrace:
     repairs: list[Repair] = field(default_factory=list)
     """Repairs to the file, with counts."""
     detail: TraceEvents | None = field(default=None, repr=False, compare=False)
-    """The single events; dropped after the analysis."""
+    """The individual events; dropped after the analysis."""
 
     @property
     def device_name(self) -> str | None:
@@ -144,7 +144,7 @@ class ChromeTrace:
 
     @property
     def device_kind(self) -> str | None:
-        """The kind of device that work ran on; None without any."""
+        """The kind of device that work ran on; None if there is none."""
         if self.kernels or self.counted:
             return self.kind or "cuda"
         return "cpu" if self.ops else None

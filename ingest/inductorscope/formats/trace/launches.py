@@ -34,7 +34,7 @@ _GRAPH_LAUNCH = "GraphLaunch"
 
 
 class Launched(msgspec.Struct):
-    """For each device event; NOWHERE when unknown."""
+    """The launch of each device event; NOWHERE if unknown."""
 
     op: Numbers
     """The operator that launched it."""
@@ -144,7 +144,7 @@ def _lookup(wanted: Integers, ids: Integers) -> Numbers:
 
 
 def values_at(values: Numbers | Integers, at: Numbers) -> Numbers:
-    """The values at these indices; NOWHERE for NOWHERE."""
+    """Returns the values at these indices, and NOWHERE for NOWHERE."""
     if not len(values):
         return np.full(len(at), NOWHERE, np.int32)
     taken: Numbers = np.where(at == NOWHERE, NOWHERE, values[at])

@@ -23,9 +23,9 @@ from inductorscope.formats.trace.event_columns import (
 )
 
 AT_ONCE = 65_536
-"""Events processed one by one in a batch: as Python numbers they take more memory."""
+"""Events processed in a batch, because they take more memory as Python numbers."""
 LOOK_BACK = 32
-"""The most spans before a moment that are checked for holding it."""
+"""Most spans before a moment that are checked for containing it."""
 
 
 class RegionOp(msgspec.Struct):
@@ -52,7 +52,7 @@ class Region:
     """CPU time of the calls, from begin to end."""
     ops: dict[str, RegionOp] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list, repr=False, compare=False)
-    """Its calls."""
+    """Number of calls."""
 
 
 class RegionTimes(msgspec.Struct):

@@ -24,7 +24,7 @@ log = logging.getLogger("inductorscope.jobs")
 
 
 class Heartbeat(threading.Thread):
-    """Renews the worker's row. Calls `unheard` when that has failed for too long: other workers
+    """Renews the worker's row. Calls `on_lost` when that has failed for too long: other workers
     then count this one as dead and take its jobs over."""
 
     def __init__(
@@ -33,14 +33,14 @@ class Heartbeat(threading.Thread):
         worker: str,
         machine: Machine,
         patience: float,
-        unheard: Callable[[], None],
+        on_lost: Callable[[], None],
     ) -> None:
         super().__init__(name="heartbeat", daemon=True)
         self._sessions = sessions
         self._worker = worker
         self._machine = machine
         self._patience = patience
-        self._unheard = unheard
+        self._on_lost = on_lost
         self._stop_asked = threading.Event()
 
     def start(self) -> None:
@@ -59,7 +59,7 @@ class Heartbeat(threading.Thread):
                     continue
                 log.warning("heartbeat failed: %s", without_password(str(error)))
                 if time.monotonic() - heard > self._patience:
-                    self._unheard()
+                    self._on_lost()
                     return
             else:
                 heard = asked

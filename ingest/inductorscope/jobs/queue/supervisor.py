@@ -36,7 +36,7 @@ TRUSTED_SECONDS = 30.0
 """A process that lived this long is able to start, so it is restarted forever."""
 STARTS_THAT_FAIL = 3
 """A process that ends with an error this often, before it was ever trusted, is given up."""
-HOPELESS = (2, 3)
+UNRECOVERABLE = (2, 3)
 """Exit codes of the web process: settings that cannot be used, a port that is taken."""
 GRACE_SECONDS = 12.0
 SECOND_SECONDS = 2.0
@@ -55,7 +55,7 @@ class StartError(Exception):
 
 
 @dataclass
-class Kept:
+class Supervised:
     """One process to keep alive."""
 
     name: str
@@ -135,7 +135,7 @@ class Kept:
         if self.trusted or status <= 0:
             return
         self.failed_starts += 1
-        if status in HOPELESS or self.failed_starts >= STARTS_THAT_FAIL:
+        if status in UNRECOVERABLE or self.failed_starts >= STARTS_THAT_FAIL:
             raise StartError(f"The {self.name} {_how_it_ended(status)}; see what it wrote above.")
 
 
@@ -149,17 +149,17 @@ def supervise(
     speak(settings)
     with _signals_and_umask() as stop:
         slots = _reserve(settings, workers, web)
-        kept = _processes(settings, [slot.executor_id for slot in slots[:workers]], web)
+        supervised = _processes(settings, [slot.executor_id for slot in slots[:workers]], web)
         variables = environment(settings, PYTHONUNBUFFERED="1")
         try:
             if first_capture is not None:
                 _first_capture(settings, first_capture)
             with announced(settings) if web else nullcontext():
                 while not stop.wait(LOOK_SECONDS):
-                    for process in kept:
+                    for process in supervised:
                         process.look(variables)
         finally:
-            _stop(kept)
+            _stop(supervised)
             for slot in slots:
                 slot.release()
 
@@ -209,15 +209,15 @@ def _alone(settings: Settings) -> Slot:
     )
 
 
-def _processes(settings: Settings, workers: list[str], web: bool) -> list[Kept]:
-    kept = []
+def _processes(settings: Settings, workers: list[str], web: bool) -> list[Supervised]:
+    supervised = []
     if web:
         asked = partial(answers, settings.host, settings.port)
-        kept.append(Kept("web process", program("inductorscope_server"), answers=asked))
+        supervised.append(Supervised("web process", program("inductorscope_server"), answers=asked))
     for name in workers:
         module = program("inductorscope.jobs.queue.worker", "--executor-id", name)
-        kept.append(Kept(f"worker {name}", module))
-    return kept
+        supervised.append(Supervised(f"worker {name}", module))
+    return supervised
 
 
 def _first_capture(settings: Settings, model: str) -> None:
@@ -232,8 +232,10 @@ def _first_capture(settings: Settings, model: str) -> None:
         raise StartError(f"The database cannot be opened: {cause_of(error)}") from error
 
 
-def _stop(kept: list[Kept]) -> None:
-    living = [entry.process for entry in kept if entry.process and entry.process.poll() is None]
+def _stop(supervised: list[Supervised]) -> None:
+    living = [
+        entry.process for entry in supervised if entry.process and entry.process.poll() is None
+    ]
     for process in living:
         process.send_signal(signal.SIGTERM)
     until = time.monotonic() + GRACE_SECONDS

@@ -39,14 +39,14 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.database.room import fill_reserve, give_back
 
-WRONG = 2
+INVALID_SETTINGS = 2
 """Exit code when the settings are invalid; the supervisor does not retry."""
 REAP_SECONDS = 5.0
 SETTLE_EVERY = 2
 """In rounds of reaping."""
 SWEEP_EVERY = 24
 ROOM_SECONDS = 2.0
-TO_START = 0.1
+ROOM_TO_START = 0.1
 """A worker starts when this share of the room that should stay free on the disk is free."""
 SLOT_SECONDS = 10.0
 """How long to wait for a predecessor to end, or for a reaper to release the slot."""
@@ -81,10 +81,10 @@ def run_worker(settings: Settings, executor_id: str, options: Options | None = N
 def _wait_for_room(settings: Settings) -> None:
     """Waits while the disk is too full for a worker to write its own row; if it ended, the
     supervisor would only start it again."""
-    if not Disk.of(settings.data).lacks(part=TO_START):
+    if not Disk.of(settings.data).lacks(part=ROOM_TO_START):
         return
     log.error("waiting: %s", Disk.of(settings.data).sentence())
-    while Disk.of(settings.data).lacks(part=TO_START):
+    while Disk.of(settings.data).lacks(part=ROOM_TO_START):
         time.sleep(ROOM_SECONDS)
     log.info("there is room again")
 
@@ -108,7 +108,11 @@ class _Worker:
         )
         self.machine = this_machine(settings)
         self.heartbeat = Heartbeat(
-            self.sessions, executor_id, self.machine, options.dead_after * 0.75, self._unheard
+            self.sessions,
+            executor_id,
+            self.machine,
+            options.dead_after * 0.75,
+            self._heartbeat_lost,
         )
         self.relinking = Relinking(settings, self.sessions)
         self.stop_asked = threading.Event()
@@ -180,7 +184,7 @@ class _Worker:
         send_traces()
         _leave(0)
 
-    def _unheard(self) -> None:
+    def _heartbeat_lost(self) -> None:
         log.error("no heartbeat got through; others count us as dead, so this worker ends")
         for job_id in list(self.work.running):
             end_processes(job_id)
@@ -207,7 +211,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except (SettingError, UnusableError) as error:
         log.error("%s", error)
-        return WRONG
+        return INVALID_SETTINGS
     except (SQLAlchemyError, OSError) as error:
         log.error("the database cannot be opened: %s", cause_of(error))
         return 1

@@ -87,11 +87,11 @@ def child_command(attempt: Attempt) -> list[str]:
 
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=ENGINE_ATTEMPTS)
 async def run_job(job_id: str) -> str:
-    return await attend(job_id)
+    return await run_attempts(job_id)
 
 
 @DBOS.step(name="attend", preemptible=True)
-async def attend(job_id: str) -> str:
+async def run_attempts(job_id: str) -> str:
     """Tries until an attempt ends the job. The engine repeats this step as a whole if a worker
     dies."""
     JOB.set(job_id)

@@ -39,7 +39,9 @@ def next_id(job: JobStatus) -> str:
     return f"{job.kind}-{hashlib.sha256(job.id.encode()).hexdigest()[:16]}"
 
 
-def ways(session: Session, uploads: Uploads, jobs: Sequence[JobStatus]) -> dict[str, Again]:
+def retry_options(
+    session: Session, uploads: Uploads, jobs: Sequence[JobStatus]
+) -> dict[str, Again]:
     """Returns how each failed or cancelled job can be tried again, in two queries."""
     ended = [job for job in jobs if job.state in ENDED_BADLY]
     if not ended:

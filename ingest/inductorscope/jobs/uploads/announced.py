@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from inductorscope.intake.limits import Limits, Refused, size_text
-from inductorscope.intake.names import member_path, shown
+from inductorscope.intake.names import member_path, quoted_name
 from inductorscope.jobs.errors import UploadRefusedError
 from inductorscope.settings import PREFIX
 
@@ -21,10 +21,10 @@ def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
     for path, size in files:
         parts = _parts(path)
         if size < 0:
-            raise UploadRefusedError(f"{shown(path)} is announced with {size} bytes.")
+            raise UploadRefusedError(f"{quoted_name(path)} is announced with {size} bytes.")
         if parts in plain:
             raise UploadRefusedError(
-                f"The upload has two files of the name {shown(path)}.", "Send each file once."
+                f"The upload has two files of the name {quoted_name(path)}.", "Send each file once."
             )
         plain[parts] = size
         total += size
@@ -34,7 +34,7 @@ def checked(files: Iterable[Announced], limits: Limits) -> list[Announced]:
     folders = {parts[:depth] for parts in plain for depth in range(1, len(parts))}
     if both := plain.keys() & folders:
         name = "/".join(min(both))
-        raise UploadRefusedError(f"{shown(name)} is both a file and a folder of the upload.")
+        raise UploadRefusedError(f"{quoted_name(name)} is both a file and a folder of the upload.")
     return [("/".join(parts), size) for parts, size in plain.items()]
 
 

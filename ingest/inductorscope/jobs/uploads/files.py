@@ -13,7 +13,7 @@ from pathlib import Path
 
 from inductorscope.disk import TO_DO, Disk, DiskFullError, check_room, is_full
 from inductorscope.intake.limits import size_text
-from inductorscope.intake.names import shown
+from inductorscope.intake.names import quoted_name
 from inductorscope.jobs.errors import (
     FileBusyError,
     JobsError,
@@ -29,7 +29,7 @@ GONE = "The upload is gone: it was finished long ago, dropped, or abandoned."
 def check_id(upload_id: str) -> None:
     """Raises NotFoundError for an invalid id, so that an id can only name a folder of an upload."""
     if not upload_id.isalnum():
-        raise NotFoundError(f"There is no upload {shown(upload_id)}.")
+        raise NotFoundError(f"There is no upload {quoted_name(upload_id)}.")
 
 
 class Receiving(AbstractContextManager["Receiving"]):

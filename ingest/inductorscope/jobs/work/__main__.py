@@ -47,7 +47,7 @@ SHOWN = 300
 """Characters of an unexpected error that the job's message shows; the log has all of it."""
 
 
-def attend(settings: Settings, attempt: Attempt) -> int:
+def perform_job(settings: Settings, attempt: Attempt) -> int:
     """Does the work and ends the job; returns the process's exit status."""
     engine = make_engine(settings)
     factory = sessions(engine)
@@ -137,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
     # precompiled headers there, which captures share.
     tempfile.tempdir = os.environ.get(SCRATCH)
     try:
-        return attend(load(), Attempt(given.job_id, given.kind, given.attempt))
+        return perform_job(load(), Attempt(given.job_id, given.kind, given.attempt))
     except (OperationalError, InterfaceError, OutOfReachError) as error:
         # The error occurred before the work, or while ending the job.
         print(without_password(str(error)), file=sys.stderr)

@@ -13,7 +13,7 @@ from inductorscope.analyze.machine.without import case_without
 from inductorscope.answers.explorer.benchmark import CallCase, add_benchmark, case_of
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
-from inductorscope.answers.machine.left_out import LeftOut, Taken, in_words, taken
+from inductorscope.answers.machine.left_out import LeftOut, Taken, in_words, resources_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.capturing.benchmark.run import (
@@ -110,7 +110,7 @@ def _leave_out(task: Task, found: CallCase, line: int, ran: JsonObject) -> LeftO
             if sides and made["configuration"] != configuration:
                 raise NotAnalysed("Without the operation this configuration does not compile.")
             configuration = made["configuration"]
-            sides.append(taken(task.folder / name / CACHE, made["key"]))
+            sides.append(resources_of(task.folder / name / CACHE, made["key"]))
     except BenchmarkFailed as error:
         what = "Without the operation" if sides else "On this machine"
         missing = f"{what} the kernel does not compile. {error}"[:LONGEST]

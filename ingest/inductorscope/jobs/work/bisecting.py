@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from inductorscope.analyze.measure.result import Search, Share, Try, share_of
 from inductorscope.capturing.measure.processes import Arm, Once
-from inductorscope.capturing.measure.turns import Budget, beside, times, turns
+from inductorscope.capturing.measure.turns import Budget, compare_arms, times, turns
 from inductorscope.capturing.spec import SpecError
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.jobs.work.settings import Setting, Version
@@ -52,7 +52,7 @@ class ByTime:
     def check(self) -> None:
         """Raises WorkRefused if the ends do not differ."""
         done = self._turns([*self.ends], Budget(self._left))
-        judged = beside(done, *(arm.label for arm in self.ends))
+        judged = compare_arms(done, *(arm.label for arm in self.ends))
         if judged is None or judged.answer not in ("slower", "faster"):
             answer = judged.answer if judged else "cannot tell"
             raise WorkRefused(f"There is nothing to search for: {answer}.")

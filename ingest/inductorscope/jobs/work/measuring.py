@@ -30,7 +30,7 @@ from inductorscope.analyze.measure.result import (
 from inductorscope.answers.compare.page import KernelCalls
 from inductorscope.capturing.measure.alone import Alone, run_alone
 from inductorscope.capturing.measure.processes import Arm, Once, Runner
-from inductorscope.capturing.measure.turns import Budget, beside, times, turns
+from inductorscope.capturing.measure.turns import Budget, compare_arms, times, turns
 from inductorscope.capturing.spec import SpecError
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.jobs.work.bisecting import ByTime, search_settings
@@ -131,7 +131,7 @@ def _measured(pair: Pair, done: Sequence[Once], began: float) -> Measurement:
         sides.append(Side([each.ms for each in own], clock, ", ".join(versions)))
     counts = Counter(why for each in done for why in each.disturbed)
     return Measurement(
-        sides, beside(done, pair.a.label, pair.b.label), notes=notes,
+        sides, compare_arms(done, pair.a.label, pair.b.label), notes=notes,
         disturbed=[why for why, _ in counts.most_common(5)],
         disturbed_processes=sum(bool(each.disturbed) for each in done),
         seconds=time.monotonic() - began,

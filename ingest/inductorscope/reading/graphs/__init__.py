@@ -1,1 +1,1 @@
-"""Reading graphs: their texts, nodes, kernels and links."""
+"""Reads graphs: their texts, nodes, kernels and links."""

@@ -1,7 +1,7 @@
-"""Reading graphs in other processes, a batch of graphs in each.
+"""Reads graphs in other processes, a batch of graphs in each.
 
-A batch's memory goes back to the system when its process ends, and whatever kills a process costs
-its batch alone: the rest of that batch is tried once more, each graph in a process of its own.
+A batch's memory returns to the system when its process ends. If a process dies, only its batch is
+affected: the remaining graphs of the batch are tried once more, each in its own process.
 """
 
 from __future__ import annotations
@@ -28,33 +28,34 @@ from inductorscope.reading.notes import Notes
 
 MOST_WORKERS = 8
 BATCH = 1_000_000
-"""Bytes of texts that are worth a process."""
-TOGETHER = 12_000_000
-"""Bytes of texts that are read at once: parsed, they take some ten times as much memory."""
+"""Bytes of texts that make starting a process worthwhile."""
+MOST_AT_ONCE = 12_000_000
+"""Bytes of texts that may be read at the same time. Parsed, they take about ten times as much
+memory."""
 MOST_SECONDS = 60.0
-"""Time limit of one graph, with as much again for each so many bytes of texts:"""
+"""Time limit of one graph, plus the same again for each so many bytes of its texts:"""
 TIMED_BYTES = 2_000_000
 MEMORY = 2 * GIB
-"""Memory of one process, with so much more for each byte of the longest graph's texts:"""
+"""Memory limit of one process, plus so much for each byte of its longest graph's texts:"""
 MEMORY_A_BYTE = 60
 OUT_OF_MEMORY = 77
-"""Exit code of a process."""
+"""The exit code when memory runs out."""
 
-# Workers are forked from a server that has loaded this module, because this process has threads and
-# open databases, which do not survive a fork.
+# Workers are forked from a server that has loaded this module. They cannot be forked from this
+# process, because its threads and open databases do not survive a fork.
 _PROCESSES = multiprocessing.get_context("forkserver")
 
 Numbered = tuple[int, Task]
 
 
 def cores() -> int:
-    """How many processes can work at once, within reason."""
+    """Returns how many processes to run at once: the number of cores, up to a maximum."""
     return min(MOST_WORKERS, len(os.sched_getaffinity(0)))
 
 
 def start_server() -> None:
-    """Starts loading the server in the background, for who will read graphs soon."""
-    # The server must not import from the current folder, which may hold somebody's upload.
+    """Starts loading the server in the background. Call it when graphs will be read soon."""
+    # The server must not import from the current folder, which may hold an upload.
     os.environ["PYTHONSAFEPATH"] = "1"
     multiprocessing.set_forkserver_preload([__name__])
     forkserver.ensure_running()
@@ -63,10 +64,10 @@ def start_server() -> None:
 def read_all(
     tasks: Iterable[Task], workers: int, meanwhile: Callable[[], None] = lambda: None
 ) -> Generator[tuple[int, Outcome]]:
-    """Yields the number and the outcome of each task, as they come.
+    """Yields each task's number and outcome, as they are ready.
 
-    Uses at most `workers` processes; with none, reads in this one. Calls `meanwhile` once, as soon
-    as the first processes are at work.
+    Uses at most `workers` processes; with 0, reads in this process. Calls `meanwhile` once, when
+    the first processes have started.
     """
     if not workers:
         meanwhile()
@@ -85,14 +86,14 @@ def read_all(
 
 
 class _Batch(msgspec.Struct):
-    """What one process reads."""
+    """The graphs that one process reads."""
 
     tasks: deque[Numbered] = msgspec.field(default_factory=deque)
-    """Those without an outcome yet, in their order."""
+    """Tasks without an outcome yet, in order."""
     size: int = 0
     process: ForkServerProcess | None = None
     until: float = 0.0
-    """When the first task must have its outcome."""
+    """The deadline of the first task's outcome."""
 
     def add(self, number: int, task: Task) -> None:
         self.tasks.append((number, task))
@@ -104,30 +105,30 @@ class _Batch(msgspec.Struct):
 
 
 class _Reading:
-    """Batches that wait, and those that are being read."""
+    """The batches that wait, and those that are being read."""
 
     def __init__(self, tasks: Iterable[Task], workers: int) -> None:
         self.busy: dict[Connection, _Batch] = {}
         self._waiting = _batches(tasks)
         self._again: list[Numbered] = []
-        """Left by a process that died, and not known to be the reason."""
+        """The remaining tasks of processes that died. Each is tried again in its own process."""
         self._upcoming: _Batch | None = None
         self._workers = workers
 
     def start_processes(self) -> None:
-        """Starts as many as there are workers and memory for."""
+        """Starts processes, as far as the number of workers and memory allow."""
         while len(self.busy) < self._workers:
             batch = self._upcoming = self._upcoming or self._next()
             if batch is None:
                 return
             size = sum(other.size for other in self.busy.values())
-            if size and size + batch.size > TOGETHER:
+            if size and size + batch.size > MOST_AT_ONCE:
                 return
             self._upcoming = None
             self._start(batch)
 
     def outcomes(self) -> Iterator[tuple[int, Outcome]]:
-        """Waits for the next ones."""
+        """Waits for the next outcomes."""
         until = min(batch.until for batch in self.busy.values())
         ready = wait(list(self.busy), max(0.0, until - time.monotonic()))
         if not ready:
@@ -145,7 +146,7 @@ class _Reading:
                 yield number, outcome
 
     def stop(self) -> None:
-        """Ends processes whose outcomes nobody wants."""
+        """Ends processes whose outcomes are no longer needed."""
         for connection, batch in self.busy.items():
             connection.close()
             if batch.process is not None:
@@ -169,7 +170,8 @@ class _Reading:
         self.busy[ours] = batch
 
     def _late(self) -> Iterator[tuple[int, Outcome]]:
-        """Ends processes whose graph takes too long; the others of their batches are read again."""
+        """Ends processes whose graph takes too long; the other graphs of their batches are read
+        again."""
         for connection, batch in list(self.busy.items()):
             if batch.until > time.monotonic():
                 continue
@@ -219,15 +221,15 @@ def _how_it_ended(status: int) -> str:
 
 
 def _failed(task: Task, why: str) -> Outcome:
-    """The outcome of a graph that its process died of."""
+    """Returns the outcome of a graph whose process died."""
     notes = Notes()
     notes.add(task.slug, f"{why}: its texts are kept, not read")
     return Outcome(GraphContent(), notes, {}, why)
 
 
 def _read(connection: Connection, tasks: list[Task]) -> None:
-    """What a worker does."""
-    gc.disable()  # records without cycles, in a process that ends soon
+    """Runs in a worker."""
+    gc.disable()  # records have no cycles, and this process ends soon
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit_memory(MEMORY + MEMORY_A_BYTE * max(task.size for task in tasks))
     try:

@@ -1,4 +1,4 @@
-"""What was compiled of each kernel, joined by the hash of the kernel's source."""
+"""Compiled forms of each kernel, joined by the hash of the kernel's source."""
 
 from __future__ import annotations
 
@@ -46,16 +46,17 @@ from inductorscope.store.tables.models import JsonObject
 T = TypeVar("T")
 
 NAMING: tuple[str, ...] = (TTIR, LLIR)
-"""Stages that name their source."""
+"""Stages whose texts name their source."""
 TEXTS = {role: ending for role, ending in OF_KERNELS.items() if role not in (SASS, ASSEMBLY)}
 HEAD = 256 * KIB
-"""Where a text names its source: MLIR at its beginning, LLVM's IR at its end."""
+"""Bytes of a text that are read to find its source: MLIR names it at the beginning, LLVM's IR at
+the end."""
 MOST_CONFIGURATIONS = 100
 MOST_SOURCES = 10_000
 LARGEST_LIBRARY = 16 * MIB
 UNKNOWN = CubinFacts()
 UNNAMED: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False}
-"""What is known of a library's configuration."""
+"""The facts of a library, which has no metadata."""
 
 
 class CompiledKernels(msgspec.Struct):
@@ -63,17 +64,17 @@ class CompiledKernels(msgspec.Struct):
 
     by_source: dict[str, list[JsonObject]] = msgspec.field(default_factory=dict)
     definitions: dict[str, tuple[str, bool]] = msgspec.field(default_factory=dict)
-    """Source → its kernel's definition, for uploads without code, and whether its lines are
-    known."""
+    """Source → its kernel's definition, and whether lines refer to it, for uploads without output
+    code."""
     texts: dict[str, ArtifactDraft] = msgspec.field(default_factory=dict)
-    """Path → a compiled text that lies in a log."""
+    """Path → a compiled text from a log."""
     chosen: dict[str, JsonObject] = msgspec.field(default_factory=dict)
-    """Key of a configuration that autotuning chose → its sizes of blocks."""
+    """Key of a configuration that autotuning chose → its block sizes."""
     known: set[str] = msgspec.field(default_factory=set)
-    """Keys of the configurations."""
+    """Keys of the configurations found so far."""
 
     def give(self, kernels: list[KernelDraft]) -> bool:
-        """Adds its configurations to the facts of each kernel; whether there are any."""
+        """Adds its configurations to the facts of each kernel; returns whether it found any."""
         given = False
         for kernel in kernels:
             source = source_of(str(kernel.facts.get("kernel_path", "")))
@@ -84,7 +85,8 @@ class CompiledKernels(msgspec.Struct):
         return given
 
     def code(self) -> bytes:
-        """A code that defines the kernels; empty without any."""
+        """Returns a text that defines the kernels, to stand in for the output code; empty if none
+        is known."""
         head = "# Put together from what Triton compiled: the upload has no output code.\n"
         for key, (_, placed) in self.definitions.items():
             for configuration in () if placed else self.by_source.get(key, ()):
@@ -100,8 +102,8 @@ class CompiledKernels(msgspec.Struct):
         cubin: CubinFacts = UNKNOWN,
         python: PythonSource | None = None,
     ) -> bool:
-        """Adds a configuration; whether it is new. `texts`: TTIR and LLVM's IR, or the part of each
-        that names its source."""
+        """Adds a configuration; returns whether its source is known and it is new. `texts`: TTIR
+        and LLVM's IR, or the part of each that names its source."""
         source = next(filter(None, (source_named(texts.get(role, "")) for role in NAMING)), "")
         if not source:
             return False
@@ -112,7 +114,7 @@ class CompiledKernels(msgspec.Struct):
             if definition[0]:
                 self.definitions[key] = definition
         if facts.key in self.known:
-            return False  # a log repeats what a cache holds
+            return False  # a log repeats what is in a cache
         self.known |= {facts.key} - {""}
         self.by_source.setdefault(key, []).append({
             "key": facts.key,
@@ -128,8 +130,8 @@ class CompiledKernels(msgspec.Struct):
         return True
 
     def add_library(self, file: File) -> None:
-        """Adds a C++ kernel's library by the hash of its source. The cache has the source beside
-        it; a capture names the library by that hash."""
+        """Adds a C++ kernel's library, by the hash of its source. In a cache the source is next to
+        the library; a capture names the library by that hash."""
         beside = file.absolute.with_suffix(".cpp")
         stem = file.path.rpartition("/")[2].partition(".")[0]
         source = hash_of(kernel_of_library(read_text(beside))) if beside.is_file() else stem
@@ -140,12 +142,14 @@ class CompiledKernels(msgspec.Struct):
 
 
 def _key(source: str, name: str) -> str:
-    """Inductor's files have one kernel each; others, named by their path, may have several."""
+    """Returns the key of a kernel. Inductor's files have one kernel each; other sources, named by
+    their path, may have several."""
     return f"{source}:{name}" if "/" in source else source
 
 
 def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
-    """Files of one configuration lie in one folder and share a stem."""
+    """Reads the files that kernels were compiled to. Files of one configuration share a folder and
+    a stem."""
     groups: dict[tuple[str, str], dict[str, File]] = {}
     result = CompiledKernels()
     for file in files:
@@ -184,7 +188,7 @@ def _read_cubin(path: Path) -> CubinFacts:
 
 
 def _end(file: File) -> str:
-    """The end of a text that names its source."""
+    """Returns the part of a text that names its source."""
     with file.absolute.open("rb") as stream:
         if file.role == LLIR and file.size > HEAD:
             stream.seek(file.size - HEAD)
@@ -192,7 +196,7 @@ def _end(file: File) -> str:
 
 
 def _read_log(file: File, result: CompiledKernels, notes: Notes) -> None:
-    """A log of tritonparse: what it holds of a kernel is kept as Triton's cache has it."""
+    """Reads a log of tritonparse. Its texts are stored as if they came from Triton's cache."""
     with file.absolute.open("rb") as stream:
         try:
             for number, each in enumerate(compilations(open_plain(stream))):

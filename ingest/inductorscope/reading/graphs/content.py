@@ -1,6 +1,6 @@
-"""What is in the texts of one graph: nodes, kernels, calls and links, ready to be stored.
+"""Extracts nodes, kernels, calls and links from the texts of one graph, ready to be stored.
 
-Pure: takes texts and gives records, so it runs in this process or in another.
+Pure: takes texts and returns records, so it runs in this process or in another.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ from inductorscope.store.runs.nodes import (
 
 FX_STAGES = tuple(stage.id for stage in STAGES if stage.nodes)
 BEFORE = (DYNAMO, PRE_GRAD)
-"""Read besides for the links of Dynamo's nodes; the first one quotes all source lines too."""
+"""Stages that are also read for the links of Dynamo's nodes. The first also quotes all source
+lines."""
 IR_STAGES = (IR_PRE, IR_POST)
 # f32[4, 256][256, 1]cuda:0
 _KINDS = "cpu|cuda|xpu|mps|mtia|hpu|npu|privateuseone"
@@ -71,13 +72,13 @@ _IN_CODE = re.compile(
 )
 
 PROVENANCES = (PROVENANCE, KERNEL_INFORMATION, PROVENANCE_KERNELS, PROVENANCE_NODES)
-"""Roles that tell which nodes a kernel computes, the best first."""
+"""Roles of files that say which nodes a kernel computes, the best first."""
 OTHERS = {*IR_STAGES, *PROVENANCES, CODE}
-"""Roles that are parsed beside FX texts."""
+"""Roles that are parsed in addition to FX texts."""
 
 
 class GraphContent(msgspec.Struct):
-    """What is in the texts of a graph: the same for all graphs of the same texts."""
+    """What the texts of a graph contain; graphs with the same texts share it."""
 
     aot_id: str | None = None
     node_count: int = 0
@@ -90,7 +91,7 @@ class GraphContent(msgspec.Struct):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a log has a payload, with a TAB ahead of each line."""
+    """A payload's place in a log, where a TAB precedes each line."""
 
     log: Path
     offset: int
@@ -98,12 +99,12 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct):
-    """One text: its digest, and its bytes or where they lie."""
+    """One text: its digest, and its bytes or where to find them."""
 
     label: str
     digest: str
     data: bytes | None = None
-    """Without it the text is read from its file, its place in a log or the database
+    """If empty, the text is read from its file, its place in a log or the database
     (`task_texts`)."""
     size: int = 0
     file: Path | None = None
@@ -111,37 +112,38 @@ class Given(msgspec.Struct):
 
 
 class Task(msgspec.Struct):
-    """The texts of a graph, to be read."""
+    """The texts of one graph, to be read."""
 
     slug: str
     texts: dict[str, Given]
-    """By role."""
+    """Text by role."""
     record: dict[str, object] | None = None
-    """What the capture recorded of its lines."""
+    """The record that the capture made of the graph's lines."""
     align: bool = True
-    """Whether lines of kernels are aligned with nodes now; else that is left for later."""
+    """Whether to align lines of kernels with nodes now, rather than later."""
     database: str = ""
-    """Where texts are that have neither bytes nor a file: its address."""
+    """Address of the database, for texts that have neither bytes nor a file."""
 
     @property
     def size(self) -> int:
-        """Bytes of the texts."""
+        """Total size of the texts in bytes."""
         return sum(given.size or len(given.data or b"") for given in self.texts.values())
 
 
 class Outcome(msgspec.Struct):
-    """What came out of a task."""
+    """The result of a task."""
 
     content: GraphContent
     notes: Notes
     quotes: Quotes
     failed: str = ""
-    """Why the texts were not read; empty if they were."""
+    """Why the texts could not be read; empty if they were."""
 
 
 def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:
-    """FX texts that links or quotes need; where there are none, whatever FX text there is; and
-    everything else that is parsed. Without aligning, one of Dynamo's graphs has all quotes."""
+    """Returns the roles to parse: the FX texts that links or quotes need, or any FX text if there
+    is none of those, and all other texts that are parsed. Without aligning, one of Dynamo's graphs
+    is enough for all quotes."""
     found = [role for role in KEPT_GRAPHS if role in roles]
     before = [role for role in BEFORE if role in roles]
     graphs = {*(before if align else before[:1]), *found} if found else set(FX_STAGES)
@@ -149,7 +151,7 @@ def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:
 
 
 def read_texts(task: Task) -> Outcome:
-    """Uses the task up: its texts are let go as they are decoded."""
+    """Reads a task's texts. Each text is dropped from the task once decoded, to save memory."""
     reading = _Reading(task)
     return Outcome(reading.content(), reading.notes, reading.quotes)
 
@@ -169,7 +171,7 @@ class _Reading:
         for role in worth_reading(task.texts, align=task.align) - set(PROVENANCES):
             given = task.texts[role]
             self.texts[role] = (given.data or b"").decode("utf-8", "replace")
-            given.data = b""  # graphs are large: one of the two is enough
+            given.data = b""  # graphs are large: keep only one of the two
 
     def content(self) -> GraphContent:
         for role in FX_STAGES:
@@ -191,7 +193,8 @@ class _Reading:
         return self.task.texts[role].label
 
     def _provenance(self) -> Provenance:
-        """The first file that knows what kernels compute; records of a backward can be empty."""
+        """Returns the first file that says what kernels compute; records of a backward can be
+        empty."""
         found: Provenance | None = None
         for role in PROVENANCES:
             given = self.task.texts.get(role)
@@ -206,7 +209,7 @@ class _Reading:
 
     def _read_fx(self, role: str) -> None:
         label, plain = self._label(role), self.texts[role]
-        # Often nothing is left to do after the first passes: then both texts are the same.
+        # Often no pass after the first changes anything; then both texts are the same.
         alike = next((text for other, text in self.fx.items() if self.texts[other] == plain), None)
         text = alike or self.notes.attempt(
             label, "Reading the graph", lambda: parse_fx(plain), FxText()
@@ -229,7 +232,7 @@ class _Reading:
             result.node_count = sum(node.kind == "call" for node in text.nodes)
 
     def _read_ir(self, role: str) -> None:
-        label, plain = self._label(role), self.texts.pop(role)  # its lines are not asked for again
+        label, plain = self._label(role), self.texts.pop(role)  # its lines are not needed again
         text = self.notes.attempt(label, "Reading the IR", lambda: parse_ir(plain), IrText())
         self.notes.problems(label, text.problems)
         self.ir[role] = text
@@ -255,9 +258,9 @@ class _Reading:
         result.aot_id = code.aot_id or None
         result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
         nodes = nodes_of_calls(code, provenance, self.fx.get(POST_GRAD, FxText()).main())
-        # Of the file's bytes: a permalink must not depend on how we decode them.
+        # Hash the file's bytes: a permalink must not depend on how we decode them.
         digest = self.task.texts[CODE].digest
-        lines = plain_text(plain).split("\n")  # as the code's reader counts them
+        lines = plain_text(plain).split("\n")  # as the code's reader counts lines
         result.kernels = kernel_drafts(code, lines, nodes, digest, label, self.notes)
         if any(kernel.kind == "cpp" for kernel in result.kernels):
             result.devices.add("cpu")
@@ -293,7 +296,8 @@ class _Reading:
             self.result.links = packed(links)
 
     def _work_out_facts(self) -> None:
-        """Last, since it changes the arguments of the code's calls."""
+        """Works out the calls' facts. Comes last, because it changes the arguments of the code's
+        calls."""
         code, ir, fx = self.code, self.ir.get(IR_POST), self.fx.get(POST_GRAD)
         if code is None:
             return
@@ -308,7 +312,8 @@ class _Reading:
         )
 
     def _find_nodes(self, links: GraphLinks) -> None:
-        """Calls that provenance does not know get the nodes that their lines were aligned with."""
+        """Gives calls that provenance does not list the nodes that their lines were aligned
+        with."""
         calls = {
             f"call:{kernel.name}:{call.handle}": call
             for kernel in self.result.kernels
@@ -333,7 +338,7 @@ class _Reading:
 
 
 def _fx_columns(text: FxText, *, inputs: bool) -> dict[str, list[object]]:
-    """The columns of `FxNodeDraft`."""
+    """Returns the columns of `FxNodeDraft`."""
     main, nodes = main_class(text), text.nodes
     if not nodes:
         return {}

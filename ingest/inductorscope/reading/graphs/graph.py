@@ -1,4 +1,4 @@
-"""Graphs of a run: parsed once for all that share their texts, and stored as rows."""
+"""Reads the graphs of a run: parsed once for all that share their texts, and stored as rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from inductorscope.store.runs.draft import GraphDraft
 from inductorscope.store.runs.nodes import pack_kernels
 
 MOST_NAMES = 50_000
-"""Names of kernels by which a run is found."""
+"""Most names of kernels by which search finds a run."""
 # model__0_forward_1.0, or the AOT id 0_forward
 _NUMBERED = re.compile(r"(?<!\d)(\d+)_(forward|backward|inference|joint)")
 
@@ -37,10 +37,10 @@ class GraphRead(msgspec.Struct):
     source: GraphSource
     draft: GraphDraft
     devices: set[str] = msgspec.field(default_factory=set)
-    """Kinds of devices its nodes and kernels speak of."""
+    """Kinds of devices that its nodes and kernels mention."""
 
     def order(self) -> tuple[str, int, int, tuple[str, int]]:
-        """Process, number of the graph, then forward before backward."""
+        """Sorts by process, number of the graph, then forward before backward."""
         source = self.source
         found = _NUMBERED.search(self.draft.aot_id or "") or _NUMBERED.search(source.name)
         number = int(found.group(1)[:9]) if found else 1_000_000_000
@@ -49,10 +49,10 @@ class GraphRead(msgspec.Struct):
 
 
 def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[], None]) -> Quotes:
-    """Parses and links all graphs, and stores what was found as soon as it is known.
+    """Parses and links all graphs, and stores each result as soon as it is known.
 
-    Returns what their stack comments quote of the user's files. `meanwhile` is called once, while
-    other processes parse the first graphs.
+    Returns the lines of the user's files that stack comments quote. `meanwhile` is called once,
+    while other processes parse the first graphs.
     """
     linked = kernels = 0
     quotes: Quotes = {}
@@ -83,7 +83,7 @@ def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[
 def _outcomes(
     reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[], None]
 ) -> Iterator[tuple[list[GraphRead], Outcome]]:
-    """Graphs of the same texts, with what is in these: read once."""
+    """Yields graphs with the same texts, with their content, which is read once."""
     records: dict[str, dict[str, object]] = {}
     for file in reading.having(LINE_RECORD):
         records |= line_records(file.absolute.read_bytes())
@@ -91,7 +91,7 @@ def _outcomes(
     for graph in graphs:
         recorded = (graph.source.folder or "") in records
         alike.setdefault(id(graph) if recorded else graph.source.key(), []).append(graph)
-    # The longest first: so no process is left with a long one at the end.
+    # The longest first, so that no process ends up with a long one at the end.
     groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
     align = sum(_size_of_code(group[0]) for group in groups) <= reading.aligned_at_once
     database = address_of(reading.sessions.kw["bind"])
@@ -126,7 +126,7 @@ def _merge_quotes(quotes: Quotes, others: Quotes) -> None:
 
 
 def _size(graph: GraphRead) -> int:
-    """Bytes of the texts that are parsed."""
+    """Returns the size in bytes of the texts that are parsed."""
     texts = graph.source.texts
     return sum(texts[role].size for role in worth_reading(texts))
 
@@ -144,7 +144,7 @@ def _fill(graph: GraphRead, content: GraphContent) -> None:
     draft.nodes = content.nodes
     draft.sources = content.sources
     draft.links = content.links
-    # Each graph's kernels get times and rows of their own.
+    # Each graph's kernels get their own times and rows.
     draft.kernels = [replace(kernel) for kernel in content.kernels]
     draft.direction = direction_of(content.aot_id, graph.source)
     graph.devices = content.devices
@@ -159,7 +159,7 @@ def direction_of(aot_id: str | None, source: GraphSource) -> str:
 
 
 def line_records(data: bytes) -> dict[str, dict[str, object]]:
-    """The capture's exact record: graph folder name → record of its lines."""
+    """Returns the capture's exact record: graph folder name → record of its lines."""
     try:
         found = msgspec.json.decode(data, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Kernels and their calls as rows, from a graph's parsed code."""
+"""Turns a graph's parsed code into rows of kernels and calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ PERMALINK_LENGTH = 12
 
 
 def permalink(code_digest: str, kernel: str, handle: int) -> str:
-    """Names a call by content: the same code gives the same link on every server."""
+    """Returns a call's id, derived from content: the same code gives the same link on every
+    server."""
     name = hashlib.sha256(f"{code_digest}:{kernel}:{handle}".encode("utf-8", "replace")).digest()
     return base64.b32encode(name).decode().lower()[:PERMALINK_LENGTH]
 
@@ -35,7 +36,7 @@ def kernel_drafts(
 ) -> list[KernelDraft]:
     """Generated kernels in the order of the code, then extern ones in the order of their calls.
 
-    `lines` are those of the code, `nodes` the FX nodes of each call, `digest` that of the code.
+    `lines`: the code's lines; `nodes`: the FX nodes of each call; `digest`: the code's digest.
     """
     drafts: dict[str, KernelDraft] = {}
     for kernel in code.kernels:
@@ -97,6 +98,6 @@ def _defined(kernel: CodeKernel, lines: list[str]) -> KernelDraft:
 
 
 def _digest(text: str) -> int:
-    """Fits a database's integer."""
+    """Returns a digest that fits a database's integer."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -1,4 +1,4 @@
-"""All graphs of an upload and their texts, stored before any of them is parsed."""
+"""Stores all graphs of an upload and their texts before any of them is parsed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_o
 
 
 def lay_out(reading: Reading, logs: LogFacts) -> list[GraphRead]:
-    """Stores the graphs and their texts: from then on they can be looked at."""
+    """Stores the graphs and their texts; from then on they can be opened."""
     sources = merge(folder_sources(reading.intake), logs.graphs, reading.notes)
     if not sources and (code := reading.compiled.code()):
         texts = {CODE: text_of([code], "the compiled kernels", "kernels.py")}
@@ -37,7 +37,7 @@ def _graph(source: GraphSource) -> GraphRead:
 
 
 def _put_together(graph: GraphRead) -> list[ArtifactDraft]:
-    """Texts that were made of several files."""
+    """Returns the texts that combine several files."""
     return [
         artifact_of(role, text.path, content_of_bytes(text.read()), text.lines,
                     derived=True, graph=graph.draft)
@@ -47,7 +47,7 @@ def _put_together(graph: GraphRead) -> list[ArtifactDraft]:
 
 
 def _logged(graph: GraphRead) -> list[ArtifactDraft]:
-    """Payloads of logs, whose content is stored with their log."""
+    """Returns the payloads of logs, whose content is stored with their log."""
     return [
         ArtifactDraft(role, text.path, text.digest, text.size, None, text.lines, graph=graph.draft)
         for role, text in graph.source.texts.items()

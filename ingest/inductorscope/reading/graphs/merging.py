@@ -1,4 +1,4 @@
-"""All graphs of an upload: those of debug folders and those of logs, each once."""
+"""Merges the graphs of debug folders and of logs, so that each graph appears once."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from inductorscope.reading.notes import Notes
 
 BORROWED = (READABLE, POST_GRAD, PROVENANCE, PROVENANCE_KERNELS, PROVENANCE_NODES,
             KERNEL_STACKS, IR_PRE, IR_POST)  # fmt: skip
-"""What belongs to a code, whoever compiles it."""
+"""Roles of texts that belong to a code, no matter which compile produced it."""
 
 _PID = re.compile(r"-pid_(\d+)$")
 
 
 def folder_sources(intake: Intake) -> list[GraphSource]:
-    """The graphs of debug folders."""
+    """Returns the graphs of debug folders."""
     files = {file.absolute: file for file in intake.files}
     return [_of_folder(graph, files) for graph in intake.graphs]
 
@@ -56,17 +56,19 @@ def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
 
 
 def _put_together(paths: list[Path], files: dict[Path, File]) -> GraphText:
-    """AOTInductor's kernels and their wrapper as one text, in the order of Python's output code."""
+    """Joins AOTInductor's kernels and their wrapper into one text, in the order of Python's output
+    code."""
     parts = [b"// %s\n%s\n" % (path.name.encode(), path.read_bytes()) for path in paths]
     wrapper = files[paths[-1]].path.removesuffix(".cpp")
     return text_of(parts, f"{paths[-1].name} and its kernels", f"{wrapper}.with_kernels.cpp")
 
 
 def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:
-    """One graph for a code that is in a folder and in a log; what either lacks, the other gives.
+    """Makes one graph of a code that is in a folder and in a log; each supplies what the other
+    lacks.
 
     A folder has at most one partner: the same code may have been compiled twice. A folder without a
-    code (AOTInductor's, or of a compile that failed) is known by its nodes.
+    code (AOTInductor's, or of a compile that failed) is recognised by its nodes.
     """
     by_code: dict[str, list[GraphSource]] = defaultdict(list)
     by_nodes: dict[str, list[GraphSource]] = defaultdict(list)
@@ -82,7 +84,7 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
         code = graph.texts.get(CODE)
         partner = None
         if code is not None:
-            # Without folders no code has to be read for this.
+            # Without folders, no code needs to be read for this.
             alike = by_code.get(code_key(code), []) if by_code else []
             partner = _partner(graph, alike)
             if partner is None and by_aot:
@@ -103,7 +105,8 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
 
 
 def _borrow(graphs: list[GraphSource], notes: Notes) -> None:
-    """A code from a cache is logged without its graphs; who made the same code has them."""
+    """Copies graphs to a code from a cache, which is logged without its graphs, from a compile of
+    the same code."""
     made: dict[str, GraphSource] = {}
     for graph in graphs:
         code = graph.texts.get(CODE)
@@ -127,7 +130,7 @@ def _borrow(graphs: list[GraphSource], notes: Notes) -> None:
 
 
 def _partner(graph: GraphSource, candidates: list[GraphSource]) -> GraphSource | None:
-    """A folder of the same process if one is among them."""
+    """Returns the matching folder, preferably one of the same process."""
     free = [folder for folder in candidates if not folder.position[0]]
     for folder in free:
         found = _PID.search(folder.process or "")
@@ -143,7 +146,8 @@ def _same_aot_id(
     logged: list[GraphSource],
     notes: Notes,
 ) -> GraphSource | None:
-    """A folder whose code differs but bears the same id, where only these two bear it."""
+    """Returns a folder with the same AOT id but different code, if the id is unique on both
+    sides."""
     aot_id = aot_id_of(code)
     folders = by_aot.get(aot_id or "", [])
     if aot_id is None or len(folders) != 1 or folders[0].position[0]:
@@ -181,7 +185,7 @@ def _join(folder: GraphSource, logged: GraphSource) -> None:
 
 
 def _name(graph: GraphSource) -> str:
-    """Such as `0_forward [0/1]`, with several ranks `rank 3: 0_forward [0/1]`."""
+    """Returns a name such as `0_forward [0/1]`, with several ranks `rank 3: 0_forward [0/1]`."""
     code = graph.texts.get(CODE)
     aot_id = None if code is None else aot_id_of(code)
     name = aot_id or graph.direction or ("graph" if code is not None else "no code")

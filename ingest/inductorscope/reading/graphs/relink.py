@@ -1,9 +1,8 @@
-"""Links made anew from the texts that are stored: those of an older engine, and the lines that
-reading left to be aligned.
+"""Links stored texts again: graphs linked by an older engine, and lines whose alignment was
+postponed.
 
-Cheap and safe to repeat: a graph whose links are today's is left alone, what is worked out is
-stored graph by graph, and a run stays as readable meanwhile as it was. So whoever is interrupted
-leaves the rest to the next one.
+It is safe to repeat and to interrupt: graphs with current links are skipped, results are stored
+graph by graph, and the run stays readable meanwhile.
 """
 
 from __future__ import annotations
@@ -27,19 +26,20 @@ from inductorscope.store.runs.relinked import count_stored, mark_unaligned, outd
 from inductorscope.store.tables.models import Artifact, Graph, Links
 
 ALONE = 3_000_000
-"""Bytes of a graph's texts, from which on graphs are aligned one at a time: nobody waits for it."""
+"""From this many bytes of texts on, graphs are aligned one at a time, because nobody waits for
+them."""
 MOST_FAILED = 3
-"""Graphs of a run that fail before it is another run's turn."""
+"""After this many failed graphs of a run, another run gets its turn."""
 
 
 class Relinked(msgspec.Struct):
-    """What one pass did."""
+    """The result of one pass."""
 
     done: int = 0
     failed: int = 0
-    """Graphs that keep the links they had."""
+    """Graphs that keep their old links."""
     stories: int = 0
-    """Compile stories that were renewed."""
+    """Compile stories that were gathered again."""
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -50,12 +50,12 @@ class _Text(msgspec.Struct, frozen=True):
 
 
 class _Alike(msgspec.Struct):
-    """Graphs of the same texts: one reading serves them all."""
+    """Graphs with the same texts, which are read once."""
 
     graphs: list[int]
     texts: list[_Text]
     record: dict[str, object] | None
-    """What a capture recorded of the lines of this one graph."""
+    """The capture's record of the lines of this graph."""
 
     @property
     def size(self) -> int:
@@ -68,7 +68,7 @@ def relink(
     run: str | None = None,
     progress: Progress = silent,
 ) -> Relinked:
-    """Makes all links anew that are not today's, of one run or of all, the newest graphs first."""
+    """Renews all links that are not current, of one run or of all, the newest graphs first."""
     result = Relinked()
     if workers:
         start_server()
@@ -104,14 +104,15 @@ def relink(
 
 
 class _Turns(msgspec.Struct):
-    """Which run comes next. A graph is tried once."""
+    """Decides which run comes next. Each graph is tried once."""
 
     tried: set[int] = msgspec.field(default_factory=set)
     last: set[str] = msgspec.field(default_factory=set)
-    """Runs with graphs that cannot be aligned, each of which may take minutes: they come last."""
+    """Runs with graphs that cannot be aligned. They come last, because each such graph may take
+    minutes."""
 
     def next(self, rows: list[tuple[str, int]]) -> tuple[str, list[int]] | None:
-        """The newest run with graphs to be linked, and those."""
+        """Returns the newest run with graphs to link, and these graphs."""
         left: dict[str, list[int]] = {}
         for of, graph in rows:
             if graph not in self.tried:
@@ -121,7 +122,8 @@ class _Turns(msgspec.Struct):
 
 
 def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> list[_Alike]:
-    """The longest first: so no process is left with a long one at the end."""
+    """Groups graphs with the same texts, the longest first, so that no process ends up with a long
+    one at the end."""
     records = _records(session, run)
     query = select(Artifact.graph_id, Artifact.role, Artifact.path, Artifact.digest, Artifact.size)
     texts: dict[int, dict[str, _Text]] = {graph: {} for graph in graphs}
@@ -137,7 +139,7 @@ def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> l
             continue
         record = records.get(name)
         if record is None and (coverage or {}).get("lines_exact"):
-            result.failed += 1  # exact links are not given up for inferred ones
+            result.failed += 1  # inferred links must not replace exact ones
             continue
         some = [texts[graph][role] for role in sorted(worth_reading(texts[graph]))]
         key: object = graph if record else tuple((text.role, text.digest) for text in some)
@@ -146,7 +148,7 @@ def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> l
 
 
 def _records(session: Session, run: str) -> dict[str, dict[str, object]]:
-    """What a capture recorded, by the name of the graph."""
+    """Returns the capture's records of lines, by the name of the graph."""
     query = select(Artifact.digest).where(Artifact.run_id == run, Artifact.role == LINE_RECORD)
     found: dict[str, dict[str, object]] = {}
     for digest in session.scalars(query):
@@ -155,11 +157,11 @@ def _records(session: Session, run: str) -> dict[str, dict[str, object]]:
 
 
 def _task(database: str, alike: _Alike) -> Task:
-    """The texts as they were read first."""
+    """Returns the task as it was when the graph was first read."""
     name = alike.texts[0].path if alike.texts else ""
     task = Task(name, {}, alike.record, database=database)
     for text in alike.texts:
-        # What is too long was so for the first reading as well.
+        # Texts that are too long now were too long then.
         if text.size <= LARGEST_TEXT:
             task.texts[text.role] = Given(text.path, text.digest, size=text.size)
     return task

@@ -1,4 +1,4 @@
-"""The user's source files: those that came along, and the rest rebuilt from stack comments."""
+"""The user's source files: those in the upload, and others rebuilt from stack comments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from inductorscope.reading.texts import read_text
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """A line of a source as a stack comment quotes it: without its indentation."""
+    """A source line as a stack comment quotes it: without indentation."""
 
     code: str
     function: str
@@ -25,13 +25,13 @@ Quotes = dict[str, dict[int, Quote]]
 """Path as stack frames name it → line → quote."""
 
 LAST_LINE = 200_000
-"""A quote beyond is not believed: nobody's source is that long, and the lines before are kept."""
+"""Quotes of later lines are ignored: no source is that long, and all lines before are stored."""
 MATCHING = 0.8
 _SELF = re.compile(r"\bself\b")
 
 
 class Sources(msgspec.Struct):
-    """Texts by the path that stack frames name."""
+    """Texts by the path in stack frames."""
 
     files: dict[str, File] = msgspec.field(default_factory=dict)
     texts: dict[str, str] = msgspec.field(default_factory=dict)
@@ -42,7 +42,7 @@ class Sources(msgspec.Struct):
 
 
 def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
-    """For every path that stack comments quote: the file itself if it is recognisably here."""
+    """Finds the file for every path that stack comments quote, if the upload has it."""
     found = Sources()
     listed = {file.source_path: file for file in files if file.source_path}
     by_name: dict[str, list[File]] = {}
@@ -64,7 +64,8 @@ def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
 
 
 def add_quotes(quotes: Quotes, text: FxText) -> None:
-    """What stack comments quote, by file and line. The first quote of a line stands."""
+    """Adds the lines that stack comments quote, by file and line. The first quote of a line
+    counts."""
     for node in text.nodes:
         if node.stack_file and node.stack_line > 0:
             lines = quotes.setdefault(node.stack_file, {})
@@ -75,7 +76,7 @@ def add_quotes(quotes: Quotes, text: FxText) -> None:
 
 
 def _recognised(path: str, lines: dict[int, Quote], by_name: dict[str, list[File]]) -> File | None:
-    """An uploaded file whose path ends alike and which says what the comments quote."""
+    """Returns an uploaded file whose path ends alike and whose lines match the quotes."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
     candidates = by_name.get(parts[-1], []) if parts else []
     candidates = sorted(candidates, key=lambda file: -_same_end(parts, file.absolute))
@@ -96,18 +97,18 @@ def _same_end(parts: tuple[str, ...], path: Path) -> int:
 
 def _says(text: str, quoted: dict[int, Quote]) -> bool:
     lines = text.split("\n")
-    told = {number: quote.code for number, quote in quoted.items() if quote.code.strip()}
-    if not told:
+    readable = {number: quote.code for number, quote in quoted.items() if quote.code.strip()}
+    if not readable:
         return False
     right = sum(
         number <= len(lines) and lines[number - 1].strip() == code.strip()
-        for number, code in told.items()
+        for number, code in readable.items()
     )
-    return right >= MATCHING * len(told)
+    return right >= MATCHING * len(readable)
 
 
 def _rebuild(path: str, quoted: dict[int, Quote], notes: Notes) -> str:
-    """Quoted lines at their true numbers, empty ones between: numbers are what people point at."""
+    """Returns the quoted lines at their real numbers, with empty lines between."""
     kept = {number: quote for number, quote in quoted.items() if number <= LAST_LINE}
     if len(kept) < len(quoted):
         notes.add(path, f"quoted lines beyond {LAST_LINE:,} were left out", len(quoted) - len(kept))
@@ -120,7 +121,8 @@ def _rebuild(path: str, quoted: dict[int, Quote], notes: Notes) -> str:
 
 
 def _indentation(function: str, methods: set[str]) -> str:
-    """A guess: a method's body stands deeper than a function's; blocks in them are not known."""
+    """Guesses the indentation: a method's body is deeper than a function's; blocks in them are
+    unknown."""
     if function in ("", "<module>"):
         return ""
     return " " * (8 if function in methods else 4)

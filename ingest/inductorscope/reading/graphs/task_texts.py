@@ -1,5 +1,5 @@
-"""The texts of a task, read by the process that parses them: in the one that hands tasks out they
-would take memory, and time on their way through a pipe."""
+"""Reads the texts of a task in the process that parses them. In the process that hands out tasks
+they would take memory, and time to send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from inductorscope.store.database.engine import engine_of, sessions
 
 
 def read_task(task: Task) -> Outcome:
-    """Reads the texts from where they lie, and then what is in them."""
+    """Reads the texts from where they are stored, then parses them."""
     notes = Notes()
     _load(task, notes)
     outcome = read_texts(task)
@@ -28,7 +28,7 @@ def read_task(task: Task) -> Outcome:
 
 
 def _in_log(given: Given) -> bytes | None:
-    """The payload where the log has it, if it is the one that was meant."""
+    """Returns the payload at its place in the log, if its digest matches."""
     if given.place is None:
         return None
     try:
@@ -41,12 +41,12 @@ def _in_log(given: Given) -> bytes | None:
 
 
 def _load(task: Task, notes: Notes) -> None:
-    """Texts that cannot be read are left out, with a note."""
+    """Reads the texts. Leaves out, with a note, those that cannot be read."""
     for given in task.texts.values():
         if given.file is not None:
             _take(given, given.file.read_bytes, notes)
         elif given.data is None and given.size <= LARGEST_TEXT:
-            given.data = _in_log(given)  # quicker to get at than from the database
+            given.data = _in_log(given)  # faster to read than from the database
     stored = [given for given in task.texts.values() if given.data is None and given.file is None]
     if stored:
         settings = Settings(data=Path(), database_url=task.database)

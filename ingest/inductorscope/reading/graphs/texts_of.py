@@ -1,4 +1,4 @@
-"""Where the texts of a graph come from: a folder of the debug directory, a log, or both."""
+"""Where the texts of a graph are: in a folder of the debug directory, in a log, or both."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _ANNOTATION = re.compile(rb': "[^"\n]*"')
 
 
 class GraphText(msgspec.Struct, frozen=True, eq=False):
-    """One text of a graph, wherever it lies."""
+    """One text of a graph, wherever it is stored."""
 
     label: str
-    """What people know it by: its path, or its place in a log."""
+    """The name to show: its path, or its place in a log."""
     digest: str
     size: int
     read: Callable[[], bytes]
     file: File | None = None
-    """The file that it is; None for a payload of a log, which is stored already."""
+    """Its file; None for a payload of a log, which is already stored."""
     path: str = ""
-    """Of a payload: under what name it is kept."""
+    """The path under which a log's payload is stored."""
     lines: int | None = None
     put_together: bool = False
-    """Whether it was made of several files, and is none of them."""
+    """Whether it combines several files."""
     place: Place | None = None
-    """Where the log has it, byte for byte."""
+    """Its place in the log, byte for byte."""
     aot_id: str | None = NOT_READ
-    """Of a code: what `aot_id_of` says, where somebody who had it at hand has looked."""
+    """The result of `aot_id_of` for a code, if it was computed when the code was in memory."""
 
 
 class GraphSource(msgspec.Struct):
@@ -47,26 +47,26 @@ class GraphSource(msgspec.Struct):
     name: str
     slug: str = ""
     process: str | None = None
-    """Folder of the process that compiled it, when the upload has it."""
+    """Folder of the process that compiled it, if the upload has it."""
     position: tuple[str, int] = ("", 0)
-    """Log and line where a log ends it."""
+    """Log and line where the graph ends in the log."""
     compile_id: str | None = None
     rank: int | None = None
     pid: int | None = None
     direction: str | None = None
-    """What the order of a log's records says; the code itself knows better."""
+    """The direction, by the order of the log's records. The code itself is more reliable."""
     folder: str | None = None
     """Name of the debug folder."""
     texts: dict[str, GraphText] = msgspec.field(default_factory=dict)
-    """One for each role."""
+    """Texts by role."""
 
     def key(self) -> tuple[tuple[str, str], ...]:
-        """The same for graphs of the same texts."""
+        """Returns the same key for graphs with the same texts."""
         return tuple(sorted((role, text.digest) for role, text in self.texts.items()))
 
 
 def text_of(parts: list[bytes], label: str, path: str) -> GraphText:
-    """Texts that are one code, as a text of its own."""
+    """Joins texts that are parts of one code."""
     text = b"".join(parts)
     return GraphText(
         label=label,
@@ -80,7 +80,7 @@ def text_of(parts: list[bytes], label: str, path: str) -> GraphText:
 
 
 def aot_id_of(code: GraphText) -> str | None:
-    """The id that AOTAutograd gave the graph, as its code says: `3_backward`."""
+    """Returns the id that AOTAutograd gave the graph, from its code: `3_backward`."""
     return _keys(code)[1] if code.aot_id == NOT_READ else code.aot_id
 
 
@@ -90,7 +90,8 @@ def aot_id_in(code: bytes) -> str | None:
 
 
 def code_key(code: GraphText) -> str:
-    """The same for a code in a log and in a folder, which differ in empty lines at the ends."""
+    """Returns the same key for a code in a log and in a folder, where empty lines at the ends
+    differ."""
     return _keys(code)[0]
 
 
@@ -101,6 +102,7 @@ def _keys(code: GraphText) -> tuple[str, str | None]:
 
 
 def nodes_key(graph: GraphText) -> str:
-    """The same for a graph of FX nodes in a log and in a folder, which annotate it differently."""
+    """Returns the same key for a graph of FX nodes in a log and in a folder, where annotations
+    differ."""
     lines = (line.strip() for line in _ANNOTATION.sub(b"", graph.read()).split(b"\n"))
     return hashlib.sha256(b"\n".join(line for line in lines if line[:1] not in b"#")).hexdigest()

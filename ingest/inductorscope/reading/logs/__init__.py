@@ -1,1 +1,1 @@
-"""Reading the logs of an upload into the database."""
+"""Reads the logs of an upload into the database."""

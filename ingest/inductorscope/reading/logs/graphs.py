@@ -1,9 +1,8 @@
-"""Which records of a log make up one graph.
+"""Groups the records of a log into graphs.
 
-A log has no such thing. Its records name a compile (`0/1`), which may hold a forward and a backward
-graph, several of each, be restarted, and come again after a reset. A graph is what ends with an
-output code; what belongs to the whole compile (Dynamo's graph, the joint graph) belongs to each of
-its graphs.
+A log has no such groups. Its records name a compile (`0/1`), which can contain several forward and
+backward graphs, be restarted, and occur again after a reset. A graph ends with its output code;
+records of the whole compile (Dynamo's graph, the joint graph) belong to each of its graphs.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
 
 
 def rank_of(log: str) -> int | None:
-    """The rank that a log's file name tells: records tell it late, and copies of a log wrongly."""
+    """Returns the rank in a log's file name. Records state it late, and copies of a log wrongly."""
     named = _RANK.search(log.rpartition("/")[2])
     return None if named is None else int(named.group(1))
 
@@ -43,31 +42,32 @@ class _Compile(msgspec.Struct):
     attempt: int
     shared: dict[str, GraphText] = msgspec.field(default_factory=dict)
     aot: list[dict[str, GraphText]] = msgspec.field(default_factory=list)
-    """What AOTAutograd logged, once for each of its joint graphs: a compile may be split."""
+    """What AOTAutograd logged, once for each of its joint graphs: a compile can have several."""
     open: dict[str, GraphText] = msgspec.field(default_factory=dict)
     graphs: list[GraphSource] = msgspec.field(default_factory=list)
     kernels: list[tuple[GraphSource, GraphText]] = msgspec.field(default_factory=list)
-    """What a graph's wrapper calls, where that is a text of its own."""
+    """The kernels that a graph's wrapper calls, if they are a separate text."""
     line: int = 0
 
     def add_aot(self, role: str, text: GraphText) -> None:
-        """A joint graph, or a forward one without a joint graph ahead of it, begins anew."""
+        """Adds a text. A joint graph starts a new group, and so does a forward graph without a
+        joint graph before it."""
         if not self.aot or role in self.aot[-1] or (role == JOINT and FORWARD in self.aot[-1]):
             self.aot.append({})
         self.aot[-1][role] = text
 
     def add_kernels(self, kernels: GraphText) -> None:
-        """They come right after the wrapper that calls them."""
+        """Adds kernels, which come right after the wrapper that calls them."""
         if self.graphs and not self.open:
             self.kernels.append((self.graphs[-1], kernels))
 
     def restart(self, attempt: int) -> None:
-        """What a given-up attempt left is in the log only."""
+        """Drops what an abandoned attempt left; it stays in the log."""
         self.attempt = attempt
         self.shared, self.aot, self.open = {}, [], {}
 
     def close(self, log: str, line: int) -> None:
-        """What is open is a graph."""
+        """Makes a graph of the texts collected so far."""
         graph = GraphSource(
             name="",
             position=(log, line),
@@ -81,7 +81,7 @@ class _Compile(msgspec.Struct):
 
 
 class LogGraphs:
-    """Takes the records of one log in their order; `finish` gives its graphs."""
+    """Takes the records of one log in order; `finish` returns its graphs."""
 
     def __init__(self, log: str) -> None:
         self._log = log
@@ -107,7 +107,7 @@ class LogGraphs:
             case "autograd":
                 compile_.add_aot(kind.text.direction or JOINT, text)
             case "before code":
-                if role in compile_.open:  # the one before never came to its code
+                if role in compile_.open:  # the previous one never reached its code
                     compile_.close(self._log, record.line)
                 compile_.open[role] = text
             case "code":
@@ -116,12 +116,13 @@ class LogGraphs:
             case "kernels":
                 compile_.add_kernels(text)
             case "after code":
-                # Maps come after their code; those of AOTInductor partly before it.
+                # Maps come after their code; some of AOTInductor's come before it.
                 done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
                 (compile_.open if compile_.open else done).setdefault(role, text)
 
     def _start(self, record: LogRecord) -> None:
-        """A restart goes on with its compile; the same id a second time is another one."""
+        """Starts a compile. A restart continues the same compile; otherwise a repeated id means
+        another one."""
         known = self._current.get(record.compile_id)
         if known is None or not record.attempt:
             self._begin(record)
@@ -139,12 +140,13 @@ class LogGraphs:
             return self._begin(record)
         if record.attempt is not None and record.attempt > known.attempt:
             known.restart(record.attempt)
-        # Without an id (AOTInductor, export) nothing says that the next one starts.
-        anew = record.compile_id is None and known.graphs and part == "compile"
-        return self._begin(record) if anew else known
+        # Without an id (AOTInductor, export) nothing marks the start of the next one.
+        starts_another = record.compile_id is None and known.graphs and part == "compile"
+        return self._begin(record) if starts_another else known
 
     def finish(self) -> list[GraphSource]:
-        """The graphs in the order of their codes. Those without a code come with what they have."""
+        """Returns the graphs in the order of their codes. Graphs without a code come with the texts
+        they have."""
         graphs: list[GraphSource] = []
         for compile_ in self._all:
             if compile_.open or (not compile_.graphs and (compile_.shared or compile_.aot)):
@@ -171,10 +173,10 @@ def _with_kernels(graph: GraphSource, kernels: GraphText) -> None:
 
 
 def _give_aot(compile_: _Compile) -> None:
-    """Each graph gets what AOTAutograd logged of it.
+    """Gives each graph the texts that AOTAutograd logged for it.
 
-    Codes say which graph they are of (`3_backward`); the numbers come in the order of the joint
-    graphs. Codes that do not say it come in that order too, forward before backward.
+    Most codes name their graph (`3_backward`); the numbers follow the order of the joint graphs.
+    Codes that do not are in that order too, forward before backward.
     """
     numbers: list[str] = []
     for position, graph in enumerate(compile_.graphs):
@@ -183,15 +185,16 @@ def _give_aot(compile_: _Compile) -> None:
         if number and number not in numbers:
             numbers.append(number)
         which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
-        logged = _told(compile_.aot[which] if which < len(compile_.aot) else {})
+        logged = _corrected(compile_.aot[which] if which < len(compile_.aot) else {})
         graph.direction = direction or _likely(logged, position)
         for name, role in ((graph.direction, AOT), (JOINT, JOINT)):
             if name in logged:
                 graph.texts.setdefault(role, logged[name])
 
 
-def _told(logged: dict[str, GraphText]) -> dict[str, GraphText]:
-    """Until 2.4 a graph for inference was logged as a forward one; a real one has a joint graph."""
+def _corrected(logged: dict[str, GraphText]) -> dict[str, GraphText]:
+    """Corrects a role: until 2.4 a graph for inference was logged as a forward graph. A real
+    forward graph has a joint graph."""
     if set(logged) == {FORWARD}:
         return {INFERENCE: logged[FORWARD]}
     return logged

@@ -1,4 +1,5 @@
-"""TORCH_TRACE logs of a run, streamed into the store: records, payloads, and which make a graph."""
+"""Streams the TORCH_TRACE logs of a run into the store: records, payloads, and the graphs they make
+up."""
 
 from __future__ import annotations
 
@@ -35,24 +36,24 @@ MOST_LISTED = 1000
 
 
 class LogRead(msgspec.Struct):
-    """One log, read."""
+    """One log that was read."""
 
     file: File
     summary: LogSummary
     strings: dict[int, str]
     lines: int
     size: int
-    """Of the plain text."""
+    """Bytes of the unpacked text."""
     rows: Counter[str]
-    """Records of each kind that could have got a row."""
+    """Number of records of each kind that can have a row."""
     files: set[int]
     """Numbers of file names that its stacks refer to."""
     stored: str | None
-    """Under which path the log itself is kept."""
+    """The path under which the log itself is stored."""
     graphs: list[GraphSource]
 
     def json(self) -> JsonObject:
-        """For the report."""
+        """Returns the log's figures, for the report."""
         counts: Counter[str] = Counter()
         for kind, count in self.summary.counts.items():
             if ":" not in kind:
@@ -72,19 +73,19 @@ class LogRead(msgspec.Struct):
 
 
 class LogFacts(msgspec.Struct):
-    """What all logs of a run say together."""
+    """Facts from all logs of a run."""
 
     logs: list[LogRead] = msgspec.field(default_factory=list)
     copies: dict[str, str] = msgspec.field(default_factory=dict)
     """Path of a log → path of the same log under another name, which was read."""
     compile_seconds: float | None = None
-    """All that compiling took. This, graph breaks and recompiles come from the story of compiling,
-    and are known once that is stored."""
+    """The total time of compiling. It comes from the story of compiling, as graph breaks and
+    recompiles do, so it is known once the story is stored."""
     counts: Counts = msgspec.field(default_factory=Counts)
     story: StoryGatherer | None = None
-    """What is to be told of the compiles, until `store_story`."""
+    """The story of compiling, until `store_story`."""
     torch_logs: Story | None = None
-    """What TORCH_LOGS texts add to it."""
+    """What TORCH_LOGS texts add to the story."""
 
     @property
     def summaries(self) -> list[LogSummary]:
@@ -95,11 +96,11 @@ class LogFacts(msgspec.Struct):
         return [graph for log in self.logs for graph in log.graphs]
 
     def first(self, name: str) -> str | None:
-        """The first log's answer, such as its `torch_version`."""
+        """Returns the first value that a log gives, such as its `torch_version`."""
         return next((value for log in self.summaries if (value := getattr(log, name))), None)
 
     def json(self) -> JsonObject:
-        """Graph breaks and recompiles with their reasons, for the run's environment."""
+        """Returns graph breaks and recompiles with their reasons, for the run's environment."""
         return {
             "compile_ids": [item for log in self.summaries for item in log.compile_ids][
                 :MOST_LISTED
@@ -125,7 +126,7 @@ def read_logs(reading: Reading) -> LogFacts:
     first: dict[str, File] = {}
     logs = reading.having(TRACE_LOG)
     if len(logs) > 1:
-        reading.beginning.now()  # digests tell which of them are the same
+        reading.beginning.now()  # digests show which of them are the same
     for file in logs:
         known = first.setdefault(file.digest, file)
         if known is file:
@@ -178,7 +179,7 @@ def _head_of(file: File, size: int) -> bytes:
 
 
 def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGatherer) -> None:
-    """Reads a TORCH_LOGS text, in which several processes may speak: each is a log."""
+    """Reads a TORCH_LOGS text. Several processes may have written to it; each is a log."""
     assert facts.torch_logs is not None
     with file.absolute.open("rb") as raw:
         processes = read_torch_log(
@@ -192,7 +193,7 @@ def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGather
 
 
 def store_story(facts: LogFacts, writer: RunWriter) -> None:
-    """What the logs tell of compiling. Nobody waits for it to look at texts."""
+    """Stores the story of compiling. It comes late, because texts can be opened without it."""
     if facts.story is None or facts.torch_logs is None:
         return
     whole, chunks = facts.story.finish()
@@ -201,11 +202,11 @@ def store_story(facts: LogFacts, writer: RunWriter) -> None:
     complete = any(log.file.role == TRACE_LOG for log in facts.logs)
     facts.counts = counts_of(whole, complete=complete)
     writer.add_story(pack_story(whole, chunks))
-    facts.story = None  # stored now, and of no more use here
+    facts.story = None  # stored now, so no longer needed here
 
 
 def _compare_strings(facts: LogFacts, notes: Notes) -> None:
-    """A forked process uses file names that only its parent's log tells."""
+    """A forked process uses file names that only its parent's log defines."""
     for log in facts.logs:
         lacking = log.files - log.strings.keys()
         if not lacking:
@@ -228,7 +229,7 @@ class _OneLog:
         self._file = file
         self._taking = taking
         self.stored: str | None = None
-        """Under which path the log itself is kept."""
+        """The path under which the log itself is stored."""
 
     def read(self) -> LogRead:
         taking = self._taking
@@ -263,7 +264,7 @@ class _OneLog:
         )
 
     def _take_all(self) -> None:
-        """Takes the log in and writes what was gathered, once the run has appeared."""
+        """Reads the log, and writes the gathered batches once the run has appeared."""
         taking, beginning = self._taking, self._reading.beginning
         for _ in taking.pieces():
             if taking.enough:
@@ -279,7 +280,8 @@ class _OneLog:
         return self._file.modified == status.st_mtime_ns
 
     def _note_ranks(self, summary: LogSummary) -> None:
-        """One process has one rank: the file's name tells it, as it does of the log's graphs."""
+        """Notes if the file's name and the records disagree about the rank. The file's name
+        decides, as it does for the log's graphs."""
         if self._taking.rank is None:
             return
         others = [rank for rank in summary.ranks if rank != self._taking.rank]

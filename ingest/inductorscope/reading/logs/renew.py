@@ -1,4 +1,4 @@
-"""Gathers compile stories again from the stored logs, when another version collected them."""
+"""Gathers compile stories again from stored logs when an older version gathered them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def renew_stories(engine: Engine, run: str | None = None, progress: Progress = s
 
 
 def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts, Counts] | None:
-    """The story as reading the upload gathers it; None if a log is not stored."""
+    """Gathers the story as when the upload was read; returns None if a log is not stored."""
     with reading() as session:
         report = session.scalar(select(Run.report).where(Run.id == run_id)) or {}
     story, spoken = StoryGatherer(), Story()

@@ -1,7 +1,7 @@
-"""A log as it is kept: every payload once, and the rest of the log around references to them.
+"""Stores a log: every payload once, and the rest of the log with references to them.
 
-It reads back byte for byte, but for the secrets that were removed. Its digest is that of the log as
-it was sent, also then: what is kept of it follows from that.
+Reading it back gives the same bytes, except for secrets that were removed. Its digest is always
+that of the original log, because its stored contents follow from it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ HASHED_AT_ONCE = MIB
 
 
 class LogStore:
-    """Takes the pieces of a log in their order; `finish` gives the log's content."""
+    """Takes the pieces of a log in order; `finish` returns the log's content."""
 
     def __init__(self, folder: Path | None, *, hashed: bool) -> None:
-        """`hashed`: who calls `finish` knows the digest of all pieces."""
-        self._target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
+        """`hashed`: the caller of `finish` knows the digest of all pieces."""
+        self._target = TemporaryFile(dir=folder)  # noqa: SIM115  # the caller closes it
         self._frames = FrameWriter(self._target, LEVEL_LARGE)
         self._digest = hashlib.sha256()
         self._hashed = hashed
-        # Hashing lets go of the interpreter's lock. One thread: pieces keep their order.
+        # Hashing releases the GIL. One thread, so that pieces stay in order.
         self._hasher = ThreadPoolExecutor(1, "hasher")
         self._hashing: Future[None] | None = None
         self._unhashed: list[bytes] = []
@@ -37,7 +37,8 @@ class LogStore:
         self._bytes = 0
 
     def add(self, piece: Piece, payload: str | None) -> None:
-        """`payload`: digest of the content that stands for the piece's payload, if one does."""
+        """Adds a piece. `payload`: digest of the content that replaces the piece's payload, if
+        any."""
         self._hash(piece.raw)
         if payload is None or piece.payload_start is None or not piece.payload_exact:
             self._hold(piece.raw)
@@ -68,7 +69,7 @@ class LogStore:
 
     def _hash_rest(self) -> None:
         if self._hashing is not None:
-            self._hashing.result()  # no more than two pieces are held
+            self._hashing.result()  # hold at most two pieces
         pieces, self._unhashed, self._unhashed_bytes = self._unhashed, [], 0
         self._hashing = self._hasher.submit(lambda: self._digest.update(b"".join(pieces)))
 

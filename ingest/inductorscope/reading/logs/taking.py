@@ -1,6 +1,6 @@
-"""The records of one log: payloads packed, graphs recognised, rows gathered in batches.
+"""Reads the records of one log: packs payloads, groups graphs, gathers rows in batches.
 
-Nothing here is written, so it may begin before it is known what the run is called.
+It writes nothing, so it can start before the run's id is known.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.draft import ArtifactDraft, LogEntryDraft
 
 MOST_ENTRIES = 20_000
-"""Records of one kind in one log that get a row; the log itself holds the rest."""
+"""Most records of one kind in one log that get a row; the log itself holds the rest."""
 HELD = 4 * MIB
-"""Bytes of payloads that are gathered for one batch."""
+"""Bytes of payloads that make a batch."""
 HELD_RECORDS = 5000
 MOST_PACKED = 16 * MIB
-"""Bytes of packed payloads that wait to be written."""
+"""Most bytes of packed payloads that wait to be written."""
 MOST_RECORDS = 20_000
-"""Records that do."""
+"""Most records that wait to be written."""
 HEAD = 16
-"""Bytes that tell how a log is packed."""
+"""Bytes that show how a log is compressed."""
 PACKERS = 2
 """Threads that compress payloads."""
 LONGEST_NAME = 200
@@ -56,28 +56,28 @@ PYTHON = {stage.role for stage in STAGES if stage.language == "python"} | {FX_RU
 
 
 class Batch(msgspec.Struct):
-    """Rows to be written together. New payloads are packed by other threads until they are."""
+    """Rows that are written together. Other threads compress the new payloads meanwhile."""
 
     rows: list[tuple[LogEntryDraft, ArtifactDraft | None]] = msgspec.field(default_factory=list)
     packing: list[tuple[ArtifactDraft, Future[Content]]] = msgspec.field(default_factory=list)
     bytes: int = 0
-    """Of the new payloads, as they are."""
+    """Uncompressed bytes of the new payloads."""
 
     def packed(self) -> int:
-        """Waits for its payloads; their bytes."""
+        """Waits until the payloads are packed; returns their packed size in bytes."""
         for artifact, content in self.packing:
             artifact.content = content.result()
         return sum(content.result().stored_size for _, content in self.packing)
 
 
 class LogTaking:
-    """Takes one log in as far as it is asked to."""
+    """Reads one log step by step, as far as the caller asks."""
 
     def __init__(
         self, reading: Reading, file: File, story: LogGatherer, source: Source | None = None
     ) -> None:
-        """`source`: what is taken in place of a TORCH_TRACE log: a process of a TORCH_LOGS text, or
-        a folder."""
+        """`source`: read instead of a TORCH_TRACE log: a process of a TORCH_LOGS text, or a
+        folder."""
         self.path = file.path
         self.raw = raw = file.absolute.open("rb")
         self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
@@ -89,7 +89,7 @@ class LogTaking:
         most = reading.max_unpacked if self.packed else None
         self.log: Log
         self._folder = file.path
-        """Where the payloads are kept."""
+        """The folder under which payloads are stored."""
         if source is None:
             self.log = read_trace_log(raw, most)
         elif isinstance(source, FolderLog):
@@ -98,27 +98,27 @@ class LogTaking:
             self.log = TextLog(open_plain(raw), source, most)
             self._folder = f"{file.path}/{_named(source)}"
         self.rows: Counter[str] = Counter()
-        """Records of each kind that could have got a row."""
+        """Number of records of each kind that can have a row."""
         self.files: set[int] = set()
         """Numbers of file names that stacks refer to."""
         self.position = 0
-        """Bytes of the plain text that were taken."""
+        """Bytes of the unpacked text that were read."""
         self._place = file.absolute
         self._sessions = reading.sessions
         self._packer = ThreadPoolExecutor(PACKERS, "packer")
         self._kept: dict[str, str] = {}
-        """MD5 of a sound payload → its digest: a payload is stored once."""
+        """MD5 of an undamaged payload → its digest, because each payload is stored once."""
         self._sizes: dict[str, tuple[int, int, bool]] = {}
         """Digest of a payload → its bytes, its lines, and whether it looks like JSON."""
         self._aot_ids: dict[str, str | None] = {}
-        """The same of codes."""
+        """Digest of a code → its AOT id."""
         self._places: dict[str, Place] = {}
-        """Where the log has it first, byte for byte."""
+        """Digest of a payload → its first place in the log, byte for byte."""
         self._numbers: Counter[str] = Counter()
         self._gathered = Batch()
         self._waiting: deque[Batch] = deque()
         self._packed_bytes = 0
-        """Of the batches that wait, but for the last one."""
+        """Size of the waiting batches, without the newest."""
 
     def close(self) -> None:
         self.store.close()
@@ -126,22 +126,22 @@ class LogTaking:
         self.raw.close()
 
     def pieces(self) -> Iterator[None]:
-        """Takes the log in, a piece a step."""
+        """Reads the log, one piece a step."""
         for piece in self.log.pieces():
             self.position += piece.size
             kept = None if piece.record is None else self._take(piece.record, piece)
             self.store.add(piece, kept)
             yield
 
-    # --- what is to be written ---
+    # --- what to write ---
 
     @property
     def enough(self) -> bool:
-        """Whether what was gathered is worth a batch."""
+        """Whether enough is gathered for a batch."""
         return self._gathered.bytes > HELD or len(self._gathered.rows) > HELD_RECORDS
 
     def cut(self) -> None:
-        """Makes a batch of what was gathered. The one before is packed by now, or is waited for."""
+        """Makes a batch of what was gathered. Waits until the previous batch is packed."""
         if self._waiting:
             self._packed_bytes += self._waiting[-1].packed()
         self._waiting.append(self._gathered)
@@ -149,12 +149,13 @@ class LogTaking:
 
     @property
     def full(self) -> bool:
-        """Whether no more should wait to be written."""
+        """Whether so much waits to be written that reading should pause."""
         rows = sum(len(batch.rows) for batch in self._waiting)
         return self._packed_bytes > MOST_PACKED or rows > MOST_RECORDS
 
     def batches(self, *, last: bool = False) -> Iterator[Batch]:
-        """What can be written: all but the newest batch, which is still being packed, or all."""
+        """Yields batches to write: all but the newest, which is still being packed; with `last`,
+        all."""
         while len(self._waiting) > (0 if last else 1):
             yield self._waiting.popleft()
         self._packed_bytes = 0
@@ -162,7 +163,7 @@ class LogTaking:
     # --- a record ---
 
     def _take(self, record: LogRecord, piece: Piece) -> str | None:
-        """A record; the digest of its payload where that is kept by itself."""
+        """Reads a record; returns the digest of its payload if that is stored on its own."""
         self.summariser.add(record)
         self.story.add(record)
         if record.kind in COUNTED:
@@ -226,7 +227,7 @@ class LogTaking:
         return artifact
 
     def _path(self, record: LogRecord, ending: str) -> str:
-        """Such as `…_trace.log/0_1_0/inductor_output_code_11.py`."""
+        """Returns a path such as `…_trace.log/0_1_0/inductor_output_code_11.py`."""
         place = (record.compile_id or "-").replace("!", "autograd_").replace("/", "_")
         if record.attempt is not None:
             place += f"_{record.attempt}"
@@ -242,7 +243,7 @@ def _named(process: Process) -> str:
 
 
 def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:
-    """`rank`: as the log's name tells."""
+    """`rank`: the rank in the log's name."""
     return LogEntryDraft(
         log=log,
         line=record.line,

@@ -1,4 +1,5 @@
-"""What TORCH_LOGS texts say about fusing and speed, for the story; `logs` reads their records."""
+"""Reads what TORCH_LOGS texts say about fusing and speed, for the story; `logs` reads their
+records."""
 
 from __future__ import annotations
 

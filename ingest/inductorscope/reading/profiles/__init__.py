@@ -1,1 +1,1 @@
-"""Reading profiles, and joining them to graphs."""
+"""Reads profiles and joins them to graphs."""

@@ -1,4 +1,4 @@
-"""What modules and kernels printed when they benchmarked themselves, joined to their kernels."""
+"""What modules and kernels printed when benchmarking themselves, joined to their kernels."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from inductorscope.store.tables.models import JsonObject
 
 
 class Benchmarks(msgspec.Struct):
-    """Measures of single kernels, by the file and by the name that the report gives."""
+    """Measurements of single kernels, by the file and by the name in the report."""
 
     by_key: dict[str, KernelBandwidth] = msgspec.field(default_factory=dict)
-    """Beginning of a kernel's file in the code cache → its measure."""
+    """Beginning of a kernel's file in the code cache → its measurement."""
     by_name: dict[str, KernelBandwidth] = msgspec.field(default_factory=dict)
     wall_ms: dict[str, float] = msgspec.field(default_factory=dict)
-    """Graph → milliseconds of one call of its module, without profiler."""
+    """Graph → milliseconds of one call of its module, without the profiler."""
     became: dict[str, str] = msgspec.field(default_factory=dict)
-    """Path of a report → what is in it, in words."""
+    """Path of a report → a description of its contents."""
 
     def give(self, kernels: list[KernelDraft]) -> bool:
-        """Adds what is known of each kernel to its facts; whether anything is."""
+        """Adds the measurements to each kernel's facts; returns whether it found any."""
         if not self.by_key and not self.by_name:
             return False
         given = False
@@ -52,7 +52,7 @@ class Benchmarks(msgspec.Struct):
 
 
 def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
-    """The first measure of a kernel stands."""
+    """Reads the reports. The first measurement of a kernel counts."""
     result = Benchmarks()
     for file in files:
         if file.role != BENCHMARK_LOG:
@@ -77,7 +77,7 @@ def _parse(file: File) -> BenchmarkLog:
 
 
 def _facts(kernel: KernelBandwidth) -> JsonObject:
-    told: JsonObject = {
+    facts: JsonObject = {
         "benchmark_ms": kernel.ms,
         "benchmark_gb": kernel.gigabytes,
         "benchmark_gb_per_s": kernel.gb_per_s,
@@ -85,7 +85,7 @@ def _facts(kernel: KernelBandwidth) -> JsonObject:
         "spills": kernel.spills,
         "shared_memory_bytes": kernel.shared_bytes,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _words(log: BenchmarkLog) -> str:

@@ -1,4 +1,4 @@
-"""Profiles of a run joined to its graphs: which kernel of the code each kernel of a trace is."""
+"""Joins profiles of a run to its graphs: which kernel of the code each kernel of a trace is."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MOST_OPS, MOST_REPLACED = 300, 1000
 def join_profiles(
     profiles: list[ProfileRead], graphs: list[GraphRead], benchmarks: Benchmarks
 ) -> None:
-    """Times of kernels come from the profile of the compiled program; without one, from those that
-    modules made of themselves."""
+    """Gives kernels their times: from the profile of the compiled program, or if there is none,
+    from the modules' own benchmarks."""
     whole = compiled_profile(profiles)
     if whole is not None and graphs:
         _join(whole, _of_rank(rank_of_profile(whole), graphs), write=True)
@@ -40,7 +40,7 @@ def join_profiles(
 
 
 def _of_rank(rank: int | None, graphs: list[GraphRead]) -> list[GraphRead]:
-    """The graphs of a trace's rank: other ranks have kernels of the same names."""
+    """Returns the graphs of a trace's rank, because other ranks have kernels of the same names."""
     own = [graph for graph in graphs if graph.source.rank == rank]
     return own if rank is not None and own else graphs
 
@@ -50,7 +50,7 @@ def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None
     orders = profile.kept.orders if profile.kept is not None else []
     joined = join_times(profile.trace, graphs, profile.steps, orders, write=write)
     if profile.kept is not None:
-        profile.kept.tell(joined.kernels, joined.cpu_ops)
+        profile.kept.set_kernels(joined.kernels, joined.cpu_ops)
     profile.facts |= {
         "joined_to_code": write,
         "steps_used": joined.steps,
@@ -62,7 +62,7 @@ def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None
 
 
 def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
-    """Adds to the compiled profile how it differs from the eager one, a step each."""
+    """Adds to the compiled profile how it differs from the eager one, per step."""
     eager = next((one for one in profiles if one.label == EAGER and one.kept is not None), None)
     if eager is None or compiled.kept is None:
         return

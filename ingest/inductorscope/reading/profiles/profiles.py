@@ -1,4 +1,4 @@
-"""Profiles of a run: Chrome traces and key_averages tables, paired by what they profile."""
+"""Reads profiles of a run: Chrome traces and key_averages tables, paired by what they profile."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ NO_DURATIONS = "a kernel has hardware counters instead of a duration"
 # rank3.trace.json, rank-3.Jul_15.pt.trace.json.gz, rank_3/trace.json
 _RANK = re.compile(r"rank[-_ ]?(\d{1,6})", re.I)
 MOVES = (MEMCPY, MEMSET)
-"""Work of a device that is no kernel, as a trace's events call it too."""
+"""Work of a device that is not a kernel, as the events of a trace call it."""
 
 
 class ProfileRead(msgspec.Struct):
-    """One profiled execution, as far as its files could be read."""
+    """One profiled execution, as far as its files were readable."""
 
     label: str
     trace_file: File | None = None
@@ -51,14 +51,14 @@ class ProfileRead(msgspec.Struct):
     rows: KeyAverages | None = None
     graph: str | None = None
     kept: TraceRead | None = None
-    """What of the trace goes into the store."""
+    """The part of the trace that is stored."""
     facts: JsonObject = msgspec.field(default_factory=dict)
 
     @property
     def steps(self) -> int | None:
-        """Steps that rows and trace are sums over, where one of them says."""
-        told = self.rows.steps if self.rows is not None else None
-        return told or (self.trace.steps if self.trace is not None else None)
+        """Returns how many steps the rows and the trace cover, if known."""
+        steps = self.rows.steps if self.rows is not None else None
+        return steps or (self.trace.steps if self.trace is not None else None)
 
     @property
     def shows_compiled_code(self) -> bool:
@@ -73,7 +73,8 @@ class ProfileRead(msgspec.Struct):
 def read_profiles(
     files: list[File], facts: CaptureFacts | None, notes: Notes, folder: Path | None
 ) -> list[ProfileRead]:
-    """Eager first, then compiled, then the rest by path. `folder`: for large temporary files."""
+    """Reads the profiles: eager first, then compiled, then the rest by path. `folder`: for large
+    temporary files."""
     profiles = _paired(files, facts)
     for profile in profiles:
         if (file := profile.trace_file) is not None:
@@ -96,8 +97,8 @@ def read_profiles(
 
 
 def _paired(files: list[File], facts: CaptureFacts | None) -> list[ProfileRead]:
-    """A profile for each trace, with the table of the same label, if possible of the same folder;
-    and one for each table without a trace. Only the first of several that share a label has it; the
+    """Makes a profile of each trace, with the table of the same label, preferably of the same
+    folder, and one of each table without a trace. If several share a label, the first has it; the
     others are labelled with their paths."""
     profiles: list[ProfileRead] = []
     shared: dict[str, list[ProfileRead]] = {}
@@ -128,7 +129,7 @@ def _paired(files: list[File], facts: CaptureFacts | None) -> list[ProfileRead]:
 
 
 def compiled_profile(profiles: list[ProfileRead]) -> ProfileRead | None:
-    """The one whose kernel times are joined to the code."""
+    """Returns the profile whose kernel times are joined to the code."""
     whole = [profile for profile in profiles if profile.graph is None and profile.trace is not None]
     for profile in whole:
         if profile.label == COMPILED:
@@ -138,7 +139,7 @@ def compiled_profile(profiles: list[ProfileRead]) -> ProfileRead | None:
 
 
 def draft_of(profile: ProfileRead) -> ProfileDraft:
-    """As rows; the trace's artifact is added by who makes the artifacts."""
+    """Returns the profile as rows. The caller adds the trace's artifact."""
     trace = profile.trace
     if trace is not None:
         profile.facts.setdefault("events", trace.events)
@@ -160,7 +161,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if device is None and (rows or trace is not None):
         on_device = any(row.self_device_us for row in rows)
         device = "cuda" if on_device else "cpu"
-    # Steps that were counted from the calls of the code are better than none.
+    # Steps counted from the calls of the code are better than none.
     steps = profile.steps or profile.facts.get("steps_used")
     draft = ProfileDraft(profile.label, device, steps, rows, profile.facts)
     if profile.kept is not None:
@@ -170,7 +171,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
 
 
 def rank_of_profile(profile: ProfileRead) -> int | None:
-    """The rank whose trace it is, by the trace or else by the name of its file."""
+    """Returns the rank, from the trace or else from the name of its file."""
     if profile.trace is not None and profile.trace.rank is not None:
         return profile.trace.rank
     found = _RANK.search(profile.trace_file.path) if profile.trace_file is not None else None
@@ -214,11 +215,11 @@ def _row(row: KeyAverageRow) -> ProfilerRowDraft:
 def _category(row: KeyAverageRow) -> str:
     if row.annotation or row.name.startswith(("ProfilerStep", "## Call CompiledFxGraph")):
         return ANNOTATION
-    # Where nothing says where a row ran: device work takes no time on the CPU.
+    # Without a device in the row: device work takes no time on the CPU.
     on_device = row.device != "cpu" if row.device else row.self_device_us and not row.cpu_us
     if not on_device:
         return CPU_OP
-    # Told by name, as the profiler gives it: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
+    # Recognised by the profiler's names: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
     return next((kind for kind in MOVES if row.name.lower().startswith(kind)), KERNEL)
 
 

@@ -1,4 +1,4 @@
-"""Tensors that Inductor's printer saved, told as the printer would have printed them."""
+"""Saved tensors of Inductor's printer, in the form that the printer prints."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ ROLE = INTERMEDIATE_VALUES
 SECONDS = 120
 MOST_FILES = 5_000
 MOST_BYTES = 512 * MIB
-"""Of one file."""
+"""Most bytes of one file."""
 _NUMBER = re.compile(r"(\d+)")
 
 
 def read_saved(files: Sequence[File], notes: Notes) -> list[ArtifactDraft]:
-    """A text with every saved value, where there are any and torch is installed."""
+    """Returns a text with every saved value, if there are any and torch is installed."""
     saved = [
         (file, value) for file in files
         if file.role == ROLE and (value := saved_value(file.path.rpartition("/")[2])) is not None
@@ -45,7 +45,7 @@ def read_saved(files: Sequence[File], notes: Notes) -> list[ArtifactDraft]:
     fit = [each for each in saved if each[0].size <= MOST_BYTES][:MOST_FILES]
     if len(fit) < len(saved):
         notes.add(first, f"{len(saved) - len(fit):,} saved tensors are too large, or too many")
-    # Files tell no order of launches: kernels come by name, their numbers as numbers.
+    # Files do not record the order of launches: sort kernels by name, their numbers as numbers.
     fit.sort(key=lambda each: (_natural(each[1][1]), each[1][0] != "before_launch", each[1][2]))
     plain = _printed([[str(file.absolute), *value] for file, value in fit], first, notes)
     if not plain:

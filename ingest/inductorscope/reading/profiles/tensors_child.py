@@ -2,8 +2,8 @@
 
 Start it with `python -m inductorscope.reading.profiles.tensors_child FOLDER`.
 
-`asked.json` there lists them; what they hold is printed to `values.txt`. Files of uploads are
-hostile: torch loads weights alone, which runs no code, and this process has limits.
+`asked.json` in the folder lists the files; their values are written to `values.txt`. Uploaded files
+may be hostile: torch loads only weights, which runs no code, and this process has limits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(folder: Path) -> None:
                     refused[path] = f"it holds {type(value).__name__}, not a tensor"
                     continue
                 found.write(printed(when, kernel, argument, value))
-            except Exception as error:  # noqa: BLE001  # whatever a damaged or hostile file causes
+            except Exception as error:  # noqa: BLE001  # a damaged or hostile file can cause any
                 refused[path] = str(error).partition("\n")[0][:300] or type(error).__name__
     (folder / REFUSED).write_text(json.dumps(refused), "utf-8")
 

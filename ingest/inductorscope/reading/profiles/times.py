@@ -1,9 +1,9 @@
-"""Joining the profile's kernel times to the kernels of the code.
+"""Joins the profile's kernel times to the kernels of the code.
 
-A Triton kernel is told by the file it was launched from, which its comment in the output code names
-too, or by the hash that the file is called after. Otherwise a name counts, and the graph call it
-ran in; where a name belongs to two graphs and nothing tells them apart, no time is given and the
-kernel says so.
+A Triton kernel is recognised by the file that it was launched from, which a comment in the output
+code names too, or by the hash in the file's name. Other kernels are recognised by their name and
+the graph call that they ran in. If a name belongs to two graphs that cannot be distinguished, the
+kernel gets no time and says so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EXTERN = re.compile(r"^(?:extern_kernels|aten|torch\.ops\.(\w+))\.(\w+)")
 NO_KERNEL = -1
 BY_CALLS = "matched by the order of the wrapper's calls"
 
-# What the code calls → the operators inside of it that launch the work. A profile names the latter.
+# The code's name → the operators that launch the work, which a profile names.
 _INSIDE = {
     "aten::convolution": (
         "aten::cudnn_convolution", "aten::miopen_convolution", "aten::_slow_conv2d_forward",
@@ -50,7 +50,7 @@ _INSIDE = {
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """A kernel in its graph."""
+    """A kernel and its graph."""
 
     graph: GraphRead
     kernel: KernelDraft
@@ -61,23 +61,24 @@ class _Sum(msgspec.Struct):
     total_us: float = 0.0
     how: str = ""
     regions: set[int] = msgspec.field(default_factory=set)
-    """Those whose calls of an operator were counted."""
+    """Regions whose calls of an operator were counted."""
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """How well the profile explains the code."""
+    """How much of the profile's time the code's kernels explain."""
 
     steps: int
     steps_from: str
     kernel_us: float
-    """Of one step: device time, or on a CPU that of generated kernels and extern calls."""
+    """Time of one step: on a device, or on a CPU the time of generated kernels and extern calls."""
     attributed_us: float
     by: dict[str, float]
-    """The same by how the code's kernel was told."""
+    """The same, by how the code's kernel was recognised."""
     kernels: list[KernelDraft | None]
-    """Of each kernel of the trace."""
+    """The code's kernel for each kernel of the trace."""
     cpu_ops: dict[tuple[int, str], KernelDraft]
-    """On a CPU: region and operator, or generated kernel as the trace calls it → the code's."""
+    """On a CPU: region and operator, or the trace's name of a generated kernel → the code's
+    kernel."""
 
 
 class _Index:
@@ -105,11 +106,11 @@ class _Index:
             self.tokens.append((graph, frozenset(tokens)))
 
     def graph_of(self, region: Region, names: set[str]) -> GraphRead | None:
-        """The graph whose kernels a region launched; None when two fit equally well. `names`: of
-        the device kernels that it launched.
+        """The graph whose kernels a region launched; None if two fit equally well. `names`: names
+        of the device kernels that it launched.
 
-        Of graphs with the same kernels, the smaller one fits better; then the compile id of the
-        region around the call decides, and that a backward graph's call is in none.
+        Of graphs with the same kernels, the smaller one fits better. Then the compile id of the
+        region around the call decides; a backward graph's call is in no region.
         """
         generated = frozenset[str]().union(*(tokens for _, tokens in self.tokens))
         seen = {_base(_CPU_PREFIX.sub("", name)) for name in region.kernels} | (names & generated)
@@ -128,7 +129,7 @@ class _Index:
 
 
 def _fits(region: Region, graph: GraphDraft) -> int:
-    """How well a graph fits a call by what is known beside its kernels."""
+    """Rates how well a graph fits a call, by everything but its kernels."""
     points = 0
     if region.compile_id is not None and graph.compile_id is not None:
         points += 2 * (region.compile_id == graph.compile_id.strip("[]"))
@@ -137,13 +138,13 @@ def _fits(region: Region, graph: GraphDraft) -> int:
 
 
 class _Join:
-    """Gives the kernels of graphs what a trace measured."""
+    """Gives the kernels of graphs the times of a trace."""
 
     def __init__(self, trace: ChromeTrace, graphs: list[GraphRead]) -> None:
         self.trace = trace
         self.index = _Index(graphs)
         self.alone = len(graphs) == 1 and not trace.regions and _is_of_one_module(trace)
-        """Whether the trace is of one module that was run by itself, all of it."""
+        """Whether the whole trace is of one module that ran by itself."""
         names: dict[int | None, set[str]] = {}
         for kernel in trace.kernels:
             names.setdefault(kernel.region, set()).add(kernel.name)
@@ -185,7 +186,7 @@ class _Join:
         found = self._give(kernel.name, kernel.kernel_file or _hashed(kernel.kernel_hash), *times)
         if found is not None or kernel.op is None or kernel.triton:
             return found
-        # An operator counts for a graph only inside its call: eager code has them too.
+        # An operator counts for a graph only inside its call, because eager code calls it too.
         if kernel.region is None:
             return self._give(kernel.op, None, *times) if self.alone else None
         if self.regions[kernel.region] is None:
@@ -209,7 +210,7 @@ class _Join:
         if kernel.kind != "extern" or region is None:
             total.calls += calls
         elif region not in total.regions:
-            # One call of an operator may launch several kernels; the code has each call once.
+            # One call of an operator may launch several kernels, but is one call in the code.
             total.regions.add(region)
             total.calls += kernel.call_count * self.trace.regions[region].calls
         total.total_us += total_us
@@ -218,7 +219,7 @@ class _Join:
         return kernel
 
     def steps(self, recorded: int | None) -> tuple[int, str]:
-        """How many calls of the program the trace is of, and who says so."""
+        """Returns how many calls of the program the trace covers, and the source of that number."""
         if recorded:
             return recorded, "as recorded beside the profile"
         if self.trace.steps:
@@ -242,7 +243,7 @@ class _Join:
         return 1, "the whole profile, which does not count steps"
 
     def write(self, count: int) -> None:
-        """Gives kernels their time of one step."""
+        """Gives kernels their time per step."""
         for kernel, total in self.sums.values():
             kernel.time_us = total.total_us / count
             kernel.time_calls = total.calls / count
@@ -257,8 +258,8 @@ class _Join:
     def write_calls(
         self, graphs: list[GraphRead], orders: Sequence[LaunchOrder], count: int
     ) -> None:
-        """Gives calls their time of one step, and kernels that have none yet the sum of their
-        calls: a recorded graph does not name the operators that launched its library kernels."""
+        """Gives calls their time per step. Kernels without a time get the sum of their calls: a
+        recorded graph does not name the operators that launched its library kernels."""
         for graph in graphs:
             draft = graph.draft
             own = [order for order in orders if self.regions[order.region] is graph]
@@ -295,7 +296,7 @@ class _Join:
                     self.by[BY_CALLS] = self.by.get(BY_CALLS, 0.0) + more
 
     def _kernels_of(self, order: LaunchOrder, place: dict[int, int]) -> list[int | None]:
-        """The position in the graph of each item's kernel."""
+        """Returns, for each item, its kernel's position in the graph."""
         kernels: list[int | None] = []
         for item in order.items:
             if order.replayed and item.op is not None:
@@ -322,8 +323,8 @@ def join_times(
     *,
     write: bool = True,
 ) -> Joined:
-    """Gives kernels and their calls the time of one step. `steps`: calls that were profiled, where
-    known; without `write` it only finds which kernel of the code each one is."""
+    """Gives kernels and their calls their time per step. `steps`: profiled calls, if known; without
+    `write`, it only finds the code's kernel for each kernel of the trace."""
     join = _Join(trace, graphs)
     join.all()
     count, steps_from = join.steps(steps)
@@ -374,13 +375,13 @@ def _sum_graph(graph: GraphDraft) -> None:
 
 
 def _operator(name: str) -> str | None:
-    """`extern_kernels.mm` → `aten::mm`: what the profiler calls it."""
+    """`extern_kernels.mm` → `aten::mm`, the profiler's name."""
     found = _EXTERN.match(name)
     return f"{found.group(1) or 'aten'}::{found.group(2)}" if found else None
 
 
 def _hashed(digest: str | None) -> str | None:
-    """A Triton kernel's file is called after the hash of its source."""
+    """Returns the hash in the name of a Triton kernel's file."""
     return None if digest is None else f"{digest}.py"
 
 

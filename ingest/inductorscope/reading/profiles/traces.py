@@ -1,4 +1,5 @@
-"""What is kept of a trace: its figures, its kernels in sums, its events in packed columns."""
+"""What is stored of a trace: its figures, totals of its kernels, and its events in packed
+columns."""
 
 from __future__ import annotations
 
@@ -25,23 +26,23 @@ MOST_FINDINGS = 100
 
 
 class TraceRead(msgspec.Struct):
-    """A trace without its events, which are packed."""
+    """A trace without its events, which are stored in packed columns."""
 
     breakdown: Breakdown
     kernels: list[TraceKernelDraft]
     chunks: list[EventChunk] = msgspec.field(default_factory=list)
     orders: list[LaunchOrder] = msgspec.field(default_factory=list)
-    """In what order each call of a graph launched its work."""
+    """The order in which each call of a graph launched its work."""
     timeline: TimelineDraft | None = None
     lanes: list[list[str]] = msgspec.field(default_factory=list)
-    """Of devices, [device, stream]; else [process, thread]."""
+    """[device, stream] for devices; otherwise [process, thread]."""
     collectives: CollectiveCalls = msgspec.field(default_factory=CollectiveCalls)
     work: list[list[float | None]] = msgspec.field(default_factory=list)
-    """Of kernels whose launch records Inductor's estimates: [position, bytes, operations], per
+    """For kernels whose launch records Inductor's estimates: [position, bytes, operations] of one
     launch."""
 
     def facts(self) -> JsonObject:
-        """The figures, as JSON keeps them."""
+        """Returns the figures as they are stored, as JSON."""
         found = self.breakdown
         return {
             "on_device": found.on_device,
@@ -55,10 +56,10 @@ class TraceRead(msgspec.Struct):
             "work": self.work,
         }
 
-    def tell(
+    def set_kernels(
         self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
     ) -> None:
-        """Which kernel of the code each one is."""
+        """Sets the code's kernel of each row."""
         if self.breakdown.on_device:
             for row, kernel in zip(self.kernels, kernels, strict=True):
                 row.kernel = kernel
@@ -69,7 +70,7 @@ class TraceRead(msgspec.Struct):
 
 
 def keep_trace(trace: ChromeTrace) -> TraceRead:
-    """Reads all there is to keep of a trace, and lets go of its events."""
+    """Reads everything that is stored of a trace, and frees its events."""
     found = break_down(trace)
     kernels = _kernels(trace, found)
     read = TraceRead(found, kernels, orders=launch_orders(trace))

@@ -26,7 +26,7 @@ from inductorscope.store.database.engine import BUSY_MS, folder_of
 RESERVED = 32 * MIB
 RESERVED_SHARE = 16
 """On a small disk the reserve is the disk's size divided by this."""
-WORTHWHILE = MIB
+LEAST_GROWTH = MIB
 """The reserve grows only by at least this much."""
 PAGES_AT_ONCE = 500
 """Pages given back in one transaction, which writes up to 2 MiB to the WAL."""
@@ -55,7 +55,7 @@ def fill_reserve(engine: Engine) -> None:
     with contextlib.suppress(OSError):  # there is no room after all, or the disk cannot reserve
         held = path.stat().st_size if path.exists() else 0
         size = min(RESERVED, disk.total // RESERVED_SHARE, held + disk.free // 2)
-        if size >= held + WORTHWHILE:
+        if size >= held + LEAST_GROWTH:
             with path.open("ab") as file:
                 os.posix_fallocate(file.fileno(), 0, size)
 

@@ -37,7 +37,7 @@ LONGEST_NAME = 4000
 COMPRESSION = 3
 STREAMED = {"yield_per": 64}
 """Chunks that a scan holds at once, instead of the whole trace."""
-WORTH = 0.6
+LARGEST_SHARE = 0.6
 """A level is kept if it has at most this share of the bars of the finer one."""
 
 _KINDS = {
@@ -86,7 +86,7 @@ class Packer:
         for level, resolution in enumerate(layout.resolutions_us):
             own = self._levels.get(level, [])
             count = sum(chunk.count for chunk in own)
-            if count > before * WORTH:
+            if count > before * LARGEST_SHARE:
                 continue
             for chunk in own:
                 chunk.level = len(resolutions)

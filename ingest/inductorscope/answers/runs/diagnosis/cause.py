@@ -1,4 +1,4 @@
-"""A cause, what removing it would win, and how causes are ranked."""
+"""A cause, the time that removing it would save, and the ranking of causes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Known = Literal["measured", "estimated", "at most", "unknown"]
 
 MOST = 3
 STANDS_OUT = 0.01
-"""Smallest share of a step that a cause must win."""
-COUNTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.0}
-"""How much of a win counts when causes are ranked: few programs reach a bound."""
-ONCE = 0.25
-"""How much a share of the compile time counts compared with one of every step."""
+"""Smallest share of a step that removing a cause must save."""
+WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.0}
+"""Weight of a saving in the ranking, by how it is known: few programs reach an upper bound."""
+COMPILE_WEIGHT = 0.25
+"""Weight of a share of the compile time, compared with a share of every step."""
 
 
 class CauseLine(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class CauseLine(msgspec.Struct, frozen=True):
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """One cause. Names of the program stand between backticks in its sentences."""
+    """One cause. In its sentences, names of the program are in backticks."""
 
     kind: str
     """Name of its rule."""
@@ -42,20 +42,20 @@ class Cause(msgspec.Struct, frozen=True):
     """Address of the page with the figures."""
     why: Prose = ""
     wins_us: float | None = None
-    """What removing it would win, of a step or of compiling; None if that is unknown."""
+    """The time that removing it would save, per step or of compiling; None if unknown."""
     share: float | None = None
     """`wins_us` divided by the step's time or by the compile time."""
     of: Literal["step", "compile time"] = "step"
     known: Known = "unknown"
     trade: Prose = ""
-    """What the fix costs, such as accuracy; such causes come after the others."""
+    """What the fix costs, such as accuracy; causes with such a fix come after the others."""
     urgent: bool = False
-    """It comes first: the program fails, or runs uncompiled."""
+    """Whether it comes first: the program fails, or runs uncompiled."""
     lines: list[CauseLine] = msgspec.field(default_factory=list)
 
 
 class Cleared(msgspec.Struct, frozen=True):
-    """A check that found nothing to win."""
+    """A check that found nothing to save."""
 
     text: Prose
     judged: bool = True
@@ -63,10 +63,10 @@ class Cleared(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """The causes that stand out, and the result of every other check."""
+    """The causes that stand out, and the results of all other checks."""
 
     causes: list[Cause]
-    """The largest win first."""
+    """The largest saving first."""
     more: list[Cause]
     cleared: list[Cleared]
 
@@ -79,6 +79,6 @@ def ranked(found: list[Cause | Cleared]) -> Diagnosis:
 
 
 def _rank(cause: Cause) -> tuple[bool, bool, bool, float]:
-    counts = COUNTS[cause.known] * (ONCE if cause.of == "compile time" else 1.0)
+    counts = WEIGHTS[cause.known] * (COMPILE_WEIGHT if cause.of == "compile time" else 1.0)
     unknown = cause.share is None
     return not cause.urgent, unknown, bool(cause.trade), -(cause.share or 0.0) * counts

@@ -15,7 +15,7 @@ from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.units import plural, seconds
 
 OF_TORCH = ("cpp", "triton", "lowering", "inductor", "aot", "dynamo")
-"""Components whose failures are torch's own."""
+"""Components whose failures are torch's own fault."""
 _WORKAROUND = (
     "Until torch is fixed, keep this line's function uncompiled: `@torch.compiler.disable`. The "
     "page Failures finds the smallest program that fails, and has the text of an issue."

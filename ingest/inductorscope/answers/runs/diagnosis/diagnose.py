@@ -1,5 +1,5 @@
-"""Applies every check to a run. A new cause is a function in `step.py` or `compiling.py`, and its
-name in the table `CHECKS` there."""
+"""Runs every check on a run. A new cause is a function in `step.py` or `compiling.py`, and its name
+in the table `CHECKS` there."""
 
 from __future__ import annotations
 

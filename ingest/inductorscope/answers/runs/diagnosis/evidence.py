@@ -1,4 +1,4 @@
-"""What the checks look at: everything that the other pages of a run know."""
+"""The evidence for the checks: everything that the other pages of a run know."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 from inductorscope.units import microseconds, milliseconds
 
 OWN = 0.2
-"""A line of the user's own files is named before one of a library that takes up to five times as
-much."""
+"""A line of the user's own files is preferred to a line of a library, unless that takes this many
+times as long."""
 SHOWN_LINES = 2
 
 
@@ -40,7 +40,7 @@ class TimedKernel(msgspec.Struct, frozen=True):
     id: int
     name: str
     group: str
-    """As eager and compiled are compared."""
+    """The group by which eager and compiled are compared."""
     category: str
     graph: str
     handle: int | None
@@ -61,7 +61,7 @@ class Evidence(msgspec.Struct):
     script: ScriptShown | None
     step_us: float | None
     step: str
-    """`step_us` in words: `each step of 4.20 ms`."""
+    """`step_us` as text: `each step of 4.20 ms`."""
     graphs: list[GraphRow]
     kernels: list[TimedKernel]
     """The slowest first."""
@@ -75,8 +75,9 @@ class Evidence(msgspec.Struct):
         return self.run.id
 
     def lines(self, kernels: Collection[int]) -> list[CauseLine]:
-        """The lines that these kernels compute, the longest first; the user's own files first. Of a
-        library's lines, also the line of the user's program that leads there."""
+        """Returns the lines that these kernels compute, the longest first, in the user's own files
+        unless a library's line takes much longer. Lines of a library are followed by the line of
+        the user's program that leads to them."""
         spent = [
             (sum(us for kernel, us in row.parts if kernel in kernels), row)
             for row in self.costs
@@ -97,7 +98,7 @@ class Evidence(msgspec.Struct):
         return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
 
     def _caller(self, slug: str) -> list[CauseLine]:
-        """The line of the user's own program that runs a graph of a library's code."""
+        """Returns the line of the user's program that runs a graph of a library's code."""
         compiled = next(each.compile_id or "" for each in self.graphs if each.slug == slug)
         story = self.story.story
         for each in () if story is None else story.compiles:
@@ -106,12 +107,12 @@ class Evidence(msgspec.Struct):
         return []
 
     def own_line(self, stack: Sequence[Frame]) -> list[CauseLine]:
-        """The innermost line of the user's own files in a stack."""
+        """Returns the innermost line of a stack in the user's own files."""
         own = [frame for frame in stack if not is_library(frame.file)]
         return self.line(own[-1].file, own[-1].line, own[-1].code) if own else []
 
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
-        """A line that a log names; empty if it names none."""
+        """Returns a line that a log names; empty if it names none."""
         if not path or not line:
             return []
         source = self.story.sources.get(path)
@@ -122,7 +123,7 @@ class Evidence(msgspec.Struct):
 
 
 def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
-    """Reads what is known of a complete run."""
+    """Gathers all facts about a complete run."""
     try:
         begin(STORY)
         story = read_run_story(session, run.id)
@@ -149,8 +150,8 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
 def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float | None, str]:
     line = None if shown is None else (shown.breakdown or {}).get("timeline")
     busy = line["busy_us"] / shown.by if shown is not None and line else 0.0
-    # A profiled step that works longer than a timed one takes is of another kind: it has a compile,
-    # or waits for another rank's.
+    # A profiled step whose work takes longer than a timed step is not typical: it contains a
+    # compile, or waits for another rank's.
     if run.compiled_ms and busy <= run.compiled_ms * 1000:
         return run.compiled_ms * 1000, f"each step of {milliseconds(run.compiled_ms)}"
     if shown is not None and line:

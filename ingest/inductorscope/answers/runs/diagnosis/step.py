@@ -19,7 +19,7 @@ from inductorscope.analyze.time.parts import (
     TALKING,
     UNKNOWN,
 )
-from inductorscope.answers.compile.fusing import HOPELESS
+from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
@@ -42,9 +42,9 @@ from inductorscope.store.tables.models import Graph, JsonObject
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0
-"""Shorter calls are dominated by their start, so that no roof says how fast they could be."""
-FAR = 0.6
-"""A kernel below this share of its roof is far from it."""
+"""In shorter calls, starting dominates, so no roofline says how fast they could be."""
+FAR_FROM_ROOF = 0.6
+"""A kernel below this share of its roof counts as far from it."""
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
 
@@ -133,7 +133,7 @@ def _records_graphs(evidence: Evidence) -> bool:
 
 
 def _skipped(evidence: Evidence) -> str:
-    """Why torch recorded no CUDA graph."""
+    """Returns why torch recorded no CUDA graph."""
     story, script = evidence.story.story, evidence.script
     skips = [
         each.cudagraph_skip for each in (story.compiles if story else ()) if each.cudagraph_skip
@@ -144,7 +144,7 @@ def _skipped(evidence: Evidence) -> str:
 
 
 def _slowest_region(evidence: Evidence, regions: list[dict[str, Any]]) -> list[CauseLine]:
-    """The function whose compiled code makes the device wait longest."""
+    """Returns the function whose compiled code makes the device wait longest."""
     waits = [each for each in regions if each["verdict"] == "host bound" and each["compile_id"]]
     most = max(waits, key=lambda each: each["graphs_save_us"] * each["calls"], default=None)
     story = evidence.story.story
@@ -193,7 +193,8 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
 
 
 def _mask(evidence: Evidence) -> str:
-    """The mask that attention gets, after query, key and value; empty if it gets none."""
+    """Returns the mask argument of attention, which follows query, key and value; empty if there is
+    none."""
     query = select(Graph.id).where(Graph.run_id == evidence.id).order_by(Graph.position)
     for graph in evidence.session.scalars(query):
         nodes = {node.name: node for node in fx_nodes(evidence.session, graph)}
@@ -262,7 +263,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         and (row.each_us or 0.0) >= SMALL_US
         and (row.graph, row.name) not in library
     ]
-    far = [row for row in judged if (row.standing.share or 1.0) < FAR]
+    far = [row for row in judged if (row.standing.share or 1.0) < FAR_FROM_ROOF]
     worst = max(far, key=lambda row: row.standing.headroom_us or 0.0, default=None)
     wins = 0.0 if worst is None else worst.standing.headroom_us or 0.0
     if worst is None or wins < STANDS_OUT * step:
@@ -296,7 +297,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
 
 
 def _spilled(evidence: Evidence, row: KernelWork) -> str:
-    """A sentence about the local memory of the configuration that ran; empty if it has none."""
+    """Describes the local memory of the configuration that ran; empty if it uses none."""
     graph = select(Graph.id).where(Graph.run_id == evidence.id, Graph.slug == row.graph)
     facts = kernel_facts(evidence.session, evidence.session.scalar(graph) or 0, row.name)
     taken: JsonObject = next((each for each in facts.get(COMPILED, []) if each["ran"]), {})
@@ -342,7 +343,8 @@ def _only(
     evidence: Evidence, kind: str, what: str, wanted: Collection[str], beside: Collection[str],
     fix: str,
 ) -> Cause | Cleared | None:  # fmt: skip
-    """Fused kernels that contain an operation of `wanted`, and otherwise only those of `beside`."""
+    """Returns fused kernels that contain an operation of `wanted`, and otherwise only those of
+    `beside`."""
     step = evidence.step_us
     if not step or not evidence.kernels:
         return None
@@ -374,7 +376,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     """Two kernels share memory and are not fused."""
     step = evidence.step_us
     fused = [each.us for each in evidence.kernels if each.category in FUSED]
-    if not step or sum(fused[:2]) < STANDS_OUT * step:  # the slowest two, the most a pair can save
+    if not step or sum(fused[:2]) < STANDS_OUT * step:  # the most one pair can save
         return None
     notes: list[str] = []
     graphs = slowest_graphs(evidence.session, evidence.id)
@@ -383,7 +385,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
         row
         for graph, known in facts
         for row in unfused_rows(evidence.story, graph, known)
-        if row.rule not in HOPELESS
+        if row.rule not in UNFIXABLE
     ]
     worst = max(rows, key=lambda row: row.saved_us or 0.0, default=None)
     wins = 0.0 if worst is None else worst.saved_us or 0.0
@@ -416,7 +418,7 @@ _APART = {
 
 
 def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
-    """Operators that Inductor calls as they are."""
+    """Operators for which Inductor generates no code."""
     step = evidence.step_us
     own = [each for each in evidence.kernels if each.group == OTHER and each.category == EXTERN]
     if not step or not evidence.kernels:
@@ -466,7 +468,7 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
 
 
 def exposed(evidence: Evidence) -> Cause | None:
-    """The device only communicates or copies."""
+    """The device only communicates or copies, and computes nothing."""
     shown, step = evidence.shown, evidence.step_us
     line = None if shown is None else (shown.breakdown or {}).get("timeline")
     if shown is None or not line or not step:

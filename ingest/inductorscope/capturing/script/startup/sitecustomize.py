@@ -1,7 +1,7 @@
-"""Observes a captured script: Python imports this at its start, from the folder in PYTHONPATH.
+"""Observes a captured script. Python imports this module at start, from the folder in PYTHONPATH.
 
-It waits until the program imports torch. A program that never does costs nothing, and one that
-fails before fails as fast as without the capture.
+It waits until the program imports torch, so it costs nothing in a program that never does, or that
+fails earlier.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import ModuleType
 
 OBSERVED = ("torch", "torch._dynamo", "torch._inductor.cudagraph_trees")
 OWN_PROGRAMS = ("torch._inductor.compile_worker",)
-"""Programs that torch starts to compile kernels."""
+"""Programs that torch starts to compile kernels; they are not observed."""
 
 
 class AfterImport(MetaPathFinder):
@@ -46,7 +46,7 @@ class AfterImport(MetaPathFinder):
 
 
 def _tell(name: str) -> None:
-    """Observing must never fail the script."""
+    """Tells the observer; an error here must not fail the script."""
     try:
         from inductorscope.capturing.script import observer
 

@@ -27,12 +27,12 @@ def doctor(
     try:
         for finding in examining.findings():
             typer.echo(finding.what)
-            if fix and finding.mend is not None:
-                finding.mend()
+            if fix and finding.repair is not None:
+                finding.repair()
                 typer.echo("  Fixed.")
             else:
                 left += 1
-                if finding.mend is not None:
+                if finding.repair is not None:
                     typer.echo("  `inductorscope doctor --fix` fixes it.")
         found = examining.shares()
     finally:

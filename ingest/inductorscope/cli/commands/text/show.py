@@ -29,7 +29,7 @@ def show(
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from inductorscope.answers.markdown.shown import shown
+    from inductorscope.answers.markdown.shown import page_of_run
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading
     from inductorscope.jobs.queue.address import running
@@ -37,7 +37,7 @@ def show(
     with reading(data) as (session, settings):
         base = running(settings) or ""
         of = one_run(session, run)
-        text = shown(session, of, page, name, graph=graph, line=line, base=base)
+        text = page_of_run(session, of, page, name, graph=graph, line=line, base=base)
     console = Console()
     if not console.is_terminal:
         typer.echo(text, nl=False)

@@ -18,7 +18,7 @@ TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
 }
 """Type → relative and absolute tolerance: fusion keeps intermediate results in float and reorders
 sums. Integers and booleans must be equal."""
-CLOSER = 2.0
+TIMES_EAGER = 2.0
 """A result outside the tolerance is still right if its distance from the float64 run is at most
 this many times that of eager."""
 
@@ -92,7 +92,7 @@ def _pair(
     if not same and exact is not None and exact.shape == expected.shape and relative:
         truth = exact.to(wide)
         eager_error, error = _rms(left - truth), _rms(right - truth)
-        if error <= CLOSER * eager_error + absolute:
+        if error <= TIMES_EAGER * eager_error + absolute:
             same, allowed = True, f"{allowed}, or as close to float64 as eager"
     wrong = int((~close).sum())
     why = f"{wrong:,} of {expected.numel():,} values differ by more than the tolerance"

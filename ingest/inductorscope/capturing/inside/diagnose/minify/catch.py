@@ -57,7 +57,7 @@ def catch(model: Model, after: str) -> list[Caught]:
     return caught
 
 
-def kept(value: Untyped) -> Untyped:
+def copy_of(value: Untyped) -> Untyped:
     """Copies a tensor with its strides; returns other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
@@ -113,7 +113,7 @@ def _follow(caught: list[Caught], label: str, graph: GraphModule, *, boxed: bool
         inputs: Untyped = arguments[0] if boxed else arguments
         if not seen:
             seen = True
-            first_inputs = [kept(value) for value in inputs]
+            first_inputs = [copy_of(value) for value in inputs]
             if boxed:  # a graph of AOTAutograd includes its backward
                 first_inputs = [
                     v.detach() if isinstance(v, torch.Tensor) else v for v in first_inputs

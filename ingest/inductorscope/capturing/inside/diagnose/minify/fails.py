@@ -17,7 +17,7 @@ from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify import failure as failures
 from inductorscope.capturing.inside.diagnose.minify import parts
-from inductorscope.capturing.inside.diagnose.minify.catch import AOT, kept
+from inductorscope.capturing.inside.diagnose.minify.catch import AOT, copy_of
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, Ran
 from inductorscope.capturing.inside.diagnose.minify.text import class_text
@@ -117,7 +117,7 @@ class Tester:
 
 
 def _fresh(inputs: Sequence[Any]) -> list[Any]:
-    return [kept(value) for value in inputs]
+    return [copy_of(value) for value in inputs]
 
 
 def _plain(value: Untyped) -> bool:

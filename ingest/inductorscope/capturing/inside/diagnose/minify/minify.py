@@ -19,7 +19,7 @@ from inductorscope.capturing.inside.diagnose.minify.catch import (
     Caught,
     NotCaught,
     catch,
-    kept,
+    copy_of,
 )
 from inductorscope.capturing.inside.diagnose.minify.fails import Tester
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
@@ -137,7 +137,7 @@ def _minify(
 
     with contextlib.redirect_stderr(Listening(sys.stderr, search.steps.line)):
         smallest, left = minifier(
-            copy.deepcopy(graph), [kept(value) for value in inputs], fails, dump_state=keep,
+            copy.deepcopy(graph), [copy_of(value) for value in inputs], fails, dump_state=keep,
             skip_sanity=True, skip_offload=True,
         )  # fmt: skip
     search.now(smallest, left)

@@ -36,7 +36,7 @@ CRASH, ACCURACY = "crash", "accuracy"
 _MARKS = re.compile(r"  # (?:noqa: \w+|fmt: skip)(?=\s)")
 _OURS = ("TORCH_COMPILE_DEBUG", "TORCH_TRACE", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_")
 _INSTRUCTIONS = "TORCHINDUCTOR_VEC_ISA_OK"
-"""Which vector instructions this machine may use, where it says so: the graph failed with these."""
+"""Which vector instructions this machine may use, if it says so: the graph failed with these."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
 
 
 def run_program(text: str, folder: Path, *, seconds: float = SECONDS) -> Ran:
-    """Runs the program like a user: in a separate process with empty caches and no settings."""
+    """Runs the program as a user would: in a separate process with empty caches and no settings."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "inductorscope-repro.py"
     file.write_text(text, encoding="utf-8")

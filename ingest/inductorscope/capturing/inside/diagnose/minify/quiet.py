@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 def be_quiet() -> None:
-    """Disables debug folders and stored graphs, and draws random numbers like eager: otherwise,
-    graphs that draw would differ without a fault."""
+    """Disables debug folders and caches of graphs, and draws random numbers as eager does, because
+    otherwise graphs that draw would differ without a fault."""
     import torch._functorch.config
     from torch._inductor import config
 

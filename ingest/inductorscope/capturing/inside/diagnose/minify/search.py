@@ -53,7 +53,7 @@ class Search:
         )
 
     def begin(self, caught: Caught, failure: Failure) -> None:
-        """Starts minifying a graph."""
+        """Records that minifying a graph starts."""
         self.label = caught.label
         self.failure = failure.to_builtins()
         self.original = [_line(each) for each in node_lines(caught.graph)]

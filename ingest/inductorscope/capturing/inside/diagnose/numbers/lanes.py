@@ -27,7 +27,7 @@ _WIDER = {
 _SMALL = (torch.float16, torch.bfloat16)
 _RANDOM = ("inductor_random", "inductor_randint", "inductor_seed", "inductor_lookup_seed")
 _UNSET = ("empty", "new_empty")
-SHAKEN = 2
+PERTURBED = 2
 """Seeds of the perturbed lanes."""
 
 
@@ -166,7 +166,7 @@ class _Along:
         self, module: torch.fx.GraphModule, compiled: Mapping[str, torch.Tensor], alone: bool
     ) -> None:
         self.shared = [Lane(module, False, None), Lane(module, True, None)]
-        self.shared += [Lane(module, True, number) for number in range(SHAKEN)]
+        self.shared += [Lane(module, True, number) for number in range(PERTURBED)]
         self.apart = Lane(module, False, None) if alone else None
         self.lanes = [*self.shared, self.apart] if self.apart is not None else self.shared
         self.compiled = compiled
@@ -279,7 +279,7 @@ def _cannot_compare(node: torch.fx.Node) -> str | None:
 
 
 def computes(node: torch.fx.Node) -> bool:
-    """Whether a node computes numbers: it is no input, view or element of a tuple."""
+    """Whether a node computes numbers: it is not an input, a view or an element of a tuple."""
     if node.op != "call_function":
         return False
     if bool(getattr(node.target, "is_view", False)):

@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Kept:
+class CopiedBuffer:
     """A buffer's value, and the first call that wrote it."""
 
     value: torch.Tensor
@@ -75,7 +75,7 @@ class GraphRun:
     inputs: list[Untyped] = field(default_factory=list)
     mutated: dict[str, torch.Tensor] = field(default_factory=dict)
     """Node that writes to an input → value of the input after the call."""
-    buffers: dict[str, Kept] = field(default_factory=dict)
+    buffers: dict[str, CopiedBuffer] = field(default_factory=dict)
     again: dict[str, torch.Tensor] = field(default_factory=dict)
     """The same buffers in a second call with the same inputs."""
     left_out: int = 0
@@ -182,9 +182,11 @@ def mutated_inputs(module: torch.fx.GraphModule) -> dict[str, int]:
 
 
 @contextmanager
-def tracing(code: str, steps: dict[int, list[Step]], budget: Budget) -> Iterator[dict[str, Kept]]:
+def tracing(
+    code: str, steps: dict[int, list[Step]], budget: Budget
+) -> Iterator[dict[str, CopiedBuffer]]:
     """Collects the buffers that the lines of a file compute while they run in this thread."""
-    kept: dict[str, Kept] = {}
+    kept: dict[str, CopiedBuffer] = {}
 
     def of_frame(frame: FrameType, event: str, _: Untyped) -> Untyped:
         if frame.f_code.co_filename != code or frame.f_code.co_name == "<module>":
@@ -211,7 +213,7 @@ def tracing(code: str, steps: dict[int, list[Step]], budget: Budget) -> Iterator
         sys.settrace(before)
 
 
-def _keep(step: Step, frame: FrameType, kept: dict[str, Kept], budget: Budget) -> None:
+def _keep(step: Step, frame: FrameType, kept: dict[str, CopiedBuffer], budget: Budget) -> None:
     variables = frame.f_locals
     for name in step.buffers:
         value = variables.get(name)
@@ -224,7 +226,7 @@ def _keep(step: Step, frame: FrameType, kept: dict[str, Kept], budget: Budget) -
                 budget.refused += 1
                 continue
             budget.left -= size
-            kept[name] = Kept(copied(value), step.kernel, step.handle, step.first)
+            kept[name] = CopiedBuffer(copied(value), step.kernel, step.handle, step.first)
         elif step.launches:  # it may have been written to in place
             known.value = copied(value)
 
