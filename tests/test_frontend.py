@@ -11,6 +11,7 @@ import pytest
 from inductorscope import urls
 
 FRONT = Path(__file__).resolve().parent.parent / "frontend"
+LONGEST_LINE = 140
 MARKUP = "text taken as markup"
 EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.S)
 BANNED = {
@@ -45,6 +46,17 @@ def test_templates_keep_the_content_policy(template: Path) -> None:
         if pattern.search(text if what == MARKUP else markup)
     ]
     assert not found, f"{template.name} holds {', '.join(found)}"
+
+
+def test_templates_have_lines_that_one_can_read() -> None:
+    """A string in quotes counts as one character."""
+    long = [
+        f"{template.name}:{number}"
+        for template in sorted((FRONT / "templates").rglob("*.html"))
+        for number, line in enumerate(template.read_text().splitlines(), 1)
+        if len(line) > LONGEST_LINE < len(re.sub(r'"[^"]{40,}"?', "s", line))
+    ]
+    assert not long
 
 
 def test_templates_name_addresses_that_exist() -> None:
