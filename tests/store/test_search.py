@@ -17,9 +17,11 @@ from inductorscope.answers.search.reading import LINES_A_TEXT
 from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CodePage, Scope, search_code, too_short
 from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.fulltext import shrink_indexes
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
-from sqlalchemy import Engine
+from inductorscope.store.runs.runs import delete_run
+from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
 from tests.support.whole_runs import insert_run
@@ -198,6 +200,37 @@ def test_pages_hold_every_text_and_of_one_text_every_line(engine: Engine) -> Non
             # Words that stand apart page the same way.
             found = [line for _, line in everything(session, "needle buf", one, **bounds)]
             assert found == [line + 1 for line in range(5000) if line % 100 == 7]
+
+
+def test_an_index_gives_back_the_room_of_deleted_runs(engine: Engine) -> None:
+    """Only SQLite keeps it. Each run has its own transaction, as readers and pruning do."""
+    factory = sessions(engine)
+    codes = {n: "\n".join(f"word{n}x{k} = {k}" for k in range(300)) for n in range(40)}
+
+    def size() -> int:
+        with factory() as session:
+            return sum(
+                session.scalar(text(f"SELECT sum(length(block)) FROM {index}_data")) or 0
+                for index in ("text_index", "run_index")
+            )
+
+    runs = []
+    for number, code in codes.items():
+        run = a_run(number, code)
+        runs.append(run.id)
+        with factory.begin() as session:
+            insert_run(session, run)
+    full = size() if engine.dialect.name == "sqlite" else 0
+    for run_id in runs[:-4]:
+        with factory.begin() as session:
+            delete_run(session, run_id)
+    with factory.begin() as session:
+        shrink_indexes(session)
+    if full:
+        assert size() < full / 5
+    with factory() as session:
+        assert [text.hits[0].line for text in search_code(session, "word39x299").texts] == [300]
+        assert not search_code(session, "word3x299").texts
 
 
 def test_what_cannot_be_looked_for_is_said(session: Session) -> None:

@@ -17,6 +17,7 @@ from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import WORKFLOW
 from inductorscope.jobs.records import OVER
 from inductorscope.jobs.work.folders import ABANDONED_AFTER
+from inductorscope.store.contents.fulltext import shrink_indexes
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.logins import delete_expired_logins
 from inductorscope.store.runs.rules import too_old
@@ -82,6 +83,9 @@ def _delete_runs(sessions: Sessions, now: datetime) -> int:
     for run in gone:
         with sessions.begin() as session:
             delete_run(session, run)
+    if gone:
+        with sessions.begin() as session:
+            shrink_indexes(session)
     return len(gone)
 
 

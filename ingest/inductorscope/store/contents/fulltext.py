@@ -42,6 +42,9 @@ leaves gaps in the file."""
 INDEX_LOCK = 0x1D5C0B11
 """Advisory lock of PostgreSQL, distinct from the lock of blobs."""
 
+MERGED_PAGES = 2000
+"""Pages that SQLite merges at once, about 8 MB."""
+
 INDEX = table("text_index", column("rowid", Integer))
 _WORD = re.compile(r"[0-9A-Za-z]+")
 
@@ -117,6 +120,22 @@ def unindex(session: Session, digests: Sequence[str]) -> None:
         session.connection().exec_driver_sql(
             "INSERT INTO text_index(text_index, rowid, body) VALUES ('delete', ?, ?)", rows
         )
+
+
+def shrink_indexes(session: Session) -> None:
+    """Frees the room of deleted rows in the full-text indexes, a bounded part at each call.
+
+    FTS5 marks deleted rows and frees them when it merges them with all else, which it rarely does
+    by itself: where runs come and go, an index grows to six times its size in a few months.
+    """
+    if _is_postgresql(session):
+        return
+    # A negative number merges all segments, not only those of one level.
+    for merge in (
+        "INSERT INTO text_index(text_index, rank) VALUES ('merge', :pages)",
+        "INSERT INTO run_index(run_index, rank) VALUES ('merge', :pages)",
+    ):
+        session.execute(text(merge), {"pages": -MERGED_PAGES})
 
 
 def having_words(
