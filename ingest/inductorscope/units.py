@@ -125,7 +125,9 @@ def signed_percent(value: Figure) -> str:
     """Formats a change as a percentage with its sign."""
     if value is None or not _is_finite(value):
         return DASH
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{percent(abs(value))}"
+    size = percent(abs(value))
+    sign = "" if size.startswith("<") else "+" if value > 0 else "−" if value < 0 else ""
+    return sign + size
 
 
 def ratio(value: Figure) -> str:

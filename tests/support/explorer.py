@@ -65,6 +65,7 @@ class Explorer:
         )
 
     def focus_pane_by_keyboard(self, stage: str) -> None:
+        self.page.locator(f'[data-stage="{stage}"] .cm-content').wait_for()
         for _ in range(40):
             inside = self.page.evaluate(
                 """(stage) => {

@@ -73,3 +73,8 @@ def read_html(text: str) -> Seen:
     reader = _Reader()
     reader.feed(text)
     return reader.seen
+
+
+def one_line(html: str) -> str:
+    """The page as a browser sees it: templates break lines where spaces are."""
+    return re.sub(r"[ \n]+", " ", html)

@@ -1,10 +1,14 @@
-// Forms that ask for confirmation: `data-ask` holds the question.
+// Forms: `data-ask` holds a question to confirm, and Ctrl Enter in a large field sends.
 
 export function startForms(): void {
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!(form instanceof HTMLFormElement) || !form.dataset.ask) return;
     if (!window.confirm(form.dataset.ask)) event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    if (event.target instanceof HTMLTextAreaElement) event.target.form?.requestSubmit();
   });
   // Options that only some choices need.
   document.addEventListener("change", (event) => {

@@ -16,6 +16,7 @@ from inductorscope.store.tables.models import Graph, Job, Kernel, KernelCall
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from tests.support.html import one_line
 from tests.support.triton import KERNEL, other_configuration
 
 
@@ -45,7 +46,7 @@ def test_machine_code_is_compared_and_operations_are_left_out(
     assert "Profile with Nsight Compute" in text
     lines = client.get(urls.api(where)).json()["machine"]["lines"]
     line = next(each for each in lines if each["without"])
-    assert f'name="without" value="{line["line"]}"' in text
+    assert f'name="without" value="{line["line"]}"' in one_line(text)
     with sessions(engine).begin() as session:
         found = LeftOut(line["line"], "", line["without"], missing="The kernel does not compile.")
         add_benchmark(
@@ -60,7 +61,7 @@ def test_machine_code_is_compared_and_operations_are_left_out(
         add_benchmark(
             session, graph, KERNEL, handle, "job", datetime.now(UTC), msgspec.to_builtins(found)
         )
-    text = client.get(where).text
+    text = one_line(client.get(where).text)
     for part in ("168 → 96 registers", "12 → 0 spills", "40 → 30 instructions"):
         assert part in text
     assert "168 → 96 registers" in client.get(urls.markdown(where)).text

@@ -11,6 +11,8 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.testclient import TestClient
 
+from tests.support.html import one_line
+
 
 def test_lines_to_come_are_told_until_they_are_there(
     client: TestClient, own_settings: Settings, fixtures: Path
@@ -25,7 +27,7 @@ def test_lines_to_come_are_told_until_they_are_there(
     (graph,) = page["graphs"]
     assert page["reading"] is None
     assert graph["aligning"]
-    shown = client.get(urls.run(run)).text
+    shown = one_line(client.get(urls.run(run)).text)
     assert "lines still being aligned" in shown
     assert "0 of 1 graph aligned" in shown
     asked = urls.run_state(run, graphs=1, lines="1")

@@ -18,6 +18,7 @@ from inductorscope.store.tables.models import Job, Run
 from starlette.testclient import TestClient
 
 from tests.support.half_read import HalfRead
+from tests.support.html import one_line
 
 BROKEN = b"""\
 V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {"dynamo_start": {"stack": []}, \
@@ -62,7 +63,9 @@ def test_what_could_not_be_read_is_told_with_its_line(client: TestClient, broken
         assert client.get(place).text == BROKEN.decode().splitlines(keepends=True)[item["line"] - 1]
     text = unescape(client.get(urls.read(broken)).text)
     count = sum(item["count"] for item in page["dropped"])
-    assert re.search(rf"partly read</span> {count} items in \d files? could not be read;", text)
+    assert re.search(
+        rf"partly read</span> {count} items in \d files? could not be read;", one_line(text)
+    )
     assert "this is no record at all" in text
     assert f'href="{urls.file(broken, dropped["artifact"], line=2)}"' in text
 
@@ -202,7 +205,7 @@ def test_the_state_follows_and_asks_the_page_to_load_anew(
     assert asked(0)[1] == "true"  # the page has no graphs yet
     text, refresh = asked(2)
     assert refresh is None
-    assert "2 graphs and 0 kernels so far" in text
+    assert "2 graphs and 0 kernels so far" in one_line(text)
     half.link_one()
     state = client.get(f"/api{urls.run_state(half.id)}").json()
     assert (state["state"], state["kernel_count"], state["share"]) == ("reading", 1, None)

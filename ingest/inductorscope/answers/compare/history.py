@@ -84,6 +84,9 @@ class Named(msgspec.Struct, frozen=True):
     """The figure in the newest runs that have it, the oldest first."""
     median: OfRow[float] | None
     """The median of all these values but the newest."""
+    stands_out: str
+    """"highest" or "lowest" if no earlier of these values is as high or as low, and there are
+    enough of them; else empty."""
 
 
 class History(msgspec.Struct, frozen=True):
@@ -205,10 +208,28 @@ def _names(session: Session, value: ColumnElement[Any]) -> list[Named]:
     values: dict[str, list[float]] = {name: [] for name in counts}
     for name, one in rows:
         values[name].append(float(one))
-    return [
-        Named(name, runs, values[name], median(values[name][:-1]) if values[name][1:] else None)
+    names = [
+        Named(
+            name, runs, values[name], median(values[name][:-1]) if values[name][1:] else None,
+            _stands_out(values[name]),
+        )
         for name, runs in counts.items()
-    ]
+    ]  # fmt: skip
+    return sorted(names, key=_less_striking)
+
+
+def _stands_out(values: list[float]) -> str:
+    *earlier, newest = values or [0.0]
+    if len(values) < FEWEST or min(earlier) <= newest <= max(earlier):
+        return ""
+    return "highest" if newest > max(earlier) else "lowest"
+
+
+def _less_striking(one: Named) -> float:
+    """Sorts names that stand out first, by their difference; others stay in their order."""
+    if not one.stands_out or not one.median:
+        return 0.0
+    return -abs(one.values[-1] / one.median - 1)
 
 
 def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[HistoryRun]:
