@@ -33,6 +33,7 @@ MOST_ROWS = 1000
 LONGEST_CELL = 2000
 SECONDS = 5.0
 MEMORY = "400 MB"
+ASK_FOR_LESS = "Narrow it with WHERE, or group by less."
 WRITTEN_AT_ONCE = 500
 """Most runs whose facts are written before a query; for more, workers write them."""
 SOURCES = {"range", "generate_series", "unnest"}
@@ -104,9 +105,9 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
         except _Refused as refused:
             error = str(refused)
         except duckdb.InterruptException:
-            error = f"The query takes longer than {SECONDS:.0f} s. Narrow it with WHERE, or group by less."
+            error = f"The query takes longer than {SECONDS:.0f} s. {ASK_FOR_LESS}"
         except duckdb.OutOfMemoryException:
-            error = f"The query needs more than {MEMORY} of memory. Narrow it with WHERE, or group by less."
+            error = f"The query needs more than {MEMORY} of memory. {ASK_FOR_LESS}"
         except duckdb.Error as failed:
             error = str(failed)
     return SqlPage(sql, error, unwritten=unwritten)
