@@ -246,7 +246,8 @@ class OriginWalk(BufferMakers):
         self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner
-        if producer.op in SCANS and all(o.op != "scan" for o in region.operations.values()):
+        scans = any(each.op == "scan" for each in region.operations.values())
+        if producer.op in SCANS and not scans and not self._holds(operation, producer):
             # Its converted input; the scan is a later extern call.
             source = self.graph.root(producer.inputs[0]) if producer.inputs else None
             if source is not None:

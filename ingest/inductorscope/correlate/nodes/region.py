@@ -47,7 +47,7 @@ class Operation(msgspec.Struct):
     loads: bool = False
     """Whether an operation in its tree reads a buffer."""
     looks_up: bool = False
-    """Whether an index in its tree is computed, which may replace a table of positions."""
+    """Whether an index in its tree is computed, into a table of positions or in place of one."""
 
 
 class Region:
@@ -113,11 +113,13 @@ class Region:
             operation.reaches = operation.indirect or any(
                 self.operations[child].reaches for child in operation.children
             )
-            read = op.op in ("load", "load_seed") and not self.fixed(operation.buffer)
-            operation.loads = read or any(
+            reads = op.op in ("load", "load_seed")
+            fixed = reads and self.fixed(operation.buffer)
+            operation.loads = (reads and not fixed) or any(
                 self.operations[child].loads for child in operation.children
             )
-            operation.looks_up = (op.op == "index_expr" and operation.indirect) or any(
+            table = fixed or op.op == "index_expr"
+            operation.looks_up = (table and operation.indirect) or any(
                 self.operations[child].looks_up for child in operation.children
             )
             if op.op in ("store", "store_reduction"):
