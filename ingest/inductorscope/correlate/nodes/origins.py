@@ -11,6 +11,7 @@ from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
+    INDEXERS,
     MOVES,
     POOLS,
     REDUCES,
@@ -44,6 +45,8 @@ _NEXT_IN_TURN = 0.15
 """Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
 buffer's type fits better by more than this."""
 
+_OTHER_RANGE = 0.04
+"""Cost of a reduction of more or fewer elements."""
 _RESHAPED = 0.6
 _TOO_EARLY = 1.0
 """Cost of a copy of what must be copied before."""
@@ -52,6 +55,10 @@ _MOST_VIEWS = 20
 
 _EAGER = frozenset(["scan", "sort", "reduction"])
 _UNUSED = frozenset(["maximum", "minimum"])
+_UNREAD = 0.5
+"""The highest cost of an index that is not read."""
+_MOST_ABOVE = 120
+"""The most nodes to search for indices."""
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
 
@@ -234,6 +241,7 @@ class OriginWalk(BufferMakers):
                 unifier.inside(child, producer)
                 for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
+        self._unread_indices(unifier, owners, producer)
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
@@ -295,7 +303,7 @@ class OriginWalk(BufferMakers):
         decided, unless none fits well."""
         if not self.equals or self.result.costs[node.name] > DOUBTFUL:
             return
-        if any(each.op in _EAGER for each in unifier.region.operations.values()):
+        if _is_eager(unifier.region):
             self.eager.add(node.name)
         self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
         for rival in self.equals:
@@ -323,6 +331,7 @@ class OriginWalk(BufferMakers):
         operation = region.operations[value]
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
+        eager = _is_eager(region)
         backwards = run_backwards(region)
         turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
@@ -337,13 +346,16 @@ class OriginWalk(BufferMakers):
             cost += penalty + self._reshaped(operation, candidate, buffer)
             if piece and not self._joined(candidate, operation, buffer):
                 cost += 0.4
+            complete = eager and candidate.numel == numel_of(buffer)
+            if complete and not self._reduces_all(candidate, region):
+                cost += _OTHER_RANGE
             if self._too_early(operation, candidate, buffer, region):
                 cost += _TOO_EARLY
             if backwards:
                 cost += not_reversed(self.graph, candidate, turned)
             if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
                 continue
-            if self._only_cloned(candidate) and not too_large(region):
+            if not eager and self._only_cloned(candidate) and not too_large(region):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
@@ -385,6 +397,13 @@ class OriginWalk(BufferMakers):
             chosen, equals = tied[0], tied[1:]
         self.equals = equals
         return best[1], chosen, best[3]
+
+    def _reduces_all(self, candidate: FxValue, region: Region) -> bool:
+        """Whether the loops run once for each element of a reduction's argument."""
+        argument = self.graph.values.get(candidate.inputs[0]) if candidate.inputs else None
+        if candidate.op not in REDUCES or argument is None:
+            return True
+        return argument.numel in ("", region.elements)
 
     def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
         """Whether its value, or this output of it, is in another buffer already."""
@@ -442,6 +461,48 @@ class OriginWalk(BufferMakers):
         held = self._held(operation.buffer) if operation.op == "load" else None
         return held is not None and held[0] == candidate.name
 
+    def _unread_indices(
+        self, unifier: Unifier, owners: dict[Place, str], producer: FxValue
+    ) -> None:
+        """Assigns indices that are computed and not read, since they look up a constant."""
+        operations = unifier.region.operations
+        read = {child for operation in operations.values() for child in operation.children}
+        checks = (each for each in operations.values() if each.op == "set_indirect")
+        unread = [
+            index
+            for check in checks
+            if check.place not in owners and check.place not in read
+            for index in check.children
+        ]
+        names = self._indices_above(producer) if unread else []
+        for place in unread:
+            costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
+            best = min(names, key=costs.__getitem__, default="")
+            if best and costs[best] < _UNREAD:
+                names = [*(name for name in names if name != best), best]  # the next one's turn
+                for each, name in unifier.owners(place, best).items():
+                    owners.setdefault(each, name)
+
+    def _indices_above(self, value: FxValue) -> list[str]:
+        """The indices of what looks values up among the nodes that a value is computed from, in
+        graph order."""
+        queue = [value.name]
+        for name in queue:
+            known = self.graph.values.get(name)
+            if known is not None and len(queue) < _MOST_ABOVE:
+                queue += [each for each in known.inputs if each not in queue]
+        found = sorted(
+            (self.graph.values[name] for name in queue if name in self.graph.values),
+            key=lambda each: each.order,
+        )
+        roots = [
+            self.graph.root(index)[0]
+            for each in found
+            if each.op in INDEXERS
+            for index in each.inputs[1:]
+        ]
+        return list(dict.fromkeys(roots))
+
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Assigns checks and other unused operations to the node of what follows in their block;
         a largest value, of which only the place is used, to the node of the values."""
@@ -474,6 +535,11 @@ def _stored(region: Region, store: Operation) -> Place | None:
     """The stored value: the last operand that is not an index dependency."""
     values = [c for c in store.children if region.operations[c].op != "set_indirect"]
     return values[-1] if values else (store.children[-1] if store.children else None)
+
+
+def _is_eager(region: Region) -> bool:
+    """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
+    return any(each.op in _EAGER for each in region.operations.values())
 
 
 def _is_leaf(node: IrTextNode) -> bool:

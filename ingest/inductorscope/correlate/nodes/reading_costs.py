@@ -57,6 +57,8 @@ _ELSEWHERE = 0.02
 """Cost of a different offset. Pieces of a concatenation are shifted, so it only decides ties."""
 _OTHER_RANK = 1e-6
 """Cost of an index for another dimension, where nothing else tells them apart."""
+_FOLDED = 0.1
+"""Cost of a number for what is computed from numbers."""
 _BIAS = 0.05
 """Cost of a bias added to the result of a library."""
 _MOST_OF_INDEX = 0.1
@@ -218,6 +220,14 @@ class Costs(ByPlace):
         known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
         return len(node.inputs) > 1 and all(value.constant for value in known)
 
+    def _folded(self, node: FxValue) -> int:
+        """The number of its first indices that depend on positions only, which need no
+        lookup."""
+        if node.op not in INDEXERS or self._folds(node):
+            return 0
+        known = [self.graph.values[name].constant for name in node.inputs[1:]]
+        return [*known, False].index(False)
+
     def refuses(self, place: Place, node: FxValue) -> bool:
         """Whether the operation cannot be the node's, regardless of the cost of the rest."""
         operation = self.region.operations[place]
@@ -234,7 +244,11 @@ class Costs(ByPlace):
             if node.op in SCANS:
                 return 0.5
             looked_up = 0.0 if node.constant else self._looked_up(operation, node, depth)
-            return looked_up + (0.04 if node.constant or node.op not in STRICT else 0.5)
+            if node.op not in STRICT:
+                return looked_up + 0.04
+            if not node.constant:
+                return looked_up + 0.5
+            return _FOLDED if op == "constant" else 0.04
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
         cost = self._top(operation, node)
@@ -399,6 +413,7 @@ class Costs(ByPlace):
         best, choice = BAD, ("inside", node.name)
         strict = node.op in STRICT
         inputs = node.inputs
+        folded = self._folded(node)
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
             if cost <= 2 * _ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
@@ -407,7 +422,7 @@ class Costs(ByPlace):
                 cost = 0.0
             if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
                 cost += 0.25
-            if place != 1 + self.region.ranks.get(parent.place, place - 1):
+            if place != folded + 1 + self.region.ranks.get(parent.place, place - folded - 1):
                 cost += _OTHER_RANK
             if cost < best - 1e-9:
                 best, choice = cost, ("value", name)

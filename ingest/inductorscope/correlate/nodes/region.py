@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
+from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.formats.graph.ir import IrOp, IrTextNode
 from inductorscope.formats.text import split_top
 
@@ -83,6 +84,9 @@ class Region:
         self.ranks: dict[Place, int] = {}
         """A computed index → its place among those of the memory access that uses it first."""
         self.results = {name: block.result for name, block in body.blocks.items()}
+        ranges = split_top(body.var_ranges.strip()[1:-1])
+        self.elements = numel(tuple(each.partition(":")[2].strip() for each in ranges))
+        """The number of times that the loops run."""
         self._read("body", 0)
         for name in body.blocks:  # blocks that are never called
             self._read(name, 1)
