@@ -14,6 +14,7 @@ from inductorscope.correlate.nodes.lowerings import (
     INDEXERS,
     MOVES,
     POOLS,
+    PURE_COPIES,
     REDUCES,
     SCANS,
     SCATTERS,
@@ -41,6 +42,8 @@ _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
 
+_AGAIN = 0.3
+"""Cost of a copy made a second time, since all read the first; decides ties."""
 _NEXT_IN_TURN = 0.15
 """Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
 buffer's type fits better by more than this."""
@@ -360,6 +363,7 @@ class OriginWalk(BufferMakers):
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
             copied = piece and self._holds(operation, candidate)
+            again = operation.op == "load" and candidate.op in PURE_COPIES and not copied
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (
                 cost
@@ -368,6 +372,7 @@ class OriginWalk(BufferMakers):
                     if self._taken(candidate, operation, index) and not (copied or completed)
                     else 0.0
                 )
+                + (_AGAIN if again and self._taken(candidate, operation, index) else 0.0)
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (_PLACED if whole is not None and not self._fits_in(candidate, buffer) else 0.0)
                 + self._distance(self._store_order(candidate)),

@@ -198,7 +198,7 @@ class Costs(ByPlace):
         scatters = node.op in SCATTERS
         # A copy of a value that is only looked up; a stored value is known by its direct source.
         folds = node.op in INDEXERS and self._folds(node)
-        copies = depth > 0 or folds or node.op in PURE_COPIES
+        copies = depth > 0 or folds or node.op in PURE_COPIES or node.op == "repeat"
         unread = copies and not computed and cost >= BAD
         moves = node.op in MOVES and (
             operation.reaches or unread or node.op not in INDEXERS or folds
