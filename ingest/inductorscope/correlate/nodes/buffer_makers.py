@@ -218,7 +218,7 @@ class BufferMakers(Concatenations):
                     seen.add(follower)
                     if child.view or child.op == "getitem":
                         queue.append(child)
-                    elif same_operation(name, child.op) and child.name not in self.used:
+                    elif same_operation(name, child.op) and child.name not in self.extern:
                         shared = len(value.users) > 1 and child.op != "cat"
                         as_is = child.op in self.takes_as_is or not child.strided
                         if as_is and not is_copy:
