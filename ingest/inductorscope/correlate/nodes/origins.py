@@ -331,6 +331,7 @@ class OriginWalk(BufferMakers):
         best: tuple[tuple[float, float], float, FxValue, int] | None = None
         halved = best
         fitting: list[tuple[float, FxValue]] = []
+        looking_up: list[tuple[float, FxValue, int]] = []
         operation = region.operations[value]
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
@@ -378,6 +379,8 @@ class OriginWalk(BufferMakers):
                 + self._distance(self._store_order(candidate)),
                 float(candidate.order),
             )
+            if candidate.op in INDEXERS:
+                looking_up.append((cost, candidate, index))
             if (
                 not self._taken(candidate, operation, index)
                 and (whole, candidate.name) not in self.placed
@@ -392,6 +395,13 @@ class OriginWalk(BufferMakers):
             return None
         if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
             best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
+        for cost, candidate, index in looking_up if operation.reaches else ():
+            through = unifier.passes.get((value, candidate.name), "")
+            looked_up = bool(through) and self.graph.root(through)[0] == best[2].name
+            if looked_up and unifier.index_cost(value, candidate.name) < unifier.index_cost(
+                value, best[2].name
+            ):
+                best = (best[0], cost, candidate, index)
         chosen, limit = best[2], best[1] + SAME
         equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
         equals = equals[:MOST_RIVALS]
@@ -435,6 +445,8 @@ class OriginWalk(BufferMakers):
             return cost
         if candidate.op.startswith(POOLS):
             return 1.5  # a window of one element is rare
+        if candidate.op == "pow" and candidate.arguments[1:2] not in (["1"], ["1.0"]):
+            return 1.5
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
