@@ -61,7 +61,9 @@ _UNUSED = frozenset(["maximum", "minimum"])
 _UNREAD = 0.5
 """The highest cost of an index that is not read."""
 _MOST_ABOVE = 120
-"""The most nodes to search for indices."""
+"""The most nodes to search for what a value is computed from."""
+_UNLOADED = 0.1
+"""Cost of a loop body without loads for what needs a stored value."""
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
 
@@ -350,6 +352,8 @@ class OriginWalk(BufferMakers):
             cost += penalty + self._reshaped(operation, candidate, buffer)
             if piece and not self._joined(candidate, operation, buffer):
                 cost += 0.4
+            if candidate.constant and not region.loads() and self._needs_memory(candidate):
+                cost += _UNLOADED
             complete = eager and candidate.numel == numel_of(buffer)
             if complete and not self._reduces_all(candidate, region):
                 cost += _OTHER_RANGE
@@ -412,6 +416,11 @@ class OriginWalk(BufferMakers):
             chosen, equals = tied[0], tied[1:]
         self.equals = equals
         return best[1], chosen, best[3]
+
+    def _needs_memory(self, candidate: FxValue) -> bool:
+        """Whether it is computed from a scan or a reduction, which loops would load."""
+        above = (self.graph.values[name] for name in self._above(candidate))
+        return any(each.op in SCANS or each.op in REDUCES for each in above)
 
     def _reduces_all(self, candidate: FxValue, region: Region) -> bool:
         """Whether the loops run once for each element of a reduction's argument."""
@@ -503,22 +512,23 @@ class OriginWalk(BufferMakers):
     def _indices_above(self, value: FxValue) -> list[str]:
         """The indices of what looks values up among the nodes that a value is computed from, in
         graph order."""
-        queue = [value.name]
-        for name in queue:
-            known = self.graph.values.get(name)
-            if known is not None and len(queue) < _MOST_ABOVE:
-                queue += [each for each in known.inputs if each not in queue]
-        found = sorted(
-            (self.graph.values[name] for name in queue if name in self.graph.values),
-            key=lambda each: each.order,
-        )
+        found = [value, *(self.graph.values[name] for name in self._above(value))]
         roots = [
             self.graph.root(index)[0]
-            for each in found
+            for each in sorted(found, key=lambda each: each.order)
             if each.op in INDEXERS
             for index in each.inputs[1:]
         ]
         return list(dict.fromkeys(roots))
+
+    def _above(self, value: FxValue) -> list[str]:
+        """The nodes that a value of positions only is computed from, nearest first."""
+        queue = list(dict.fromkeys(value.inputs)) if value.constant else []
+        for name in queue:
+            if len(queue) < _MOST_ABOVE:
+                inputs = self.graph.values[name].inputs
+                queue += [each for each in dict.fromkeys(inputs) if each not in queue]
+        return queue
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Assigns checks and other unused operations to the node of what follows in their block;

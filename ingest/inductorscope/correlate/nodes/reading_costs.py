@@ -57,8 +57,6 @@ _ELSEWHERE = 0.02
 """Cost of a different offset. Pieces of a concatenation are shifted, so it only decides ties."""
 _OTHER_RANK = 1e-6
 """Cost of an index for another dimension, where nothing else tells them apart."""
-_FOLDED = 0.1
-"""Cost of a number for what is computed from numbers."""
 _BIAS = 0.05
 """Cost of a bias added to the result of a library."""
 _MOST_OF_INDEX = 0.1
@@ -244,11 +242,7 @@ class Costs(ByPlace):
             if node.op in SCANS:
                 return 0.5
             looked_up = 0.0 if node.constant else self._looked_up(operation, node, depth)
-            if node.op not in STRICT:
-                return looked_up + 0.04
-            if not node.constant:
-                return looked_up + 0.5
-            return _FOLDED if op == "constant" else 0.04
+            return looked_up + (0.04 if node.constant or node.op not in STRICT else 0.5)
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
         cost = self._top(operation, node)
