@@ -607,3 +607,47 @@ def test_a_tile_is_filled_once_for_each_loop_body_that_reads_it() -> None:
     assert (found["tmp0"], found["tmp1"]) == ("op0.load", "op0.load")
     assert found["in_ptr0"] == "op1.load"  # the second line
     assert found["tmp3"] == "op1.abs"
+
+
+REPEATED = """\
+{
+    alignas(std::max(std::size_t(8), alignof(float))) float tmp0[8*8];
+    transpose_mxn<float,8,8,false>(in_ptr0 + static_cast<int64_t>(x0), 8L, tmp0, 8);
+    transpose_mxn<float,8,8,false>(in_ptr0 + static_cast<int64_t>(x0), 8L, tmp0, 8);
+    alignas(std::max(std::size_t(8), alignof(float))) float tmp5[8*8];
+    for (long x0_inner = 0; x0_inner < 8; x0_inner++)
+    {
+        auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(8L*x0_inner));
+        auto tmp2 = at::vec::Vectorized<float>::loadu(in_ptr1 + static_cast<int64_t>(x0));
+        auto tmp3 = tmp1 + tmp2;
+        auto tmp4 = tmp2 + tmp1;
+        tmp4.store(out_ptr0 + static_cast<int64_t>(x0));
+        tmp_acc0_vec = tmp_acc0_vec + tmp3;
+    }
+}
+"""
+
+
+def test_cpp_repeats_swapped_operands_and_declares_tiles_in_vain() -> None:
+    (block,) = read_kernel(REPEATED.split("\n"), 1, REPEATED.count("\n")).blocks
+    body = """\
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('arg1_1', index0)
+    add = ops.add(load, load_1)
+    reduction = ops.reduction(torch.float32, torch.float32, 'sum', add)
+    store_reduction = ops.store_reduction('buf0', index0, reduction)
+    return store_reduction
+"""
+    other = """\
+    load = ops.load('arg1_1', index0)
+    load_1 = ops.load('arg0_1', index0)
+    add = ops.add(load, load_1)
+    store = ops.store('buf1', index0, add, None)
+    return store
+"""
+    ir = node(0, "index0 = p0", body) + node(1, "index0 = p0", other)
+    places = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf1": "out_ptr0"}
+    found = written(block, ir, places, cpp=True)
+    assert (found["tmp3"], found["tmp4"]) == ("op0.add", "op1.add")
+    assert found["tmp5"] == found["out_ptr0"] == "op1.store"
+    assert found["in_ptr0"] == "op1.load_1"  # the second line

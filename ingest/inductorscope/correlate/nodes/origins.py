@@ -42,8 +42,8 @@ _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
 
-_AGAIN = 0.3
-"""Cost of a copy made a second time, since all read the first; decides ties."""
+_AGAIN = 0.6
+"""Cost of a copy made a second time, since all read the first."""
 _NEXT_IN_TURN = 0.15
 """Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
 buffer's type fits better by more than this."""
