@@ -39,6 +39,7 @@ _TIMM: dict[str, tuple[int, dict[str, Any]]] = {
     "mambaout_femto": (64, {}),
     "skresnet18": (64, {}),
     "fastvit_t8": (64, {}),
+    "sequencer2d_s": (64, {"img_size": 64, "layers": [1, 1, 2, 1]}),
     "mvitv2_tiny": (64, {"img_size": 64}),
 }
 _TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
@@ -170,6 +171,15 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "laurel_rank": 4, "activation_sparsity_pattern": [0.9, 0.9, 0.0, 0.0],
         "layer_types": ["sliding_attention", "full_attention"] * 2,
     }),
+    "LayoutLMv3Model": ("page", _TEXT | _HEADS | {
+        "input_size": 32, "patch_size": 8, "coordinate_size": 5, "shape_size": 6,
+        "max_position_embeddings": 64, "max_2d_position_embeddings": 64,
+    }),
+    "MoonshineForConditionalGeneration": ("speech", _TEXT | {
+        "intermediate_size": 48, "encoder_num_hidden_layers": 1, "decoder_num_hidden_layers": 1,
+        "encoder_num_attention_heads": 4, "decoder_num_attention_heads": 4,
+        "decoder_start_token_id": 1,
+    }),
     "PerceiverForMaskedLM": ("bytes", {
         "num_latents": 6, "d_latents": 32, "d_model": 24, "num_self_attends_per_block": 2,
         "num_self_attention_heads": 4, "num_cross_attention_heads": 4, "qk_channels": 16,
@@ -196,6 +206,8 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "bytes": {"inputs": (2, 16)},
     "table": {"input_ids": (2, 16), "token_type_ids": (2, 16, 7)},
     "captioned picture": {"input_ids": (2, 16), "pixel_values": (2, 3, 32, 32)},
+    "page": {"input_ids": (2, 16), "bbox": (2, 16, 4), "pixel_values": (2, 3, 32, 32)},
+    "speech": {"input_values": (2, 4000), "decoder_input_ids": (2, 9)},
     "large picture": {"pixel_values": (1, 3, 128, 128)},
     "sound": {"input_values": (2, 1, 400)},
     "film": {"pixel_values": (2, 3, 3, 16, 16)},
@@ -213,7 +225,7 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 _NUMBERS = {
     "input_ids": (3, 90), "decoder_input_ids": (3, 90), "inputs": (3, 90),
-    "token_type_ids": (0, 3),
+    "token_type_ids": (0, 3), "bbox": (30, 31),
 }  # fmt: skip
 """Inputs of whole numbers, and between what."""
 
