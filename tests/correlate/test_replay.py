@@ -651,3 +651,43 @@ def test_cpp_repeats_swapped_operands_and_declares_tiles_in_vain() -> None:
     assert (found["tmp3"], found["tmp4"]) == ("op0.add", "op1.add")
     assert found["tmp5"] == found["out_ptr0"] == "op1.store"
     assert found["in_ptr0"] == "op1.load_1"  # the second line
+
+
+COMPUTED_INDEX = """\
+{
+    auto tmp0 = in_ptr0[static_cast<int64_t>(x0)];
+    auto tmp1 = in_ptr1[static_cast<int64_t>(x0)];
+    auto tmp2 = int64_t(tmp0 * tmp1);
+    auto tmp3 = tmp2;
+    auto tmp4 = c10::convert<int64_t>(tmp3);
+    TORCH_CHECK((0 <= tmp4) & (tmp4 < 64L), "index out of bounds: 0 <= tmp4 < 64L");
+    auto tmp6 = in_ptr2[static_cast<int64_t>(32L*tmp2)];
+    out_ptr0[static_cast<int64_t>(x0)] = tmp6;
+}
+"""
+
+
+def test_bounds_that_need_no_check_leave_the_next_check_alone() -> None:
+    (block,) = read_kernel(COMPUTED_INDEX.split("\n"), 1, COMPUTED_INDEX.count("\n")).blocks
+    ir = node(
+        0,
+        "index0 = p0; index1 = 0; index2 = 2; index3 = 32*indirect0",
+        """\
+    get_index_1 = self.get_index('index1')
+    get_index_2 = self.get_index('index2')
+    check_bounds = ops.check_bounds(get_index_1, get_index_2, False, False)
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('arg1_1', index0)
+    mul = ops.mul(load, load_1)
+    set_indirect0 = self.set_indirect0(mul)
+    get_index_3 = self.get_index('index3')
+    load_2 = ops.load('arg2_1', get_index_3)
+    store = ops.store('buf0', index0, load_2, None)
+    return store
+""",
+    )
+    places = {f"arg{n}_1": f"in_ptr{n}" for n in range(3)} | {"buf0": "out_ptr0"}
+    found = written(block, ir, places, cpp=True)
+    steps = {"tmp0": "load", "tmp1": "load_1", "tmp2": "mul", "tmp4": "set_indirect0"}
+    assert {name: found[name] for name in steps} == {n: f"op0.{s}" for n, s in steps.items()}
+    assert found["tmp6"] == "op0.load_2"
