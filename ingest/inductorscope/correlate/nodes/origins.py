@@ -400,11 +400,11 @@ class OriginWalk(BufferMakers):
         if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
             best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
         for cost, candidate, index in looking_up if operation.reaches else ():
-            through = unifier.passes.get((value, candidate.name), "")
-            looked_up = bool(through) and self.graph.root(through)[0] == best[2].name
-            if looked_up and unifier.index_cost(value, candidate.name) < unifier.index_cost(
-                value, best[2].name
-            ):
+            through = unifier.passes.get((value, candidate.name))
+            if through is None or self.graph.root(through)[0] != best[2].name:
+                continue
+            known = unifier.index_cost(value, best[2].name)
+            if unifier.index_cost(value, candidate.name) < known:  # it looks the chosen one up
                 best = (best[0], cost, candidate, index)
         chosen, limit = best[2], best[1] + SAME
         equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
@@ -419,7 +419,7 @@ class OriginWalk(BufferMakers):
 
     def _needs_memory(self, candidate: FxValue) -> bool:
         """Whether it is computed from a scan or a reduction, which loops would load."""
-        above = (self.graph.values[name] for name in self._above(candidate))
+        above = self._above(candidate)
         return any(each.op in SCANS or each.op in REDUCES for each in above)
 
     def _reduces_all(self, candidate: FxValue, region: Region) -> bool:
@@ -512,23 +512,21 @@ class OriginWalk(BufferMakers):
     def _indices_above(self, value: FxValue) -> list[str]:
         """The indices of what looks values up among the nodes that a value is computed from, in
         graph order."""
-        found = [value, *(self.graph.values[name] for name in self._above(value))]
-        roots = [
-            self.graph.root(index)[0]
-            for each in sorted(found, key=lambda each: each.order)
-            if each.op in INDEXERS
-            for index in each.inputs[1:]
-        ]
-        return list(dict.fromkeys(roots))
+        found = sorted([value, *self._above(value)], key=lambda each: each.order)
+        indices = [name for each in found if each.op in INDEXERS for name in each.inputs[1:]]
+        roots = dict.fromkeys(self.graph.root(name)[0] for name in indices)
+        return [name for name in roots if name in self.graph.values]
 
-    def _above(self, value: FxValue) -> list[str]:
+    def _above(self, value: FxValue) -> list[FxValue]:
         """The nodes that a value of positions only is computed from, nearest first."""
-        queue = list(dict.fromkeys(value.inputs)) if value.constant else []
-        for name in queue:
+        queue = [value] if value.constant else []
+        seen = {value.name}
+        for each in queue:
+            new = [name for name in each.inputs if name in self.graph.values and name not in seen]
             if len(queue) < _MOST_ABOVE:
-                inputs = self.graph.values[name].inputs
-                queue += [each for each in dict.fromkeys(inputs) if each not in queue]
-        return queue
+                queue += [self.graph.values[name] for name in dict.fromkeys(new)]
+                seen.update(new)
+        return queue[1:]
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Assigns checks and other unused operations to the node of what follows in their block;

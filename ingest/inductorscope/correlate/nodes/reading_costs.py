@@ -223,8 +223,8 @@ class Costs(ByPlace):
         lookup."""
         if node.op not in INDEXERS or self._folds(node):
             return 0
-        known = [self.graph.values[name].constant for name in node.inputs[1:]]
-        return [*known, False].index(False)
+        known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
+        return [*(each.constant for each in known), False].index(False)
 
     def refuses(self, place: Place, node: FxValue) -> bool:
         """Whether the operation cannot be the node's, regardless of the cost of the rest."""
