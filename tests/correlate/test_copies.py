@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.correlate.test_origins import node, origins, user
 from tests.correlate.test_stored_values import computed
 
@@ -300,3 +302,109 @@ def test_each_library_call_copies_what_it_takes_of_one_value() -> None:
     found = origins(graph(TAKEN_TWICE), ir).nodes
     assert found["op1", "body", "store"] == "convolution"
     assert found["op3", "body", "store"] == "convolution_1"
+
+
+COPIED_ONCE = """
+arg0_1: "f32[2, 8][8, 1]cpu", arg1_1: "f32[8][1]cpu"):
+exp: "f32[2, 8][8, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+permute: "f32[8, 2][1, 8]cpu" = torch.ops.aten.permute.default(exp, [1, 0])
+clone: "f32[8, 2][2, 1]cpu" = torch.ops.aten.clone.default(permute)
+view: "f32[16][1]cpu" = torch.ops.aten.reshape.default(clone, [16])
+convolution: "f32[9][1]cpu" = torch.ops.aten.convolution.default(view, arg1_1, None)
+permute_1: "f32[8, 2][1, 8]cpu" = torch.ops.aten.permute.default(exp, [1, 0])
+view_1: "f32[16][8]cpu" = torch.ops.aten.reshape.default(permute_1, [16])
+convolution_1: "f32[9][1]cpu" = torch.ops.aten.convolution.default(view_1, arg1_1, None)
+return (convolution, convolution_1)
+"""
+
+
+def test_a_copy_is_made_once_and_what_is_copied_besides_is_a_calls() -> None:
+    ir = node(0, EXP, "[2, 8]", user("op1"))
+    for number, size in ((1, "[8, 2]"), (3, "[16]")):
+        users = user(f"op{number + 1}", "ExternKernelSchedulerNode")
+        ir += node(number, COPY.format(read="buf0", number=number), size, users)
+        read = f"StarDep(name='buf{number}', mode=None)"
+        ir += extern(number + 1, "extern_kernels.convolution", read)
+    found = origins(graph(COPIED_ONCE), ir).nodes
+    assert found["op1", "body", "store"] == "clone"
+    assert found["op3", "body", "store"] == "convolution_1"
+
+
+ASKED_AGAIN = """
+):
+iota: "i64[8][1]cpu" = torch.ops.prims.iota.default(8, start = 0, step = 1, dtype = torch.int64)
+convert: "f32[8][1]cpu" = torch.ops.prims.convert_element_type.default(iota, torch.float32)
+sin: "f32[8][1]cpu" = torch.ops.aten.sin.default(convert)
+fft: "c64[8][1]cpu" = torch.ops.aten._fft_c2c.default(sin, [0], 0, True)
+fft_1: "c64[8][1]cpu" = torch.ops.aten._fft_c2c.default(sin, [0], 0, False)
+return (fft, fft_1)
+"""
+
+
+def test_what_depends_on_positions_only_is_made_anew_for_each_call() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.float32)
+sin = ops.sin(index_expr)
+store = ops.store('buf{number}', index0, sin, None)"""
+    ir = ""
+    for number in (0, 2):
+        users = user(f"op{number + 1}", "ExternKernelSchedulerNode")
+        ir += node(number, body.format(number=number), "[8]", users)
+        read = f"StarDep(name='buf{number}', mode=None)"
+        ir += extern(number + 1, "torch.ops.aten._fft_c2c.default", read)
+    found = origins(graph(ASKED_AGAIN), ir).nodes
+    assert found["op0", "body", "sin"] == found["op2", "body", "sin"] == "sin"
+    assert found["op0", "body", "store"] == "fft"
+    assert found["op2", "body", "store"] == "fft_1"
+
+
+TWICE = """
+arg0_1: "f32[2, 8][8, 1]cpu", arg1_1: "f32[8][1]cpu"):
+exp: "f32[2, 8][8, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+view: "f32[16][1]cpu" = torch.ops.aten.reshape.default(exp, [16])
+convolution: "f32[9][1]cpu" = torch.ops.aten.convolution.default(view, arg1_1, None)
+return (convolution,)
+"""
+
+
+def test_a_copy_of_a_copy_is_of_the_call_that_asks_in_the_end() -> None:
+    ir = node(0, EXP, "[2, 8]", user("op1"))
+    ir += node(1, COPY.format(read="buf0", number=1), "[16]", user("op2"))
+    called = user("op3", "ExternKernelSchedulerNode")
+    ir += node(2, COPY.format(read="buf1", number=2), "[16]", called)
+    ir += extern(3, "extern_kernels.convolution", "StarDep(name='buf2', mode=None)")
+    found = origins(graph(TWICE), ir)
+    assert found.nodes["op1", "body", "store"] == found.nodes["op2", "body", "store"]
+    assert found.nodes["op2", "body", "load"] == "convolution"
+    assert found.held["buf2"] == ("exp", 0)
+
+
+@pytest.mark.parametrize(
+    ("last", "size"), [("clone.default(view)", "[16]"), ("repeat.default(view, [2])", "[32]")]
+)
+def test_a_copy_of_a_copy_reads_what_the_first_one_copies(last: str, size: str) -> None:
+    shape = size.strip("[]")
+    lines = f"""
+arg0_1: "f32[2, 8][8, 1]cpu"):
+permute: "f32[8, 2][1, 8]cpu" = torch.ops.aten.permute.default(arg0_1, [1, 0])
+clone: "f32[8, 2][2, 1]cpu" = torch.ops.aten.clone.default(permute)
+view: "f32[16][1]cpu" = torch.ops.aten.reshape.default(clone, [16])
+last: "f32[{shape}][1]cpu" = torch.ops.aten.{last}
+return (last,)
+"""
+    ir = node(0, COPY.format(read="arg0_1", number=0), size, user("OUTPUT"))
+    found = origins(graph(lines), ir)
+    assert found.held["buf0"] == ("last", 0)
+    assert found.nodes["op0", "body", "load"] == "clone"
+    assert found.nodes["op0", "body", "store"] == "last"
+
+
+def test_a_convolution_without_images_takes_what_loops_stored() -> None:
+    lines = TWICE.replace("reshape.default(exp, [16])", "abs.default(exp)").replace("view", "abs_1")
+    body = EXP.replace("ops.exp(load)", "ops.exp(load)\nabs = ops.abs(exp)")
+    body = body.replace("exp, None)", "abs, None)")
+    ir = node(0, body, "[16]", user("op1", "ExternKernelSchedulerNode"))
+    ir += extern(1, "extern_kernels.convolution", "StarDep(name='buf0', mode=None)")
+    found = origins(graph(lines), ir).nodes
+    assert found["op0", "body", "abs"] == found["op0", "body", "store"] == "abs_1"

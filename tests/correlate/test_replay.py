@@ -607,3 +607,87 @@ def test_a_tile_is_filled_once_for_each_loop_body_that_reads_it() -> None:
     assert (found["tmp0"], found["tmp1"]) == ("op0.load", "op0.load")
     assert found["in_ptr0"] == "op1.load"  # the second line
     assert found["tmp3"] == "op1.abs"
+
+
+REPEATED = """\
+{
+    alignas(std::max(std::size_t(8), alignof(float))) float tmp0[8*8];
+    transpose_mxn<float,8,8,false>(in_ptr0 + static_cast<int64_t>(x0), 8L, tmp0, 8);
+    transpose_mxn<float,8,8,false>(in_ptr0 + static_cast<int64_t>(x0), 8L, tmp0, 8);
+    alignas(std::max(std::size_t(8), alignof(float))) float tmp5[8*8];
+    for (long x0_inner = 0; x0_inner < 8; x0_inner++)
+    {
+        auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(8L*x0_inner));
+        auto tmp2 = at::vec::Vectorized<float>::loadu(in_ptr1 + static_cast<int64_t>(x0));
+        auto tmp3 = tmp1 + tmp2;
+        auto tmp4 = tmp2 + tmp1;
+        tmp4.store(out_ptr0 + static_cast<int64_t>(x0));
+        tmp_acc0_vec = tmp_acc0_vec + tmp3;
+    }
+}
+"""
+
+
+def test_cpp_repeats_swapped_operands_and_declares_tiles_in_vain() -> None:
+    (block,) = read_kernel(REPEATED.split("\n"), 1, REPEATED.count("\n")).blocks
+    body = """\
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('arg1_1', index0)
+    add = ops.add(load, load_1)
+    reduction = ops.reduction(torch.float32, torch.float32, 'sum', add)
+    store_reduction = ops.store_reduction('buf0', index0, reduction)
+    return store_reduction
+"""
+    other = """\
+    load = ops.load('arg1_1', index0)
+    load_1 = ops.load('arg0_1', index0)
+    add = ops.add(load, load_1)
+    store = ops.store('buf1', index0, add, None)
+    return store
+"""
+    ir = node(0, "index0 = p0", body) + node(1, "index0 = p0", other)
+    places = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf1": "out_ptr0"}
+    found = written(block, ir, places, cpp=True)
+    assert (found["tmp3"], found["tmp4"]) == ("op0.add", "op1.add")
+    assert found["tmp5"] == found["out_ptr0"] == "op1.store"
+    assert found["in_ptr0"] == "op1.load_1"  # the second line
+
+
+COMPUTED_INDEX = """\
+{
+    auto tmp0 = in_ptr0[static_cast<int64_t>(x0)];
+    auto tmp1 = in_ptr1[static_cast<int64_t>(x0)];
+    auto tmp2 = int64_t(tmp0 * tmp1);
+    auto tmp3 = tmp2;
+    auto tmp4 = c10::convert<int64_t>(tmp3);
+    TORCH_CHECK((0 <= tmp4) & (tmp4 < 64L), "index out of bounds: 0 <= tmp4 < 64L");
+    auto tmp6 = in_ptr2[static_cast<int64_t>(32L*tmp2)];
+    out_ptr0[static_cast<int64_t>(x0)] = tmp6;
+}
+"""
+
+
+def test_bounds_that_need_no_check_leave_the_next_check_alone() -> None:
+    (block,) = read_kernel(COMPUTED_INDEX.split("\n"), 1, COMPUTED_INDEX.count("\n")).blocks
+    ir = node(
+        0,
+        "index0 = p0; index1 = 0; index2 = 2; index3 = 32*indirect0",
+        """\
+    get_index_1 = self.get_index('index1')
+    get_index_2 = self.get_index('index2')
+    check_bounds = ops.check_bounds(get_index_1, get_index_2, False, False)
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('arg1_1', index0)
+    mul = ops.mul(load, load_1)
+    set_indirect0 = self.set_indirect0(mul)
+    get_index_3 = self.get_index('index3')
+    load_2 = ops.load('arg2_1', get_index_3)
+    store = ops.store('buf0', index0, load_2, None)
+    return store
+""",
+    )
+    places = {f"arg{n}_1": f"in_ptr{n}" for n in range(3)} | {"buf0": "out_ptr0"}
+    found = written(block, ir, places, cpp=True)
+    steps = {"tmp0": "load", "tmp1": "load_1", "tmp2": "mul", "tmp4": "set_indirect0"}
+    assert {name: found[name] for name in steps} == {n: f"op0.{s}" for n, s in steps.items()}
+    assert found["tmp6"] == "op0.load_2"

@@ -218,8 +218,10 @@ class BufferMakers(Concatenations):
                     seen.add(follower)
                     if child.view or child.op == "getitem":
                         queue.append(child)
-                    elif same_operation(name, child.op) and child.name not in self.used:
-                        shared = len(value.users) > 1 and child.op != "cat"
+                    elif same_operation(name, child.op) and child.name not in self.extern:
+                        # A value of indices only is computed again for each call.
+                        again = child.op == "cat" or value.constant
+                        shared = len(value.users) > 1 and not again
                         as_is = child.op in self.takes_as_is or not child.strided
                         if as_is and not is_copy:
                             continue

@@ -11,8 +11,10 @@ from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
+    INDEXERS,
     MOVES,
     POOLS,
+    PURE_COPIES,
     REDUCES,
     SCANS,
     SCATTERS,
@@ -40,10 +42,14 @@ _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
 
+_AGAIN = 0.6
+"""Cost of a copy made a second time, since all read the first."""
 _NEXT_IN_TURN = 0.15
 """Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
 buffer's type fits better by more than this."""
 
+_OTHER_RANGE = 0.04
+"""Cost of a reduction of more or fewer elements."""
 _RESHAPED = 0.6
 _TOO_EARLY = 1.0
 """Cost of a copy of what must be copied before."""
@@ -52,6 +58,12 @@ _MOST_VIEWS = 20
 
 _EAGER = frozenset(["scan", "sort", "reduction"])
 _UNUSED = frozenset(["maximum", "minimum"])
+_UNREAD = 0.5
+"""The highest cost of an index that is not read."""
+_MOST_ABOVE = 120
+"""The most nodes to search for what a value is computed from."""
+_UNLOADED = 0.1
+"""Cost of a loop body without loads for what needs a stored value."""
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
 
@@ -234,6 +246,7 @@ class OriginWalk(BufferMakers):
                 unifier.inside(child, producer)
                 for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
+        self._unread_indices(unifier, owners, producer)
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
@@ -246,7 +259,8 @@ class OriginWalk(BufferMakers):
         self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner
-        if producer.op in SCANS and all(o.op != "scan" for o in region.operations.values()):
+        scans = any(each.op == "scan" for each in region.operations.values())
+        if producer.op in SCANS and not scans and not self._holds(operation, producer):
             # Its converted input; the scan is a later extern call.
             source = self.graph.root(producer.inputs[0]) if producer.inputs else None
             if source is not None:
@@ -294,7 +308,7 @@ class OriginWalk(BufferMakers):
         decided, unless none fits well."""
         if not self.equals or self.result.costs[node.name] > DOUBTFUL:
             return
-        if any(each.op in _EAGER for each in unifier.region.operations.values()):
+        if _is_eager(unifier.region):
             self.eager.add(node.name)
         self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
         for rival in self.equals:
@@ -319,9 +333,11 @@ class OriginWalk(BufferMakers):
         best: tuple[tuple[float, float], float, FxValue, int] | None = None
         halved = best
         fitting: list[tuple[float, FxValue]] = []
+        looking_up: list[tuple[float, FxValue, int]] = []
         operation = region.operations[value]
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
+        eager = _is_eager(region)
         backwards = run_backwards(region)
         turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
@@ -336,17 +352,23 @@ class OriginWalk(BufferMakers):
             cost += penalty + self._reshaped(operation, candidate, buffer)
             if piece and not self._joined(candidate, operation, buffer):
                 cost += 0.4
+            if candidate.constant and not region.loads() and self._needs_memory(candidate):
+                cost += _UNLOADED
+            complete = eager and candidate.numel == numel_of(buffer)
+            if complete and not self._reduces_all(candidate, region):
+                cost += _OTHER_RANGE
             if self._too_early(operation, candidate, buffer, region):
                 cost += _TOO_EARLY
             if backwards:
                 cost += not_reversed(self.graph, candidate, turned)
             if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
                 continue
-            if self._only_cloned(candidate) and not too_large(region):
+            if not eager and self._only_cloned(candidate) and not too_large(region):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
             copied = piece and self._holds(operation, candidate)
+            again = operation.op == "load" and candidate.op in PURE_COPIES and not copied
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (
                 cost
@@ -355,11 +377,14 @@ class OriginWalk(BufferMakers):
                     if self._taken(candidate, operation, index) and not (copied or completed)
                     else 0.0
                 )
+                + (_AGAIN if again and self._taken(candidate, operation, index) else 0.0)
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (_PLACED if whole is not None and not self._fits_in(candidate, buffer) else 0.0)
                 + self._distance(self._store_order(candidate)),
                 float(candidate.order),
             )
+            if candidate.op in INDEXERS:
+                looking_up.append((cost, candidate, index))
             if (
                 not self._taken(candidate, operation, index)
                 and (whole, candidate.name) not in self.placed
@@ -374,6 +399,13 @@ class OriginWalk(BufferMakers):
             return None
         if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
             best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
+        for cost, candidate, index in looking_up if operation.reaches else ():
+            through = unifier.passes.get((value, candidate.name))
+            if through is None or self.graph.root(through)[0] != best[2].name:
+                continue
+            known = unifier.index_cost(value, best[2].name)
+            if unifier.index_cost(value, candidate.name) < known:  # it looks the chosen one up
+                best = (best[0], cost, candidate, index)
         chosen, limit = best[2], best[1] + SAME
         equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
         equals = equals[:MOST_RIVALS]
@@ -384,6 +416,18 @@ class OriginWalk(BufferMakers):
             chosen, equals = tied[0], tied[1:]
         self.equals = equals
         return best[1], chosen, best[3]
+
+    def _needs_memory(self, candidate: FxValue) -> bool:
+        """Whether it is computed from a scan or a reduction, which loops would load."""
+        above = self._above(candidate)
+        return any(each.op in SCANS or each.op in REDUCES for each in above)
+
+    def _reduces_all(self, candidate: FxValue, region: Region) -> bool:
+        """Whether the loops run once for each element of a reduction's argument."""
+        argument = self.graph.values.get(candidate.inputs[0]) if candidate.inputs else None
+        if candidate.op not in REDUCES or argument is None:
+            return True
+        return argument.numel in ("", region.elements)
 
     def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
         """Whether its value, or this output of it, is in another buffer already."""
@@ -410,6 +454,8 @@ class OriginWalk(BufferMakers):
             return cost
         if candidate.op.startswith(POOLS):
             return 1.5  # a window of one element is rare
+        if candidate.op == "pow" and candidate.arguments[1:2] not in (["1"], ["1.0"]):
+            return 1.5
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
@@ -440,6 +486,47 @@ class OriginWalk(BufferMakers):
     def _holds(self, operation: Operation, candidate: FxValue) -> bool:
         held = self._held(operation.buffer) if operation.op == "load" else None
         return held is not None and held[0] == candidate.name
+
+    def _unread_indices(
+        self, unifier: Unifier, owners: dict[Place, str], producer: FxValue
+    ) -> None:
+        """Assigns indices that are computed and not read, since they look up a constant."""
+        operations = unifier.region.operations
+        read = {child for operation in operations.values() for child in operation.children}
+        checks = (each for each in operations.values() if each.op == "set_indirect")
+        unread = [
+            index
+            for check in checks
+            if check.place not in owners and check.place not in read
+            for index in check.children
+        ]
+        names = self._indices_above(producer) if unread else []
+        for place in unread:
+            costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
+            best = min(names, key=costs.__getitem__, default="")
+            if best and costs[best] < _UNREAD:
+                names = [*(name for name in names if name != best), best]  # the next one's turn
+                for each, name in unifier.owners(place, best).items():
+                    owners.setdefault(each, name)
+
+    def _indices_above(self, value: FxValue) -> list[str]:
+        """The indices of what looks values up among the nodes that a value is computed from, in
+        graph order."""
+        found = sorted([value, *self._above(value)], key=lambda each: each.order)
+        indices = [name for each in found if each.op in INDEXERS for name in each.inputs[1:]]
+        roots = dict.fromkeys(self.graph.root(name)[0] for name in indices)
+        return [name for name in roots if name in self.graph.values]
+
+    def _above(self, value: FxValue) -> list[FxValue]:
+        """The nodes that a value of positions only is computed from, nearest first."""
+        queue = [value] if value.constant else []
+        seen = {value.name}
+        for each in queue:
+            new = [name for name in each.inputs if name in self.graph.values and name not in seen]
+            if len(queue) < _MOST_ABOVE:
+                queue += [self.graph.values[name] for name in dict.fromkeys(new)]
+                seen.update(new)
+        return queue[1:]
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Assigns checks and other unused operations to the node of what follows in their block;
@@ -473,6 +560,11 @@ def _stored(region: Region, store: Operation) -> Place | None:
     """The stored value: the last operand that is not an index dependency."""
     values = [c for c in store.children if region.operations[c].op != "set_indirect"]
     return values[-1] if values else (store.children[-1] if store.children else None)
+
+
+def _is_eager(region: Region) -> bool:
+    """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
+    return any(each.op in _EAGER for each in region.operations.values())
 
 
 def _is_leaf(node: IrTextNode) -> bool:

@@ -196,7 +196,7 @@ class Costs(ByPlace):
         scatters = node.op in SCATTERS
         # A copy of a value that is only looked up; a stored value is known by its direct source.
         folds = node.op in INDEXERS and self._folds(node)
-        copies = depth > 0 or folds or node.op in PURE_COPIES
+        copies = depth > 0 or folds or node.op in PURE_COPIES or node.op == "repeat"
         unread = copies and not computed and cost >= BAD
         moves = node.op in MOVES and (
             operation.reaches or unread or node.op not in INDEXERS or folds
@@ -217,6 +217,14 @@ class Costs(ByPlace):
         """Whether its indices depend on positions only, and are folded into those of loads."""
         known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
         return len(node.inputs) > 1 and all(value.constant for value in known)
+
+    def _folded(self, node: FxValue) -> int:
+        """The number of its first indices that depend on positions only, which need no
+        lookup."""
+        if node.op not in INDEXERS or self._folds(node):
+            return 0
+        known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
+        return [*(each.constant for each in known), False].index(False)
 
     def refuses(self, place: Place, node: FxValue) -> bool:
         """Whether the operation cannot be the node's, regardless of the cost of the rest."""
@@ -399,6 +407,7 @@ class Costs(ByPlace):
         best, choice = BAD, ("inside", node.name)
         strict = node.op in STRICT
         inputs = node.inputs
+        folded = self._folded(node)
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
             if cost <= 2 * _ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
@@ -407,7 +416,7 @@ class Costs(ByPlace):
                 cost = 0.0
             if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
                 cost += 0.25
-            if place != 1 + self.region.ranks.get(parent.place, place - 1):
+            if place != folded + 1 + self.region.ranks.get(parent.place, place - folded - 1):
                 cost += _OTHER_RANK
             if cost < best - 1e-9:
                 best, choice = cost, ("value", name)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
+from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.formats.graph.ir import IrOp, IrTextNode
 from inductorscope.formats.text import split_top
 
@@ -47,7 +48,7 @@ class Operation(msgspec.Struct):
     loads: bool = False
     """Whether an operation in its tree reads a buffer."""
     looks_up: bool = False
-    """Whether an index in its tree is computed, which may replace a table of positions."""
+    """Whether an index in its tree is computed, into a table of positions or in place of one."""
 
 
 class Region:
@@ -83,6 +84,9 @@ class Region:
         self.ranks: dict[Place, int] = {}
         """A computed index → its place among those of the memory access that uses it first."""
         self.results = {name: block.result for name, block in body.blocks.items()}
+        ranges = split_top(body.var_ranges.strip()[1:-1])
+        self.elements = numel(tuple(each.partition(":")[2].strip() for each in ranges))
+        """The number of times that the loops run."""
         self._read("body", 0)
         for name in body.blocks:  # blocks that are never called
             self._read(name, 1)
@@ -113,11 +117,13 @@ class Region:
             operation.reaches = operation.indirect or any(
                 self.operations[child].reaches for child in operation.children
             )
-            read = op.op in ("load", "load_seed") and not self.fixed(operation.buffer)
-            operation.loads = read or any(
+            reads = op.op in ("load", "load_seed")
+            fixed = reads and self.fixed(operation.buffer)
+            operation.loads = (reads and not fixed) or any(
                 self.operations[child].loads for child in operation.children
             )
-            operation.looks_up = (op.op == "index_expr" and operation.indirect) or any(
+            table = fixed or op.op == "index_expr"
+            operation.looks_up = (table and operation.indirect) or any(
                 self.operations[child].looks_up for child in operation.children
             )
             if op.op in ("store", "store_reduction"):

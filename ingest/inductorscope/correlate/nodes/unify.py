@@ -8,6 +8,9 @@ from inductorscope.correlate.nodes.by_place import Choice
 from inductorscope.correlate.nodes.reading_costs import Costs
 from inductorscope.correlate.nodes.region import Operation, Place
 
+_UNKNOWN_INDEX = 0.1
+"""Cost of an index that no node of the reading looks up."""
+
 
 class Unifier(Costs):
     """Assigns operations to nodes, once costs are known."""
@@ -43,6 +46,8 @@ class Unifier(Costs):
             own = operation.indirect and self._indexes(node) and base != node
             if own:
                 base, indexers = node, indexers[:-1] if indexers[-1:] == (node,) else indexers
+            elif operation.indirect and not indexers:
+                cost += _UNKNOWN_INDEX
             for index, child in enumerate(operation.children):
                 outer, spent = "", 0.0
                 if operation.indirect and indexers:

@@ -117,7 +117,8 @@ class ControlReplay(MemoryReplay):
     def _plain(self, position: int) -> bool:
         """Whether it is plain index arithmetic, without loaded or computed values."""
         statement = self.block.numbered[position]
-        return statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
+        plain = statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
+        return plain and not statement.is_load
 
     def _foreign(self, check: Statement) -> bool:
         """Whether a check is about a value of an earlier operation, not about index bounds."""

@@ -173,9 +173,8 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
             costs.append(NEVER)  # it depends on nodes that are not written yet
             continue
         trial = _again(fit)
-        before = len(trial.result.owner)
         cost = trial.replay(node)
-        gained = len(trial.result.owner) - before
+        gained = sum(key[0] == node.name for key in trial.result.owner.values())
         if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
             return position, 0.0
         if gained:

@@ -236,6 +236,14 @@ class MemoryReplay(ReplayState):
             for other in self.block.others:
                 if set(other.uses) & set(statement.uses):
                     self._own(other, key)
+        for position in self._upcoming(1):
+            tile = self.block.numbered[position]
+            if _TILE.match(tile.text) and not self._used(tile):  # declared for this store in vain
+                self._own(tile, key)
+
+    def _used(self, statement: Statement) -> bool:
+        statements = (*self.block.numbered, *self.block.others)
+        return any(name in each.uses for each in statements for name in statement.defines)
 
     def _at_offset(self, text: str, arguments: list[str]) -> bool:
         """Whether a load is at an offset: `in_ptr0[static_cast<int64_t>(7L)]` reads seed 7,

@@ -157,9 +157,6 @@ class ValueReplay(ControlReplay):
         cast_to = op.arguments[1] if op.op == "to_dtype" and len(op.arguments) > 1 else ""
         if cast_to:
             expression = _cast(values[0], cast_to)
-        elif op.op in COMMUTATIVE and len(values) == 2:
-            pair = sorted(str(v) for v in values)
-            expression = (op.op, *pair)
         if op.op == "scan" and (looped := self._looped_scan(key, values)) is not None:
             return self._remember(expression, looped)
         known = self._known(expression) if None not in values else None
