@@ -8,7 +8,6 @@ from pathlib import PurePath
 MOST_REASON = 300
 
 _SKIP = re.compile(rf"skipping cudagraphs due to (?!skipping)(.{{1,{MOST_REASON}}})")
-_FOUND_FROM = re.compile(r"\.? *Found from\b.*")
 _FRAME = re.compile(
     r'\s*(?::\s*)?File "([^"\n]{1,500})", line (\d{1,9})[^\n]*(?:\n(?!\s*File ")[^\n]*)?'
 )
@@ -25,7 +24,7 @@ def skip_reasons(text: str) -> list[str]:
 
 
 def _reason(text: str, match: re.Match[str]) -> str:
-    reason = _FOUND_FROM.sub("", match[1]).rstrip(" .:")
+    reason = match[1].partition("Found from")[0].rstrip(" .:")
     innermost, frame = None, _FRAME.match(text, match.end())
     while frame:
         innermost, frame = frame, _FRAME.match(text, frame.end())
