@@ -174,7 +174,12 @@ def kernel_benchmark(run_id: str, slug: str, name: str, handle: int | None) -> s
     return f"{kernel(run_id, slug, name, handle)}/benchmark"
 
 
-def api_kernel_case(run_id: str, slug: str, name: str, handle: int | None) -> str:
+def kernel_case(run_id: str, slug: str, name: str, handle: int | None) -> str:
+    """What the kernel's test case compares."""
+    return f"{kernel(run_id, slug, name, handle)}/case"
+
+
+def kernel_case_file(run_id: str, slug: str, name: str, handle: int | None) -> str:
     """The kernel's test case, a file that runs on its own."""
     return f"{API}{kernel(run_id, slug, name, handle)}/case.py"
 

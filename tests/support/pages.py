@@ -17,6 +17,7 @@ OPENED = tuple(
     page.path + QUERIES.get(page.path, "")
     for page in PAGES
     if page.path not in REDIRECTS
+    and not page.template.startswith("fragments/")  # a part of another page
     and page.path not in ("/jobs/{job}", "/play/{run}")  # the fixtures have no job and no try
 )
 """Addresses of pages that a fixture's run has; parts such as `{run}` are to be filled in."""

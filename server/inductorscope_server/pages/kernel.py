@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
-from inductorscope.answers.explorer.benchmark import call_of
+from inductorscope.answers.explorer.benchmark import CaseCheck, call_of, case_check
 from inductorscope.answers.explorer.kernel import (
     KernelPage,
     PermalinkAnswer,
@@ -37,6 +37,11 @@ PATH = "/runs/{run}/graphs/{slug}/kernels/{kernel}"
 
 async def load(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> KernelPage:
     return await analysis(kernel_page, run, slug, *_named(kernel))
+
+
+async def load_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> CaseCheck:
+    """Separate from the kernel, because it reads all texts of the graph."""
+    return await analysis(case_check, run, slug, *_named(kernel))
 
 
 def _named(kernel: str) -> tuple[str, int]:

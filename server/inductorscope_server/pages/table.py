@@ -111,6 +111,8 @@ PAGES = (
          "How a graph's wrapper uses memory"),
     Page(GRAPH + "/kernels/{kernel}", kernel.load, "kernel.html", GRAPHS,
          "A kernel and one of its calls"),
+    Page(GRAPH + "/kernels/{kernel}/case", kernel.load_case, "fragments/_kernel_case.html", GRAPHS,
+         "What a kernel's test case compares"),
 )  # fmt: skip
 
 ACTIONS = (

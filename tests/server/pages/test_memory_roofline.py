@@ -134,7 +134,11 @@ def test_kernel_tells_its_bytes_and_offers_its_test_case(
     assert page["may_benchmark"] is False
     text = filled.get(where).text
     assert "Download the test case" in text
-    assert "It compares <code>buf0</code> with the same FX nodes in eager" in one_line(text)
+    assert f'hx-get="{where}/case"' in text
+    compared = one_line(filled.get(f"{where}/case").text)
+    assert "It compares <code>buf0</code> with the same FX nodes in eager" in compared
+    assert f'href="/api{where}/case.py"' in compared
+    assert filled.get(f"/api{where}/case").json()["compared"] == ["buf0"]
     assert "never runs uploaded code" in text
     case = filled.get(f"/api{where}/case.py")
     assert case.headers["content-disposition"].startswith("attachment")
@@ -209,7 +213,7 @@ def test_what_is_not_here_is_404(filled: TestClient, run: str, path: str) -> Non
     ("answer", "path"),
     [
         ("memory_page", "/runs/{run}/graphs/{graph}/memory"),
-        ("kernel_page", "/runs/{run}/graphs/{graph}/kernels/{kernel}"),
+        ("case_check", "/runs/{run}/graphs/{graph}/kernels/{kernel}/case"),
     ],
 )
 def test_a_graph_over_a_limit_is_left_out_with_a_sentence(

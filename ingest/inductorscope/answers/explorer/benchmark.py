@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase, case_texts, kernel_case
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
@@ -22,9 +23,6 @@ from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 LEFT_OUT = KernelBenchmark.result["without"].as_integer().is_not(None)
 """Selects benchmarks that only compiled a kernel without the operation of a line."""
 SHOWN = 20
-CHECKED = 4 * 1024 * 1024
-"""Bytes of texts up to which a page describes what a test case compares, which then takes about a
-second."""
 
 
 class CallCase(msgspec.Struct, frozen=True):
@@ -48,6 +46,8 @@ class Benchmark(msgspec.Struct, frozen=True):
 class CaseCheck(msgspec.Struct, frozen=True):
     """What a call's test case compares with eager execution."""
 
+    file: str
+    """Address of the test case."""
     compared: list[str]
     """Buffers that are compared."""
     not_compared: dict[str, list[str]]
@@ -89,31 +89,25 @@ def call_of(
 def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CallCase:
     """Returns the test case of a call. Raises NoCase."""
     run, graph = call_of(session, run_id, slug, kernel, handle)
-    case = _case(session, graph, kernel, handle)
-    return CallCase(case, f"run {run.id}, {graph.slug}", is_captured_here(run))
-
-
-def _case(session: Session, graph: Graph, kernel: str, handle: int) -> KernelCase:
     try:
         texts = _case_texts(session, graph_texts(session, graph.id))
     except NotAnalysed as error:
         raise NoCase(str(error)) from None
-    return kernel_case(texts, kernel, handle)
+    case = kernel_case(texts, kernel, handle)
+    return CallCase(case, f"run {run.id}, {graph.slug}", is_captured_here(run))
 
 
-def case_check(session: Session, graph: Graph, kernel: str, handle: int) -> CaseCheck | None:
-    """Returns what a test case checks; None if the graph's texts are too long to work that out for
-    a page."""
-    if graph_texts(session, graph.id).size > CHECKED:
-        return None
+def case_check(session: Session, run: str, slug: str, kernel: str, handle: int) -> CaseCheck:
+    file = urls.kernel_case_file(run, slug, kernel, handle)
     try:
-        case = _case(session, graph, kernel, handle)
+        case = case_of(session, run, slug, kernel, handle).case
     except NoCase as error:
-        return CaseCheck([], {}, str(error))
+        return CaseCheck("", [], {}, str(error))
     reasons: dict[str, list[str]] = defaultdict(list)
     for buffer, reason in case.not_compared.items():
         reasons[reason].append(buffer)
-    return CaseCheck([each.buffer for each in case.subgraph.compared if each.node], reasons, "")
+    compared = [each.buffer for each in case.subgraph.compared if each.node]
+    return CaseCheck(file, compared, reasons, "")
 
 
 def is_captured_here(run: Run) -> bool:

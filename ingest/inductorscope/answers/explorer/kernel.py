@@ -17,9 +17,7 @@ from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.explorer.benchmark import (
     Benchmark,
-    CaseCheck,
     benchmarks_of,
-    case_check,
     is_captured_here,
     no_call,
 )
@@ -168,8 +166,6 @@ class KernelPage(msgspec.Struct, frozen=True):
     peaks: Peaks | None
     work_missing: Prose
     """Why the work is unknown; empty if it is known."""
-    case: CaseCheck | None
-    """None if the graph is too large to work that out."""
     benchmarks: list[Benchmark]
     left_out: list[LeftOut]
     """Lines that were compiled without their operations; the newest result of each."""
@@ -305,7 +301,6 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         ),
         peaks=peaks,
         work_missing=missing,
-        case=case_check(session, graph, kernel.name, handle),
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
         left_out=left_out,
         machine=machine,
