@@ -81,6 +81,8 @@ class ErrorPage(msgspec.Struct, frozen=True):
     error: ErrorBody
     run: str | None
     """The run whose tabs the page shows."""
+    search: str
+    """What to search for instead of a page that does not exist."""
 
 
 class Refusal(Exception):
@@ -96,14 +98,25 @@ class Refusal(Exception):
         where: str | None = None,
         headers: Mapping[str, str] | None = None,
         run: str | None = None,
+        search: bool = False,
     ) -> None:
+        """`search`: whether its page offers to search for what the address names."""
         super().__init__(what)
         self.status = status
         self.run = run
+        self.search = search
         self.body = ErrorBody(what=what, do=do, limit=limit, where=where)
         self.headers = dict(headers or {})
 
 
+RUN = "a run's id (16 hexadecimal digits)"
+IDS = {
+    "run": RUN,
+    "other": RUN,
+    "kernel": "a kernel's name with the number of a call, as in triton_poi_fused_add_0:1",
+    "permalink": "the id of a permalink (12 letters and digits)",
+}
+"""What parts of addresses are."""
 REFUSED_AFTER_SECONDS = 1.0
 """How long a surplus request waits before it is refused, which slows its sender down."""
 Documented = dict[int | str, dict[str, Any]]
@@ -139,6 +152,7 @@ def answer(request: Request, refusal: Refusal) -> Response:
         title=http.HTTPStatus(refusal.status).phrase,
         error=refusal.body,
         run=refusal.run,
+        search=_named(request.url.path) if refusal.search else "",
     )
     pages = request.app.state.parts.pages
     assert isinstance(pages, Pages)
@@ -147,6 +161,13 @@ def answer(request: Request, refusal: Refusal) -> Response:
     if not pages.has(name):
         return PlainTextResponse(refusal.body.what, refusal.status, headers=refusal.headers)
     return pages.render(request, name, page, status=refusal.status, headers=refusal.headers)
+
+
+def _named(path: str) -> str:
+    """Returns the name of what an address leads to: of a kernel without its call."""
+    last = path.rstrip("/").rpartition("/")[2]
+    name, colon, handle = last.rpartition(":")
+    return name if colon and handle.isdecimal() else last
 
 
 def install(app: FastAPI) -> None:
@@ -173,7 +194,9 @@ def _refusal(error: Exception) -> Refusal:
         case Refusal():
             return error
         case NotHere():
-            return Refusal(404, error.what, do=error.do, run=error.run)
+            return Refusal(
+                404, error.what, do=error.do, run=error.run, search=error.run is not None
+            )
         case JobsError():
             return of_jobs(error)
     return Refusal(422 if isinstance(error, AccountError) else 503, str(error))
@@ -261,7 +284,8 @@ async def _http(request: Request, error: Exception) -> Response:
     more = dict(error.headers or {})
     if error.status_code == 405 and (methods := _methods_of(request)):
         more["Allow"] = ", ".join(methods)
-    return answer(request, Refusal(error.status_code, what, do=do, headers=more))
+    search = error.status_code == 404
+    return answer(request, Refusal(error.status_code, what, do=do, headers=more, search=search))
 
 
 def _methods_of(request: Request) -> list[str]:
@@ -281,7 +305,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0] if error.errors() else {"loc": (), "msg": "it cannot be read"}
     kind, *rest = [str(part) for part in first["loc"]] or ["request"]
     if kind == "path":
-        return answer(request, Refusal(404, f"There is nothing at {request.url.path}."))
+        return answer(request, Refusal(404, _not_an_address(request.url.path, first), search=True))
     where = ".".join([kind, *rest])
     name = ".".join(rest) or kind
     if first.get("type") == "json_invalid":
@@ -295,6 +319,14 @@ async def _invalid(request: Request, error: Exception) -> Response:
     else:
         what = f"`{name}` is invalid: {message}."
     return answer(request, Refusal(422, what, where=where))
+
+
+def _not_an_address(path: str, error: Mapping[str, Any]) -> str:
+    """Says which part of a path is malformed."""
+    name = IDS.get(str(error["loc"][-1]))
+    if name is None:
+        return f"There is nothing at {path}."
+    return f"There is nothing at {path}: {error['input']} is not {name}."
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

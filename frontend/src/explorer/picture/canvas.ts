@@ -194,13 +194,17 @@ export class Canvas {
     const groups = scene.groups.filter((box) => this.inSight(box));
     const nodes = scene.nodes.filter((box) => this.inSight(box));
     const whole = scene.joins === "groups" && camera.zoom < NODES_FROM;
-    const lit = (box: NodeBox) =>
-      this.lights.selected.has(box.node) || this.lights.found.has(box.node);
+    const lit = nodes.filter(
+      ({ node }) => this.lights.selected.has(node) || this.lights.found.has(node),
+    );
+    const covered = new Set(whole ? lit.map((box) => box.group) : []); // no title fits beside cells
+    if (scene.joins === "groups") this.drawLines(pen, scene);
     this.drawGroups(pen, groups, graph, whole);
-    this.drawLines(pen, scene);
-    this.drawNodes(pen, whole ? nodes.filter(lit) : nodes, graph);
+    if (scene.joins === "nodes") this.drawLines(pen, scene);
+    this.drawNodes(pen, whole ? lit : nodes, graph);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    this.drawWords(pen, groups, nodes, graph);
+    const titled = groups.filter((box) => !covered.has(box.group));
+    this.drawWords(pen, titled, nodes, graph);
   }
 
   private colourOf(group: number | null): string {
@@ -232,6 +236,9 @@ export class Canvas {
         pen.globalAlpha = 1;
         pen.fillRect(box.x, box.y, box.width, box.height);
       } else {
+        pen.globalAlpha = 1;
+        pen.fillStyle = this.ink("panel");
+        if (this.scene?.joins === "groups") pen.fillRect(box.x, box.y, box.width, box.height);
         pen.fillStyle = pen.strokeStyle = this.colourOf(box.group);
         pen.globalAlpha = solid ? 0.3 * this.strengthOf(box.group) : 0.11;
         pen.fillRect(box.x, box.y, box.width, box.height);
@@ -255,7 +262,7 @@ export class Canvas {
       ends.size <= 60 ? lines.filter((line) => ends.has(line.from) || ends.has(line.to)) : [];
     pen.lineWidth = Math.max(0.5, 0.9 / this.camera.zoom);
     pen.strokeStyle = this.ink("faint");
-    pen.globalAlpha = joins === "nodes" ? 0.75 : 0.4;
+    pen.globalAlpha = joins === "nodes" ? 0.75 : 0.3;
     this.stroke(
       pen,
       lines.filter((line) => !line.far),
@@ -287,10 +294,12 @@ export class Canvas {
         pen.lineTo(points[at] as number, points[at + 1] as number);
       }
       if (headed) {
-        const [toX = 0, toY = 0] = points.slice(-2);
-        pen.moveTo(toX - 3, toY - 5);
+        const [fromX = 0, fromY = 0, toX = 0, toY = 0] = points.slice(-4);
+        const length = Math.hypot(toX - fromX, toY - fromY) || 1;
+        const [alongX, alongY] = [(toX - fromX) / length, (toY - fromY) / length];
+        pen.moveTo(toX - 5 * alongX - 3 * alongY, toY - 5 * alongY + 3 * alongX);
         pen.lineTo(toX, toY);
-        pen.lineTo(toX + 3, toY - 5);
+        pen.lineTo(toX - 5 * alongX + 3 * alongY, toY - 5 * alongY - 3 * alongX);
       }
     }
     pen.stroke();

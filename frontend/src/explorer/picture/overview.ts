@@ -10,6 +10,9 @@ const TITLE = 10;
 const BETWEEN = 10;
 const ROW_GAP = 9;
 const COLUMN_GAP = 46;
+/** Lanes beside a column, in which lines pass the rows between their ends. */
+const LANES = 9;
+const LANE = 4;
 const NARROWEST = 150;
 /** Width of a title's letter, and of the titles that tiles reserve space for, at zoom 1. It is
  * generous, so that titles also fit at the zoom that shows the whole graph. */
@@ -30,11 +33,14 @@ interface Tile {
   height: number;
   x: number;
   y: number;
+  row: number;
   column: number;
+  /** Where its column ends. */
+  edge: number;
 }
 
 function newTile(group: number | null): Tile {
-  const nothing = { rank: 0, width: 0, height: 0, x: 0, y: 0, column: 0 };
+  const nothing = { rank: 0, width: 0, height: 0, x: 0, y: 0, row: 0, column: 0, edge: 0 };
   return { group, cells: [], before: new Set(), after: new Set(), ...nothing };
 }
 
@@ -177,12 +183,14 @@ export function overview(graph: Graph, aspect: number): Scene {
     for (const tile of row) {
       tile.x += x;
       tile.y = y;
+      tile.row = at;
       tile.column = column;
+      tile.edge = x + widest;
     }
     y += height;
     bottom = Math.max(bottom, y);
   });
-  return drawn(graph, tiles, { width: x + widest, height: bottom });
+  return drawn(graph, tiles, { width: x + widest + LANE * LANES, height: bottom });
 }
 
 function drawn(
@@ -212,18 +220,20 @@ function drawn(
       const above = tiles[from];
       if (!above) continue;
       const far = above.column !== tile.column;
-      lines.push({ from, to, points: joined(above, tile), far });
+      lines.push({ from, to, points: joined(above, tile, from % LANES), far });
     }
   });
   return { x: 0, y: 0, ...size, groups, nodes, lines, joins: "groups" };
 }
 
-/** From the bottom of one tile to the top of another, or from its side if the other is in a later
- * column. */
-function joined(above: Tile, below: Tile): number[] {
-  const [x, y] = [above.x + above.width / 2, above.y + above.height];
-  const [toX, toY] = [below.x + below.width / 2, below.y];
-  if (toY >= y) return [x, y, toX, toY];
-  const side = above.x + above.width;
-  return [side, above.y + above.height / 2, below.x, below.y + below.height / 2];
+/** From the bottom of one tile to the top of the next row's, past the rows between two tiles of a
+ * column, or from side to side if the other is in a later column. */
+function joined(above: Tile, below: Tile, lane: number): number[] {
+  const [y, toY] = [above.y + above.height / 2, below.y + below.height / 2];
+  if (above.column !== below.column) return [above.x + above.width, y, below.x, toY];
+  if (below.row - above.row < 2) {
+    return [above.x + above.width / 2, above.y + above.height, below.x + below.width / 2, below.y];
+  }
+  const past = above.edge + LANE * (lane + 1);
+  return [above.x + above.width, y, past, y, past, toY, below.x + below.width, toY];
 }
