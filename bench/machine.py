@@ -21,7 +21,7 @@ from inductorscope.answers.machine.text import machine_text
 from inductorscope.disassembling.nvdisasm import LINES, printed
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.vocabulary import OF_KERNELS, SASS
-from inductorscope.reading import read_run
+from inductorscope.reading.run import read_run
 from inductorscope.settings import load
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions

@@ -37,7 +37,8 @@ from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.pruning import prune
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store import facts
-from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.contents.fulltext import index_texts
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions

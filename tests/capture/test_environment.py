@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.processes.programs import MARK, variables_for
-from inductorscope.reading import read_run
+from inductorscope.reading.run import read_run
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Artifact

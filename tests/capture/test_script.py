@@ -20,7 +20,7 @@ from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import CaptureFacts, ScriptSteps, read_facts
-from inductorscope.reading import read_run
+from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate

@@ -12,7 +12,8 @@ from inductorscope.jobs.doctor import Doctor, Finding
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.uploads import open_uploads
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.tables.models import Base, Blob, Job, Run, TextFrame

@@ -18,7 +18,8 @@ from inductorscope.jobs.work import progress
 from inductorscope.jobs.work.folders import ABANDONED_AFTER, clear, make_scratch_folder
 from inductorscope.jobs.work.progress import Report
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.people import AccountError, add_person, who_is
 from inductorscope.store.projects import add_project, place_run

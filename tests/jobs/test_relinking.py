@@ -12,11 +12,11 @@ from inductorscope.correlate.links.model import CALLS, ENGINE
 from inductorscope.jobs.queue.relinking import Relinking, begin
 from inductorscope.jobs.work import relinking
 from inductorscope.jobs.work.relinking import relink_all
-from inductorscope.reading import read_run
 from inductorscope.reading.graphs import content as graph_content
 from inductorscope.reading.graphs import relink as relink_module
 from inductorscope.reading.graphs.relink import Relinked
 from inductorscope.reading.graphs.relink import relink as relink_with
+from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store import facts
 from inductorscope.store.database.engine import Sessions, sessions

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time.call_times import match_calls
 from inductorscope.answers.time.roofline import roofline_page
-from inductorscope.reading import read_run
 from inductorscope.reading.graphs.relink import relink
+from inductorscope.reading.run import read_run
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.tables.models import Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime, LineCost

@@ -37,7 +37,7 @@ from inductorscope.formats.vocabulary import (
     TTIR,
 )
 from inductorscope.intake.recognise import recognise
-from inductorscope.reading import NothingToRead
+from inductorscope.reading.run import NothingToRead
 from inductorscope.store.runs.nodes import kernel_facts
 from inductorscope.store.tables.models import Graph
 from sqlalchemy import select

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.store.tables.models import Graph
 
 from tests.support.places import SHARED

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from inductorscope.formats.vocabulary import STAGES
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Links

@@ -9,7 +9,7 @@ import pytest
 from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import unpack
-from inductorscope.reading import NothingToRead
+from inductorscope.reading.run import NothingToRead
 
 from tests.support.inputs import INPUTS, Input
 from tests.support.places import FIXTURES, ROOT

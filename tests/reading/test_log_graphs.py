@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Graph, Links, Run

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.store.tables.models import Artifact
 from sqlalchemy import select
 

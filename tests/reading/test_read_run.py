@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import NothingToRead, ReadResult, read_run
+from inductorscope.reading.run import NothingToRead, ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, sessions

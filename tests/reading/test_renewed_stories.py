@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import read_run
 from inductorscope.reading.logs.renew import renew_stories
+from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from inductorscope.answers.runs.read import read_page
-from inductorscope.reading import read_run
+from inductorscope.reading.run import read_run
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.runs.secrets import report_secrets

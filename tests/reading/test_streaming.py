@@ -13,10 +13,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.owner import Owner
+from inductorscope.reading.run import ReadResult, read_run
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import LEVEL_SMALL, Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import LEVEL_SMALL, Content, content_of_bytes
 from inductorscope.store.contents.frames import FrameWriter
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.engine import make_engine, sessions

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.store.contents import frames as frames_module
-from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import Content, content_of_bytes
 from inductorscope.store.contents.frames import FrameWriter, frames_of
 from inductorscope.store.contents.texts import StoredText, stored_text
 from sqlalchemy.orm import Session

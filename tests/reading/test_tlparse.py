@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.store.tables.models import LogEntry
 
 from tests.support.readings import Database, SharedRuns

@@ -14,7 +14,8 @@ import pytest
 from inductorscope.jobs.backup import back_up, restore
 from inductorscope.jobs.doctor import Doctor
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import add_blobs, content_of_bytes, content_of_file
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import content_of_bytes, content_of_file
 from inductorscope.store.contents.frames import FRAME
 from inductorscope.store.contents.objects import Objects, objects_of, open_objects
 from inductorscope.store.contents.texts import read_blob, stored_text

@@ -12,12 +12,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import (
-    HELD_IN_MEMORY,
-    add_blobs,
-    content_of_bytes,
-    content_of_file,
-)
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import HELD_IN_MEMORY, content_of_bytes, content_of_file
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import bulk_write, make_engine, sessions
 from inductorscope.store.database.migrate import migrate
@@ -31,7 +27,8 @@ from inductorscope.store.runs.draft import (
     RunDraft,
     artifact_of,
 )
-from inductorscope.store.runs.nodes import call_texts, fx_nodes, pack_nodes
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.runs.packing import pack_nodes
 from inductorscope.store.runs.runs import delete_run, find_run_ids
 from inductorscope.store.tables.models import (
     Artifact,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from inductorscope.answers.runs.read import read_page
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import Content, content_of_bytes
 from inductorscope.store.contents.frames import FrameWriter
 from inductorscope.store.contents.fulltext import having_words, words_of
 from inductorscope.store.contents.packing import CODE

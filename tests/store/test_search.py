@@ -16,7 +16,7 @@ from inductorscope.answers.search.names import named
 from inductorscope.answers.search.reading import LINES_A_TEXT
 from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CodePage, Scope, search_code, too_short
-from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.contents.fulltext import shrink_indexes
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of

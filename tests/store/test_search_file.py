@@ -14,7 +14,7 @@ from inductorscope.answers.runs.file import (
     FilePage,
     file_page,
 )
-from inductorscope.store.contents.blobs import HELD_IN_MEMORY, content_of_bytes, content_of_file
+from inductorscope.store.contents.content import HELD_IN_MEMORY, content_of_bytes, content_of_file
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import RunDraft, artifact_of
 from inductorscope.store.tables.models import Artifact

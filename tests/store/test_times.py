@@ -22,7 +22,7 @@ from inductorscope.store.runs.draft import (
     ProfileDraft,
     RunDraft,
 )
-from inductorscope.store.runs.nodes import pack_nodes
+from inductorscope.store.runs.packing import pack_nodes
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost
 from sqlalchemy import Engine, delete, select

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.search.search import search_code
-from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.people import add_person, remove_person
 from inductorscope.store.projects import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.draft import (
     ArtifactDraft,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inductorscope.reading import ReadResult, read_run
+from inductorscope.reading.run import ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions

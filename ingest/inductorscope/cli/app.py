@@ -149,7 +149,7 @@ def _end(error: Exception) -> tuple[str, int] | None:
     from inductorscope.jobs.errors import JobsError, cause_of
     from inductorscope.jobs.queue.supervisor import StartError
     from inductorscope.jobs.work.task import WorkRefused
-    from inductorscope.reading import NothingToRead
+    from inductorscope.reading.run import NothingToRead
     from inductorscope.settings import SettingError
     from inductorscope.store.database.errors import UnusableError
     from inductorscope.store.people import AccountError

@@ -12,9 +12,9 @@ from inductorscope.intake.limits import Limits
 from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.progress import Progress
-from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.logs.renew import renew_stories
+from inductorscope.reading.run import ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate

@@ -17,8 +17,8 @@ from inductorscope.cli.progress import Progress
 from inductorscope.intake.unpack import Refused
 from inductorscope.jobs.queue.address import address, running
 from inductorscope.processes.allocation import give_back, return_large_blocks
-from inductorscope.reading import NothingToRead, ReadResult
 from inductorscope.reading.graphs.apart import cores
+from inductorscope.reading.run import NothingToRead, ReadResult
 from inductorscope.settings import Settings
 from inductorscope.units import seconds
 

@@ -41,9 +41,10 @@ from inductorscope.formats.vocabulary import (
     PASSES,
 )
 from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts, fx_nodes
-from inductorscope.store.tables.models import Graph, JsonObject, Kernel, KernelCall
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.units import plural
 
 WORK = (DYNAMO, AOT, PASSES, LOWERING, CODEGEN)

@@ -14,7 +14,12 @@ from inductorscope.progress import Progress
 from inductorscope.reading.graphs.sources import Sources
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import count_lines
-from inductorscope.store.contents.blobs import Content, TooLarge, content_of_bytes, content_of_file
+from inductorscope.store.contents.content import (
+    Content,
+    TooLarge,
+    content_of_bytes,
+    content_of_file,
+)
 from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
 
 PIECE = MIB

@@ -10,7 +10,7 @@ import msgspec
 
 from inductorscope.formats.text import Problem
 from inductorscope.intake.recognise import Dropped
-from inductorscope.store.tables.models import JsonObject
+from inductorscope.store.database.storable import JsonObject
 
 log = logging.getLogger(__name__)
 

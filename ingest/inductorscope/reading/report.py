@@ -20,8 +20,8 @@ from inductorscope.intake.files import File
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts, LogRead
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import ArtifactDraft
-from inductorscope.store.tables.models import JsonObject
 
 if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead

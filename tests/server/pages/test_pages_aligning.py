@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from inductorscope import urls
-from inductorscope.reading import read_run
 from inductorscope.reading.graphs.relink import relink
+from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.testclient import TestClient

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from inductorscope import urls
 from inductorscope.cli.local import read_paths
-from inductorscope.reading import ReadResult
+from inductorscope.reading.run import ReadResult
 from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 

@@ -21,9 +21,9 @@ from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.formats.machine.metadata import COMPILED
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.nodes import all_kernel_facts
 from inductorscope.store.tables.memory import KernelBenchmark
-from inductorscope.store.tables.models import JsonObject
 from inductorscope.units import size_in_bytes
 
 MOST_EXPLAINED = 20

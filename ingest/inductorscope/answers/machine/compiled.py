@@ -8,8 +8,9 @@ from sqlalchemy.orm import Session
 
 from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
 from inductorscope.formats.vocabulary import OF_KERNELS
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.nodes import all_kernel_facts
-from inductorscope.store.tables.models import Artifact, Graph, JsonObject
+from inductorscope.store.tables.models import Artifact, Graph
 
 
 class Configuration(msgspec.Struct, frozen=True):

@@ -39,7 +39,8 @@ from inductorscope.formats.machine.ptx import gcn_facts
 from inductorscope.formats.machine.sass import Sass
 from inductorscope.formats.vocabulary import AMDGCN, ASSEMBLY, SASS
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.tables.models import Graph, JsonObject
+from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.tables.models import Graph
 from inductorscope.units import percent
 
 MOST_LINES = 40

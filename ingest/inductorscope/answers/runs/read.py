@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden
 from inductorscope.formats.log.kinds import ARTIFACT
-from inductorscope.store.tables.models import Artifact, Graph, JsonObject
+from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.tables.models import Artifact, Graph
 
 SO_FAR = 2000
 """Number of files listed while a run is being read."""

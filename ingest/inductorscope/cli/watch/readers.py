@@ -14,7 +14,7 @@ def local_reader(settings: Settings) -> tuple[Read, Forget]:
     from inductorscope.cli.watch.loop import UnreadableYetError
     from inductorscope.intake.unpack import Refused
     from inductorscope.progress import silent
-    from inductorscope.reading import NothingToRead
+    from inductorscope.reading.run import NothingToRead
     from inductorscope.store.database.engine import engine_of, sessions
     from inductorscope.store.runs.runs import delete_run
 

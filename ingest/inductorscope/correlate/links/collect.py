@@ -71,7 +71,8 @@ class Collector:
         self.stage(stage).update({key + number: exact for key in keys})
 
     def finish(self) -> GraphLinks:
-        for stage, references in self._references.items():
+        for stage in list(self._references):
+            references = self._references.pop(stage)  # of all stages, they take much memory
             keys = sorted(references)
             self.links.stages[stage] = StageLinks(
                 stage,

@@ -30,10 +30,10 @@ from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import end
 from inductorscope.jobs.work.task import Task, WorkRefused
-from inductorscope.store.contents.blobs import content_of_file
+from inductorscope.store.contents.content import content_of_file
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.runs import insert_artifacts
-from inductorscope.store.tables.models import JsonObject
 
 UPLOADED = (
     "This run was uploaded or ingested, and code of uploads is never run here",

@@ -14,8 +14,8 @@ from inductorscope.intake.unpack import unpack
 from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import end, left_out, owner_of, place
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
-from inductorscope.reading import NothingToRead, ReadResult, read_run
 from inductorscope.reading.graphs.apart import cores
+from inductorscope.reading.run import NothingToRead, ReadResult, read_run
 from inductorscope.settings import PREFIX
 from inductorscope.store.tables.models import Upload
 

@@ -39,9 +39,9 @@ from inductorscope.formats.vocabulary import (
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import check_length, count_lines, read_text
-from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.content import content_of_bytes
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import ArtifactDraft, KernelDraft, artifact_of
-from inductorscope.store.tables.models import JsonObject
 
 T = TypeVar("T")
 

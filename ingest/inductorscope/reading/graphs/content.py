@@ -44,7 +44,7 @@ from inductorscope.reading.graphs.sources import Quotes, add_quotes
 from inductorscope.reading.notes import Notes
 from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft, PackedLinks
 from inductorscope.store.runs.links import packed
-from inductorscope.store.runs.nodes import (
+from inductorscope.store.runs.packing import (
     PackedNodes,
     pack_columns,
     pack_facts,

@@ -23,7 +23,7 @@ from inductorscope.reading.graphs.sources import Quotes
 from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.store.database.engine import address_of
 from inductorscope.store.runs.draft import GraphDraft
-from inductorscope.store.runs.nodes import pack_kernels
+from inductorscope.store.runs.packing import pack_kernels
 
 MOST_NAMES = 50_000
 """Most names of kernels by which search finds a run."""

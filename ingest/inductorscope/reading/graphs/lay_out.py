@@ -8,7 +8,7 @@ from inductorscope.reading.graphs.graph import GraphRead, direction_of
 from inductorscope.reading.graphs.merging import folder_sources, merge
 from inductorscope.reading.graphs.texts_of import GraphSource, aot_id_of, text_of
 from inductorscope.reading.logs.logs import LogFacts
-from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
 
 

@@ -13,9 +13,6 @@ from inductorscope.formats.log.trace_log import payload_in
 from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import LARGEST_TEXT, check_length
-from inductorscope.settings import Settings
-from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.database.engine import engine_of, sessions
 
 
 def read_task(task: Task) -> Outcome:
@@ -49,6 +46,11 @@ def _load(task: Task, notes: Notes) -> None:
             given.data = _in_log(given)  # faster to read than from the database
     stored = [given for given in task.texts.values() if given.data is None and given.file is None]
     if stored:
+        # Processes that need no database save the 35 MB of its library.
+        from inductorscope.settings import Settings
+        from inductorscope.store.contents.texts import read_blob
+        from inductorscope.store.database.engine import engine_of, sessions
+
         settings = Settings(data=Path(), database_url=task.database)
         with engine_of(settings) as engine, sessions(engine, read_only=True)() as session:
             for given in stored:

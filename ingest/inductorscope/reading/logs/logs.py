@@ -26,11 +26,11 @@ from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.taking import LogTaking
 from inductorscope.reading.logs.torch_logs import read_torch_log
 from inductorscope.reading.notes import Notes
-from inductorscope.store.contents.blobs import TooLarge
+from inductorscope.store.contents.content import TooLarge
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.compile_story import Counts, counts_of, pack_story
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.writer import RunWriter
-from inductorscope.store.tables.models import JsonObject
 
 MOST_LISTED = 1000
 

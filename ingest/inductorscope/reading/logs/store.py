@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 
 from inductorscope.formats.log.trace_log import Piece
 from inductorscope.formats.sizes import MIB
-from inductorscope.store.contents.blobs import LEVEL_LARGE, Content, check_size
+from inductorscope.store.contents.content import LEVEL_LARGE, Content, check_size
 from inductorscope.store.contents.frames import FRAME, FrameWriter
 
 HASHED_AT_ONCE = MIB

@@ -31,7 +31,7 @@ from inductorscope.reading.graphs.texts_of import NOT_READ, GraphText, aot_id_in
 from inductorscope.reading.logs.graphs import LogGraphs, rank_of
 from inductorscope.reading.logs.store import LogStore
 from inductorscope.reading.texts import count_lines
-from inductorscope.store.contents.blobs import Content, content_of_bytes
+from inductorscope.store.contents.content import Content, content_of_bytes
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.draft import ArtifactDraft, LogEntryDraft

@@ -13,8 +13,8 @@ from inductorscope.formats.vocabulary import BENCHMARK_LOG
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import KernelDraft
-from inductorscope.store.tables.models import JsonObject
 
 
 class Benchmarks(msgspec.Struct):

@@ -29,8 +29,9 @@ from inductorscope.formats.vocabulary import (
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import ProfileDraft, ProfilerRowDraft
-from inductorscope.store.tables.models import COLLECTIVES, JsonObject
+from inductorscope.store.tables.models import COLLECTIVES
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)

@@ -18,7 +18,7 @@ from inductorscope.processes.programs import needed_variables, program
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.tensors_child import ASKED, FOUND, REFUSED
 from inductorscope.reading.texts import count_lines
-from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, artifact_of
 
 PATH = "values of saved tensors.txt"

@@ -11,6 +11,7 @@ from inductorscope.analyze.time.collectives import CollectiveCalls, collective_c
 from inductorscope.analyze.time.order import LaunchOrder, launch_orders
 from inductorscope.analyze.timeline.tracks import lay_out
 from inductorscope.formats.trace.kineto import ChromeTrace
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     EventChunk,
     KernelDraft,
@@ -19,7 +20,6 @@ from inductorscope.store.runs.draft import (
 )
 from inductorscope.store.runs.timelines import Packer
 from inductorscope.store.runs.trace_events import EventColumns, pack_events
-from inductorscope.store.tables.models import JsonObject
 
 LONGEST_NAME = 4000
 MOST_FINDINGS = 100

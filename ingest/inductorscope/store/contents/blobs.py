@@ -1,32 +1,18 @@
-"""Stores each content once, compressed if that helps."""
+"""Stores each content once."""
 
 from __future__ import annotations
 
-import hashlib
-import io
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO
 
-import msgspec
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.sizes import KIB, MIB
-from inductorscope.store.contents.frames import FRAME, FrameIndex, FrameWriter, frames_of
+from inductorscope.store.contents.content import Content
 from inductorscope.store.contents.objects import Objects, after_commit, objects_of
-from inductorscope.store.contents.packing import CODE, Level, compressor
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart
 from inductorscope.store.trash import WITH_TRASH
 
-PIECE = MIB
-HELD_IN_MEMORY = 32 * MIB
-LARGEST_STORED = 900 * MIB
-"""Largest stored value: SQLite and PostgreSQL both stop at about a gigabyte."""
-LEVEL_SMALL, LEVEL_LARGE = 9, 3
-SMALL, LARGE = 128 * KIB, 4 * MIB
 ASKED_AT_ONCE = 500
 BLOBS_LOCK = 0x1D5C0B10
 """Advisory lock of PostgreSQL: shared while adding blobs, exclusive while freeing them."""
@@ -35,90 +21,6 @@ BLOBS_LOCK = 0x1D5C0B10
 PARTS = text(
     "INSERT INTO blob_parts (blob, part) VALUES (:blob, :part) ON CONFLICT (blob, part) DO NOTHING"
 )
-
-
-class TooLarge(ValueError):
-    """A content is too large for the database even compressed; the message gives its size."""
-
-
-class Content(msgspec.Struct, frozen=True):
-    """A content ready to be stored."""
-
-    digest: str
-    """SHA-256 of the plain content."""
-    size: int
-    stored_size: int
-    encoding: str
-    stored: bytes | Path | IO[bytes]
-    """The stored bytes, or for a large content the file that holds them."""
-    index: FrameIndex | None = None
-    """Index of a content in several frames."""
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yields the stored bytes in pieces."""
-        if isinstance(self.stored, bytes):
-            yield self.stored
-        elif isinstance(self.stored, Path):
-            with self.stored.open("rb") as file:
-                while piece := file.read(PIECE):
-                    yield piece
-        else:
-            self.stored.seek(0)
-            while piece := self.stored.read(PIECE):
-                yield piece
-
-    def data(self) -> bytes:
-        return b"".join(self.pieces())
-
-
-def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
-    """Returns the content of bytes in memory."""
-    digest = digest or hashlib.sha256(plain).hexdigest()
-    size = len(plain)
-    if size <= FRAME:
-        packed = compressor(level_of(size)).compress(plain)
-        if len(packed) < size:
-            return Content(digest, size, len(packed), "zstd", packed)
-        return Content(digest, size, size, "identity", plain)
-    target = io.BytesIO()
-    index = frames_of(plain, level_of(size), target)
-    if index.stored < size:
-        return Content(digest, size, index.stored, "zstd", target.getvalue(), index)
-    return Content(digest, size, size, "identity", plain)
-
-
-def content_of_file(path: Path, folder: Path | None = None) -> Content:
-    """Returns the content of a file of any size; the file must exist until the content is stored.
-
-    A large one is compressed into an unnamed file in the folder, which disappears with the process.
-    """
-    if path.stat().st_size <= HELD_IN_MEMORY:
-        return content_of_bytes(path.read_bytes())
-    digest = hashlib.sha256()
-    target = TemporaryFile(dir=folder)  # noqa: SIM115  # passed on open
-    writer = FrameWriter(target, LEVEL_LARGE)
-    with path.open("rb") as plain:
-        while piece := plain.read(PIECE):
-            digest.update(piece)
-            writer.write(piece)
-    index = writer.finish()
-    check_size(min(index.stored, index.size), target)
-    if index.stored < index.size:
-        return Content(digest.hexdigest(), index.size, index.stored, "zstd", target, index)
-    target.close()
-    return Content(digest.hexdigest(), index.size, index.size, "identity", path)
-
-
-def check_size(stored: int, target: IO[bytes]) -> None:
-    if stored > LARGEST_STORED:
-        target.close()
-        raise TooLarge(f"{stored:,} bytes compressed; the limit is {LARGEST_STORED:,}")
-
-
-def level_of(size: int) -> Level:
-    if size <= SMALL:
-        return LEVEL_SMALL
-    return CODE if size < LARGE else LEVEL_LARGE
 
 
 def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:

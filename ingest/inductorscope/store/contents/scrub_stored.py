@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from inductorscope.formats.secrets import Removed, scrub, scrub_pieces
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import DamagedError, open_plain, packing_of
-from inductorscope.store.contents.blobs import content_of_bytes, level_of
+from inductorscope.store.contents.content import content_of_bytes, level_of
 from inductorscope.store.contents.frames import FrameIndex, unpack_index
 from inductorscope.store.contents.fulltext import index_texts, unindex
 from inductorscope.store.contents.packing import compressor

@@ -7,8 +7,11 @@ and JSON has no NaN. Each is replaced by something a person can recognise; none 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import msgspec
+
+JsonObject = dict[str, Any]
 
 LARGEST = 2**63 - 1
 REPLACEMENT = "\ufffd"

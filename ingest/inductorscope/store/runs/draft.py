@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from inductorscope.store.contents.blobs import Content
-from inductorscope.store.tables.models import JsonObject
+from inductorscope.store.contents.content import Content
+from inductorscope.store.database.storable import JsonObject
 
 
 class ArtifactDraft(msgspec.Struct, eq=False):

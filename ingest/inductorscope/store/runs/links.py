@@ -9,8 +9,8 @@ from msgspec.structs import asdict
 from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks, StageLinks
 from inductorscope.store.contents.packing import COLUMNS, compressor
 from inductorscope.store.database import storable
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import PackedLinks
-from inductorscope.store.tables.models import JsonObject
 
 PASSING_LEVEL = 3
 """Compression of links that will soon be replaced."""

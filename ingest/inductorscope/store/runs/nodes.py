@@ -1,9 +1,6 @@
-"""Packs the nodes of a stage, and the calls and facts of kernels: as rows, they would take more
-room than the texts that contain them."""
+"""Reads packed nodes, calls and facts of kernels."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import msgspec
 import zstandard
@@ -11,34 +8,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
-from inductorscope.formats.vocabulary import IR_POST, IR_PRE, POST_GRAD
-from inductorscope.store.contents.packing import COLUMNS, compressor
-from inductorscope.store.database import storable
-from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft, KernelDraft
-from inductorscope.store.tables.models import GraphNodes, JsonObject
-
-IR_STAGES = (IR_PRE, IR_POST)
-CALLS, FACTS, GRAPH_FACTS = "calls", "kernel_facts", "graph_facts"
-"""Names of packed data other than stages."""
+from inductorscope.formats.vocabulary import IR_POST, POST_GRAD
+from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft
+from inductorscope.store.runs.packing import CALLS, FACTS, GRAPH_FACTS, PackedNodes
+from inductorscope.store.tables.models import GraphNodes
 
 CallTexts = list[tuple[list[str], list[str]]]
-Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
 NodesRow = dict[str, int | str | bytes]
-PackedNodes = dict[str, tuple[int, bytes]]
-"""Stage or other name → number of nodes, and the packed nodes."""
-
-
-def pack_nodes(nodes: Nodes) -> bytes:
-    columns: dict[str, list[object]] = {}
-    if nodes:
-        for name in nodes[0].__struct_fields__:
-            columns[name] = [getattr(node, name) for node in nodes]
-    return pack_columns(columns)
-
-
-def pack_columns(columns: dict[str, list[object]]) -> bytes:
-    """Compresses columns with zstd, one per field of a draft; they compress better than records."""
-    return _packed(columns)
 
 
 def rows_of_nodes(graph_id: int, packed: PackedNodes) -> list[NodesRow]:
@@ -55,15 +32,6 @@ def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[Fx
 
 def ir_nodes(session: Session, graph_id: int, stage: str = IR_POST) -> list[IrNodeDraft]:
     return [msgspec.convert(node, IrNodeDraft) for node in _stored(session, graph_id, stage)]
-
-
-def pack_kernels(kernels: Sequence[KernelDraft]) -> PackedNodes:
-    """Packs the calls, in the order of kernels and calls, and the metadata of kernels."""
-    if not kernels:
-        return {}
-    calls = [[call.arguments, call.fx_nodes] for kernel in kernels for call in kernel.calls]
-    facts = {kernel.name: kernel.facts for kernel in kernels if kernel.facts}
-    return {CALLS: (len(calls), _packed(calls)), FACTS: (len(facts), _packed(facts))}
 
 
 def call_texts(session: Session, graph_id: int) -> CallTexts:
@@ -85,10 +53,6 @@ def all_kernel_facts(session: Session, graph_id: int) -> dict[str, JsonObject]:
     return {} if plain is None else msgspec.json.decode(plain, type=dict[str, JsonObject])
 
 
-def pack_facts(facts: GraphFacts) -> PackedNodes:
-    return {GRAPH_FACTS: (len(facts.works), _packed([VERSION, facts]))}
-
-
 def stored_facts(session: Session, graph_id: int) -> GraphFacts | None:
     """Returns the facts about a graph's kernels; None if lines are not aligned yet, or were by an
     older version."""
@@ -106,10 +70,6 @@ def _stored(session: Session, graph_id: int, stage: str) -> list[dict[str, objec
     columns = msgspec.json.decode(plain, type=dict[str, list[object]])
     names = list(columns)
     return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def _packed(value: object) -> bytes:
-    return compressor(COLUMNS).compress(storable.json_text(value).encode())
 
 
 def _plain(session: Session, graph_id: int, stage: str) -> bytes | None:

@@ -13,14 +13,9 @@ from inductorscope.correlate.links.model import CALLS
 from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
 from inductorscope.store.runs.draft import KernelDraft, PackedLinks
 from inductorscope.store.runs.links import TODAYS_ENGINE
-from inductorscope.store.runs.nodes import CALLS as STORED_CALLS
-from inductorscope.store.runs.nodes import (
-    GRAPH_FACTS,
-    PackedNodes,
-    call_texts,
-    pack_kernels,
-    rows_of_nodes,
-)
+from inductorscope.store.runs.nodes import call_texts, rows_of_nodes
+from inductorscope.store.runs.packing import CALLS as STORED_CALLS
+from inductorscope.store.runs.packing import GRAPH_FACTS, PackedNodes, pack_kernels
 from inductorscope.store.runs.runs import bytes_stored
 from inductorscope.store.tables.models import (
     COMPLETE,

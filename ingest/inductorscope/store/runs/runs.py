@@ -21,6 +21,7 @@ from inductorscope.store.database.bulk import (
     insert_rows,
     table_of,
 )
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
     CallTimeDraft,
@@ -31,7 +32,8 @@ from inductorscope.store.runs.draft import (
     ProfileDraft,
     RunDraft,
 )
-from inductorscope.store.runs.nodes import CALLS, NodesRow, pack_kernels, rows_of_nodes
+from inductorscope.store.runs.nodes import NodesRow, rows_of_nodes
+from inductorscope.store.runs.packing import CALLS, pack_kernels
 from inductorscope.store.tables.models import (
     COMPLETE,
     READING,
@@ -40,7 +42,6 @@ from inductorscope.store.tables.models import (
     BlobPart,
     Graph,
     GraphNodes,
-    JsonObject,
     Kernel,
     KernelCall,
     Links,

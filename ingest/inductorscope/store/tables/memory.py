@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base, JsonObject
+from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.tables.models import Base
 
 
 class KernelBenchmark(Base):

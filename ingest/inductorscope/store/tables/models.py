@@ -29,6 +29,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from inductorscope.store.database.storable import JsonObject
+
 NAMES = {
     "ix": "ix_%(column_0_label)s",
     "uq": "uq_%(table_name)s_%(column_0_name)s",
@@ -36,8 +38,6 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
-
-JsonObject = dict[str, Any]
 
 # Byte counts exceed 2³¹; SQLite's INTEGER is wide enough, and row ids require that type.
 WideInteger = BigInteger().with_variant(Integer, "sqlite")

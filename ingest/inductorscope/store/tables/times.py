@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base, JsonObject
+from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.tables.models import Base
 
 
 class TraceKernel(Base):

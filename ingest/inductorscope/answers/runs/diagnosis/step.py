@@ -37,8 +37,9 @@ from inductorscope.formats.vocabulary import (
     OTHER,
     OVERHEAD,
 )
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.nodes import fx_nodes, kernel_facts
-from inductorscope.store.tables.models import Graph, JsonObject
+from inductorscope.store.tables.models import Graph
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0

@@ -1,0 +1,48 @@
+"""Packs the nodes of a stage, and the calls and facts of kernels: as rows, they would take more
+room than the texts that contain them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
+from inductorscope.store.contents.packing import COLUMNS, compressor
+from inductorscope.store.database import storable
+from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft, KernelDraft
+
+CALLS, FACTS, GRAPH_FACTS = "calls", "kernel_facts", "graph_facts"
+"""Names of packed data other than stages."""
+
+Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
+PackedNodes = dict[str, tuple[int, bytes]]
+"""Stage or other name → number of nodes, and the packed nodes."""
+
+
+def pack_nodes(nodes: Nodes) -> bytes:
+    columns: dict[str, list[object]] = {}
+    if nodes:
+        for name in nodes[0].__struct_fields__:
+            columns[name] = [getattr(node, name) for node in nodes]
+    return pack_columns(columns)
+
+
+def pack_columns(columns: dict[str, list[object]]) -> bytes:
+    """Compresses columns with zstd, one per field of a draft; they compress better than records."""
+    return _packed(columns)
+
+
+def pack_kernels(kernels: Sequence[KernelDraft]) -> PackedNodes:
+    """Packs the calls, in the order of kernels and calls, and the metadata of kernels."""
+    if not kernels:
+        return {}
+    calls = [[call.arguments, call.fx_nodes] for kernel in kernels for call in kernel.calls]
+    facts = {kernel.name: kernel.facts for kernel in kernels if kernel.facts}
+    return {CALLS: (len(calls), _packed(calls)), FACTS: (len(facts), _packed(facts))}
+
+
+def pack_facts(facts: GraphFacts) -> PackedNodes:
+    return {GRAPH_FACTS: (len(facts.works), _packed([VERSION, facts]))}
+
+
+def _packed(value: object) -> bytes:
+    return compressor(COLUMNS).compress(storable.json_text(value).encode())
