@@ -167,7 +167,7 @@ PROCESS = """
 import sys, pathlib
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope.reading import read_run
+from inductorscope.reading.run import read_run
 
 settings = Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 factory = sessions(make_engine(settings))
@@ -344,3 +344,12 @@ def test_every_shared_trace_can_be_read(factory: Sessions, shared: Path, name: s
         run = session.get_one(Run, result.run_id)
         assert run.graph_count == result.graphs == count(session, Graph)
         assert not any("failed" in item.reason for item in result.dropped), result.dropped
+
+
+def test_processes_that_read_graphs_load_no_database_library() -> None:
+    """Several of them run beside each other."""
+    program = "import sys, inductorscope.reading.graphs.apart; print('sqlalchemy' in sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "False"
