@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from pathlib import Path
 
 import pytest
+import torch
 from inductorscope.formats.graph.fx import parse_annotation, parse_file_comment, parse_fx
 from inductorscope.formats.log.trace_log import read_trace_log
+from torch.fx.graph import inplace_methods
 
 TUTORIAL = """class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "u8[1, 8]", arg1_1: "u8[8390, 8]"):
@@ -48,6 +51,24 @@ def test_keywords_and_devices_are_no_inputs() -> None:
     ).replace("neg: ", "index: ")
     nodes = {node.name: node for node in parse_fx(text).nodes}
     assert nodes["maximum"].inputs == []
+
+
+def test_operators_in_place_are_nodes() -> None:
+    """As torch prints them: what they do first, then the node as another name of the operand."""
+    graph = torch.fx.Graph()
+    x, y = graph.placeholder("x"), graph.placeholder("y")
+    for name in inplace_methods:
+        index = [(slice(None), 0)] if name == "setitem" else []
+        graph.call_function(getattr(operator, name), (x, *index, y))
+    graph.output(x)
+    module = torch.fx.GraphModule(torch.nn.Module(), graph)
+    parsed = parse_fx(module.print_readable(print_output=False))
+    assert not parsed.problems
+    nodes = [node for node in parsed.nodes if node.kind == "call"]
+    assert sorted(node.op for node in nodes) == sorted(inplace_methods)
+    assert all(node.inputs == ["x", "y"] for node in nodes)
+    (item,) = [node for node in nodes if node.op == "setitem"]
+    assert (item.target, len(item.arguments)) == ("operator.setitem", 3)
 
 
 def test_getitem_and_expressions() -> None:

@@ -55,6 +55,15 @@ _TYPED = re.compile(r'([A-Za-z_]\w*): "([^"]*)"(?:;\s*|\s*#.*|$)')
 # `primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)`
 _TAKEN_APART = re.compile(r"((?:[A-Za-z_]\w*, ?)+)= fx_pytree\.tree_flatten_spec\(")
 
+# In-place operators, after which the node's name is only another name of what they change:
+# `relu_ += x;  y: "f32[8]" = relu_;  relu_ = x = None`, `x[(0, 1)] = y;  setitem = x;  …`.
+_IN_PLACE = re.compile(r"([A-Za-z_]\w*) (\*\*|//|<<|>>|[-+*/@%&|^])= (?=\S)")
+_SET_ITEM = re.compile(r"([A-Za-z_]\w*)\[")
+_OPERATORS = {
+    "+": "iadd", "-": "isub", "*": "imul", "/": "itruediv", "//": "ifloordiv", "%": "imod",
+    "**": "ipow", "@": "imatmul", "&": "iand", "|": "ior", "^": "ixor", "<<": "ilshift",
+    ">>": "irshift",
+}  # fmt: skip
 # The rest of a statement over several lines, and lines of a graph that are not nodes.
 _CLOSED = re.compile(r"[)\]}]|pass\b|del\b|assert\b|global\b|import\b|from\b|@")
 
@@ -277,7 +286,8 @@ class _Reader:
     def _statement(self, line: str, number: int) -> int:
         match = _ASSIGN.match(line)
         if match is None:
-            self._other(line, number + 1)
+            if not self._in_place(line, number + 1):
+                self._other(line, number + 1)
             return number
         last = number
         right = line[match.end() :]
@@ -292,6 +302,31 @@ class _Reader:
         kind, op, target, args = right_side(right)
         self._add(name, kind, op, target, args, split_top(args), number + 1, last + 1, annotation)
         return last
+
+    def _in_place(self, line: str, number: int) -> bool:
+        """Reads an operator that changes its first operand. Returns whether the line has one."""
+        changed, _, rest = line.partition(";")
+        named = _ASSIGN.match(rest.strip())
+        operator = _IN_PLACE.match(changed)
+        if operator is not None:
+            op = _OPERATORS[operator.group(2)]
+            arguments = [operator.group(1), changed[operator.end() :].strip()]
+        else:
+            operator = _SET_ITEM.match(changed)
+            if operator is None:
+                return False
+            end = closing(changed, operator.end() - 1)
+            if not changed.startswith(" = ", end + 1):
+                return False
+            op = "setitem"
+            inside, value = changed[operator.end() : end], changed[end + 4 :].strip()
+            arguments = [operator.group(1), inside, value]
+        if named is None:
+            return False
+        annotation = named.group(2) or (named.group(3) or "").strip()
+        target, args = f"operator.{op}", ", ".join(arguments)
+        self._add(named.group(1), "call", op, target, args, arguments, number, number, annotation)
+        return True
 
     def _other(self, line: str, number: int) -> None:
         """Reads a line that assigns to no single name: declared types, a joint graph's
