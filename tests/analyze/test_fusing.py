@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.bytes.graph import read_graph, work_of
 from inductorscope.analyze.fusing.chosen import chosen_kernels, sizes_of
-from inductorscope.analyze.fusing.rules import Apart, unfused_pairs, walked
+from inductorscope.analyze.fusing.rules import UnfusedPair, unfused_pairs, walked
 from inductorscope.analyze.fusing.vectors import nests_in_code
 from inductorscope.formats.code.output_code import parse_output_code
 
@@ -21,7 +21,7 @@ def texts(folder: Path) -> tuple[str, str, str]:
     return code, ir, fx
 
 
-def pairs(folder: Path) -> list[Apart]:
+def pairs(folder: Path) -> list[UnfusedPair]:
     code, ir, fx = texts(folder)
     read = read_graph(code, ir, fx)
     return unfused_pairs(read, work_of(read))

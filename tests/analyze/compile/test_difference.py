@@ -11,8 +11,8 @@ from inductorscope.analyze.compile.difference import MOST_TOGETHER, difference
 from inductorscope.analyze.compile.metrics import group_metrics
 from inductorscope.analyze.ranks.differences import (
     Item,
-    collectives_apart,
     compare_items,
+    difference_of_collectives,
     plain,
 )
 
@@ -120,8 +120,8 @@ def test_schedules_of_collectives(one: list[str], other: list[str], text: str | 
         full = [[f"torch.ops._c10d_functional.{name}.default", WAIT] for name in names]
         return json.dumps([each for pair in full for each in pair]).encode()
 
-    assert collectives_apart(logged(one), logged(other), "rank 0", "rank 1") == text
-    assert collectives_apart(b"{}", logged(other), "rank 0", "rank 1") is None
+    assert difference_of_collectives(logged(one), logged(other), "rank 0", "rank 1") == text
+    assert difference_of_collectives(b"{}", logged(other), "rank 0", "rank 1") is None
 
 
 def item(what: str, digest: str, nth: int = 0) -> Item:

@@ -213,7 +213,7 @@ def test_ranks_name_their_first_difference(
     )
     assert [row["rank"] for row in page["ranks"]] == [0, 1, 2]
     assert page["ranks"][2]["same_as"] == 0
-    assert page["first_apart"]["text"] == (
+    assert page["first_difference"]["text"] == (
         "in compile 0/0, rank 1 lacks reduce_scatter_tensor, which rank 0 runs as collective 3"
     )
     gone = [line["text"] for hunk in page["difference"]["hunks"] for line in hunk
@@ -221,7 +221,7 @@ def test_ranks_name_their_first_difference(
     assert '"torch.ops._c10d_functional.reduce_scatter_tensor.default",' in gone
     run = read(own_settings, [logs / "multi_rank_logs"])
     page = api(known, urls.compile_part(run, "ranks"))
-    assert page["first_apart"]["text"] == (
+    assert page["first_difference"]["text"] == (
         "as 0/0, rank 2 compiled fn (test_misc.py:10755); "
         "rank 3 compiled kernel (gen_many_frames.py:6)"
     )

@@ -71,7 +71,7 @@ def job(
 def test_ranks_of_a_healthy_job_do_not_differ(job: Job) -> None:
     page = job.ranks(job.whole)
     assert [row["rank"] for row in page["ranks"]] == list(range(8))
-    assert page["aparts"] == []
+    assert page["differences"] == []
     assert page["same"]
     page = job.client.get(urls.compile_part(job.whole, "ranks")).text
     assert "compiled the same graphs" in one_line(page)
@@ -101,10 +101,10 @@ def test_a_late_rank_that_compiled_something_else(job: Job) -> None:
 def test_a_missing_collective_comes_first(job: Job) -> None:
     """The graphs, the guards and the code differ as well."""
     page = job.ranks(job.missing)
-    assert page["first_apart"]["text"] == (
+    assert page["first_difference"]["text"] == (
         "in compile 0/0, rank 2 lacks reduce_scatter_tensor, which rank 0 runs as collective 2"
     )
-    assert {"collectives", "graphs", "code"} <= {apart["area"] for apart in page["aparts"]}
+    assert {"collectives", "graphs", "code"} <= {apart["area"] for apart in page["differences"]}
 
 
 def test_traces_without_logs(job: Job) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, work_of
 from inductorscope.analyze.compile.torch_says import LoopNest
 from inductorscope.analyze.fusing.chosen import Chosen, chosen_kernels
-from inductorscope.analyze.fusing.rules import Apart, unfused_pairs
+from inductorscope.analyze.fusing.rules import UnfusedPair, unfused_pairs
 from inductorscope.analyze.fusing.vectors import nests_in_code
 
 VERSION = 1
@@ -18,7 +18,7 @@ class GraphFacts(msgspec.Struct, frozen=True):
     """The work of a graph's calls, and what was not fused, not vectorised, or tuned."""
 
     works: list[CallWork]
-    apart: list[Apart]
+    apart: list[UnfusedPair]
     nests: list[LoopNest]
     chosen: list[Chosen]
     ir: bool

@@ -63,7 +63,7 @@ class Call(msgspec.Struct, frozen=True):
     """Scheduler nodes that it computes and that use the shared memory."""
 
 
-class Apart(msgspec.Struct, frozen=True):
+class UnfusedPair(msgspec.Struct, frozen=True):
     """Two calls that share memory and were not fused."""
 
     one: Call
@@ -77,7 +77,7 @@ class Apart(msgspec.Struct, frozen=True):
     """Never empty; the one that names the pair is first."""
 
 
-def unfused_pairs(read: GraphTextsRead, works: list[CallWork]) -> list[Apart]:
+def unfused_pairs(read: GraphTextsRead, works: list[CallWork]) -> list[UnfusedPair]:
     """Returns all pairs of a graph, those with the most bytes first."""
     values = values_of(read, works)
     rules = _Rules(read, works, values)
@@ -104,7 +104,7 @@ class _Rules:
         self.calls = {(call.kernel, call.handle): call for call in read.code.calls}
         self.numels: dict[tuple[str, int], tuple[int, int] | None] = {}
 
-    def judge(self, pair: Pair) -> Apart:
+    def judge(self, pair: Pair) -> UnfusedPair:
         one, other = self.works[pair.one], self.works[pair.other]
         nodes = self._nodes(pair)
         blockers = [
@@ -134,7 +134,7 @@ class _Rules:
             if None not in nodes
             else "The texts do not show which loops of the two share this memory.",
         )
-        return Apart(
+        return UnfusedPair(
             first, second, pair.buffers, pair.passes, sum(pair.saved), blockers or [nothing]
         )
 

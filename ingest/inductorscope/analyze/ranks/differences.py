@@ -40,7 +40,7 @@ def plain(line: str) -> str:
     return line
 
 
-def collectives_apart(left: bytes, right: bytes, one: str, other: str) -> str | None:
+def difference_of_collectives(left: bytes, right: bytes, one: str, other: str) -> str | None:
     """The first difference of two schedules of collectives, as a sentence that names their ranks
     `one` and `other`; None if they cannot be read or agree."""
     first, second = _schedule(left), _schedule(right)
@@ -88,7 +88,7 @@ class Item(msgspec.Struct, frozen=True):
         return self.compile_id, self.occurrence, self.what, self.nth
 
 
-class Apart(msgspec.Struct, frozen=True):
+class RankDifference(msgspec.Struct, frozen=True):
     """A difference of two ranks: items that differ, or one that a rank lacks."""
 
     what: str
@@ -100,7 +100,7 @@ class Apart(msgspec.Struct, frozen=True):
 class Compared(msgspec.Struct):
     """A rank compared with the first one."""
 
-    differences: list[Apart] = msgspec.field(default_factory=list)
+    differences: list[RankDifference] = msgspec.field(default_factory=list)
     shared: int = 0
     """Number of items that are equal, or differ only in addresses."""
 
@@ -117,8 +117,8 @@ def compare_items(
         if match is not None and (match.digest == item.digest or same(item, match)):
             result.shared += 1
         elif len(result.differences) < most:
-            result.differences.append(Apart(item.what, item.compile_id, item, match))
+            result.differences.append(RankDifference(item.what, item.compile_id, item, match))
     for item in by_key.values():
         if len(result.differences) < most:
-            result.differences.append(Apart(item.what, item.compile_id, None, item))
+            result.differences.append(RankDifference(item.what, item.compile_id, None, item))
     return result

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.difference import Difference
 from inductorscope.analyze.compile.model import Compile, LogFacts, Story
 from inductorscope.analyze.ranks.differences import (
-    Apart,
     Compared,
     Item,
-    collectives_apart,
+    RankDifference,
     compare_items,
+    difference_of_collectives,
     plain,
 )
 from inductorscope.answers.compile.collectives import LateCollectives, late_collectives, place_of
@@ -31,7 +31,7 @@ from inductorscope.store.tables.models import Artifact, LogEntry
 
 MOST_RANKS = 256
 MOST_ITEMS = 20_000
-MOST_APART = 100
+MOST_DIFFERENCES = 100
 LARGEST = 4 * MIB
 
 AREAS = {kind.name: kind.ranks for kind in BY_NAME.values() if kind.ranks}
@@ -58,11 +58,11 @@ class RankRow(msgspec.Struct, frozen=True):
     failed: int
     areas: dict[str, int]
     """Number of differences from the first rank, by area."""
-    parts_at: str
+    differs_at: str
     """The first difference from the first rank, in words."""
 
 
-class ApartRow(msgspec.Struct, frozen=True):
+class DifferenceRow(msgspec.Struct, frozen=True):
     """A difference between a rank and the first rank."""
 
     area: str
@@ -87,13 +87,13 @@ class RanksPage(msgspec.Struct, frozen=True):
     ranks: list[RankRow]
     areas: list[str]
     same: bool
-    first_apart: ApartRow | None
-    shown: ApartRow | None
+    first_difference: DifferenceRow | None
+    shown: DifferenceRow | None
     """The first difference with a text in both ranks."""
     difference: Difference | None
     """The difference of those texts."""
     why_not: Prose
-    aparts: list[ApartRow]
+    differences: list[DifferenceRow]
     more: bool
     late: LateCollectives | None
     """Which rank comes late to collectives; None without traces of two ranks."""
@@ -109,7 +109,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         number: _items(run_story, story, number) for number, log in logs if log.same_as is None
     }
     rows: list[RankRow] = []
-    aparts: list[ApartRow] = []
+    differences: list[DifferenceRow] = []
     texts = _Texts(session)
     reference = _read_of(*logs[0]) if logs else 0
     first = logs[0][1].rank if logs else None
@@ -118,35 +118,35 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         result = (
             Compared()
             if read == reference
-            else compare_items(items[reference], items[read], texts.same, most=MOST_APART)
+            else compare_items(items[reference], items[read], texts.same, most=MOST_DIFFERENCES)
         )
         pair = _Pair(story, first, log.rank, reference, read)
-        mine = [_apart(pair, apart, texts) for apart in result.differences]
+        mine = [_row_of(pair, each, texts) for each in result.differences]
         mine.sort(key=_importance)
         rows.append(_rank(story, number, log, mine))
-        aparts += mine
-    aparts.sort(key=_importance)
-    start = aparts[0] if aparts else None
-    shown = next((apart for apart in aparts if apart.one and apart.other), None)
+        differences += mine
+    differences.sort(key=_importance)
+    start = differences[0] if differences else None
+    shown = next((each for each in differences if each.one and each.other), None)
     difference, why = None, ""
     if shown is not None and shown.one is not None and shown.other is not None:
         difference, why = compared(session, shown.one, shown.other, without_noise=True)
     by_compile: dict[tuple[int | None, str | None], str] = {}
-    for apart in aparts:
-        by_compile.setdefault((apart.rank, apart.compile_id), apart.text)
+    for each in differences:
+        by_compile.setdefault((each.rank, each.compile_id), each.text)
     return RanksPage(
         run=run_story.name,
         known=run_story.story is not None,
         first=first,
         ranks=rows,
         areas=[area for area in ORDER if any(area in row.areas for row in rows)],
-        same=not aparts,
-        first_apart=start,
+        same=not differences,
+        first_difference=start,
         shown=shown,
         difference=difference,
         why_not=why,
-        aparts=aparts[:MOST_APART],
-        more=len(aparts) > MOST_APART,
+        differences=differences[:MOST_DIFFERENCES],
+        more=len(differences) > MOST_DIFFERENCES,
         late=late_collectives(run_story, by_compile),
     )
 
@@ -231,7 +231,7 @@ def _area(what: str) -> str:
     return AREAS.get(what) or "graphs"
 
 
-def _importance(row: ApartRow) -> tuple[int, int, int]:
+def _importance(row: DifferenceRow) -> tuple[int, int, int]:
     """A sort key: the area, then the place in the log."""
     place = len(ORDER) if row.area not in ORDER else ORDER.index(row.area)
     return place, row.line, -1 if row.rank is None else row.rank
@@ -247,26 +247,26 @@ class _Pair(msgspec.Struct, frozen=True):
     read: int
 
 
-def _apart(pair: _Pair, apart: Apart, texts: _Texts) -> ApartRow:
-    left, right = apart.one, apart.other
-    where = f"compile {apart.compile_id}" if apart.compile_id else "no compile"
-    if apart.what == DYNAMO_START:
+def _row_of(pair: _Pair, each: RankDifference, texts: _Texts) -> DifferenceRow:
+    left, right = each.one, each.other
+    where = f"compile {each.compile_id}" if each.compile_id else "no compile"
+    if each.what == DYNAMO_START:
         text = (
-            f"as {apart.compile_id}, {_compiled(pair, pair.reference, pair.first, left)}; "
+            f"as {each.compile_id}, {_compiled(pair, pair.reference, pair.first, left)}; "
             f"{_compiled(pair, pair.read, pair.rank, right)}"
         )
     elif left is not None and right is not None:
-        text = f"{apart.what} of {where} differs"
-        if apart.what == SCHEDULE:
-            difference = collectives_apart(
+        text = f"{each.what} of {where} differs"
+        if each.what == SCHEDULE:
+            difference = difference_of_collectives(
                 texts.read(left), texts.read(right), _name(pair.first), _name(pair.rank)
             )
             text = f"in {where}, {difference}" if difference else text
     else:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
-        text = f"{_name(has)} has {apart.what} of {where}, {_name(lacks)} has none"
-    return ApartRow(
-        _area(apart.what), apart.what, apart.compile_id, pair.rank,
+        text = f"{_name(has)} has {each.what} of {where}, {_name(lacks)} has none"
+    return DifferenceRow(
+        _area(each.what), each.what, each.compile_id, pair.rank,
         None if left is None else left.artifact, None if right is None else right.artifact, text,
         next((item.line for item in (left, right) if item is not None), 0),
     )  # fmt: skip
@@ -293,7 +293,7 @@ def _name(rank: int | None) -> str:
     return "the process without a rank" if rank is None else f"rank {rank}"
 
 
-def _rank(story: Story, number: int, log: LogFacts, aparts: list[ApartRow]) -> RankRow:
+def _rank(story: Story, number: int, log: LogFacts, differences: list[DifferenceRow]) -> RankRow:
     read = _read_of(number, log)
     mine = [compile_ for compile_ in story.compiles if compile_.log == read]
     return RankRow(
@@ -307,6 +307,6 @@ def _rank(story: Story, number: int, log: LogFacts, aparts: list[ApartRow]) -> R
         sum(compile_.recompile for compile_ in mine),
         sum(compile_.hits for compile_ in mine),
         sum(compile_.outcome == "failed" for compile_ in mine),
-        dict(Counter(apart.area for apart in aparts)),
-        aparts[0].text if aparts else "",
+        dict(Counter(each.area for each in differences)),
+        differences[0].text if differences else "",
     )

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.fusing import in_words
 from inductorscope.analyze.compile.model import Fusion
 from inductorscope.analyze.fusing.facts import GraphFacts
-from inductorscope.analyze.fusing.rules import RULES, Apart, Call
+from inductorscope.analyze.fusing.rules import RULES, Call, UnfusedPair
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.fields import Prose
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
@@ -114,7 +114,7 @@ def with_lines(run_story: RunStory, rows: Sequence[UnfusedRow]) -> list[UnfusedR
     return [replace(row, one=read(row.one), other=read(row.other)) for row in rows]
 
 
-def _saved_us(pair: Apart, times: dict[Key, float]) -> float | None:
+def _saved_us(pair: UnfusedPair, times: dict[Key, float]) -> float | None:
     both = [(times.get((call.kernel, call.handle)), call.saves) for call in (pair.one, pair.other)]
     known = [us * share for us, share in both if us is not None and share is not None]
     return sum(known) if len(known) == len(both) else None
@@ -124,12 +124,12 @@ Names = tuple[frozenset[str], frozenset[str]]
 """Scheduler nodes of two kernels."""
 
 
-def _names(pair: Apart) -> Names:
+def _names(pair: UnfusedPair) -> Names:
     return frozenset(pair.one.members), frozenset(pair.other.members)
 
 
 def _logged(
-    run_story: RunStory, graph: Graph, pairs: list[Apart]
+    run_story: RunStory, graph: Graph, pairs: list[UnfusedPair]
 ) -> dict[Names, tuple[str, Fusion]]:
     """Returns torch's own reason for each pair of kernels, from its last attempt with nodes of
     both. Skips compiles with two graphs, because their nodes have the same names."""
