@@ -17,7 +17,7 @@ from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
     ("stored", "version", "known"),
     [
         ((Story, Chunk), STORY_VERSION, (3, 1789263438)),
-        ((GraphFacts,), VERSION, (1, 3070000298)),
+        ((GraphFacts,), VERSION, (1, 3696202642)),
     ],
     ids=["story", "facts of a graph"],
 )

@@ -13,6 +13,8 @@ from statistics import median
 
 import msgspec
 
+from inductorscope.fields import Hidden
+
 MOST_APART_US = 10_000
 """A collective ends on all devices at about the same time; clocks and launches do not explain a
 larger difference."""
@@ -62,7 +64,7 @@ class LateCall(msgspec.Struct, frozen=True):
     """Total time that the other ranks waited for it."""
     compile_id: str | None
     """The compile that called it, on the last rank."""
-    arrived_us: float
+    arrived_us: Hidden[float]
     """When the last rank arrived, by its own clock, since 1970."""
 
 
