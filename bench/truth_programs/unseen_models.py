@@ -4,7 +4,8 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, tiny_vit_5m_224,
-mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver and ViTMAE. The others have been looked at since;
+mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, Levit, SwiftFormer, MobileViT, PvtV2,
+SEW, Vivit, TimeSeriesTransformer, JetMoe, Zamba2 and Cohere2. The others have been looked at since;
 of skresnet18 only the total, to choose between rules. LongT5 and Qwen3Next cannot be recorded:
 torch refuses the one, the other takes too long.
 """
@@ -198,6 +199,46 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "hidden_size": 32, "image_size": 32, "patch_size": 8, "decoder_num_attention_heads": 4,
         "decoder_hidden_size": 24, "decoder_num_hidden_layers": 1,
         "decoder_intermediate_size": 48, "norm_pix_loss": True,
+    }),
+    "LevitModel": ("large picture", {
+        "image_size": 128, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4],
+        "depths": [1, 1, 1], "key_dim": [4, 4, 4],
+    }),
+    "SwiftFormerModel": ("large picture", {
+        "image_size": 128, "depths": [1, 1, 1, 1], "embed_dims": [8, 16, 24, 32],
+    }),
+    "MobileViTModel": ("large picture", {
+        "image_size": 128, "hidden_sizes": [16, 24, 32],
+        "neck_hidden_sizes": [8, 8, 16, 16, 24, 32, 32],
+    }),
+    "PvtV2Model": ("large picture", {
+        "image_size": 128, "depths": [1, 1, 1, 1], "hidden_sizes": [8, 16, 24, 32],
+        "num_attention_heads": [1, 2, 3, 4], "mlp_ratios": [2, 2, 2, 2],
+    }),
+    "SEWModel": ("wave", _HEADS | {
+        "hidden_size": 32, "conv_dim": [8, 8], "conv_stride": [5, 2], "conv_kernel": [10, 3],
+        "num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 4, "layerdrop": 0.0,
+        "apply_spec_augment": False,
+    }),
+    "VivitModel": ("film", _HEADS | {
+        "hidden_size": 32, "image_size": 16, "num_frames": 3, "tubelet_size": [1, 4, 4],
+    }),
+    "TimeSeriesTransformerModel": ("history", {
+        "prediction_length": 4, "context_length": 16, "lags_sequence": [1, 2, 3],
+        "num_time_features": 2, "d_model": 16, "encoder_layers": 2, "decoder_layers": 1,
+        "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
+    }),
+    "JetMoeForCausalLM": ("ids", _TEXT | {
+        "num_hidden_layers": 2, "num_key_value_heads": 2, "kv_channels": 8,
+        "intermediate_size": 48, "num_local_experts": 4, "num_experts_per_tok": 2,
+    }),
+    "Zamba2ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 4, "mamba_d_state": 8, "n_mamba_heads": 4, "chunk_size": 8,
+        "layers_block_type": ["mamba", "hybrid"], "num_hidden_layers": 2, "num_mem_blocks": 1,
+    }),
+    "Cohere2ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "sliding_window": 8,
+        "layer_types": ["sliding_attention", "full_attention"],
     }),
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
