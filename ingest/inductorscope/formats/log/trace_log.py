@@ -42,7 +42,7 @@ from inductorscope.formats.unpacking import Readable, open_plain
 
 __all__ = [
     "EMPTY_LINE", "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame",
-    "Limits", "LogRecord", "Piece", "TraceLog", "payload_in", "read_trace_log",
+    "Limits", "LogRecord", "Piece", "TraceLog", "read_trace_log",
 ]  # fmt: skip
 
 EXAMPLE = 160
@@ -83,8 +83,6 @@ class Piece(msgspec.Struct):
     """Whether those lines are exactly TAB, line and line feed for each line of the payload."""
     size: int = 0
     """Bytes it takes in the log, which differ from those of `raw` if a secret was removed."""
-    scrubbed: bool = False
-    """Whether a secret was removed."""
 
 
 class Log(ABC):
@@ -291,7 +289,6 @@ class TraceLog(Log):
         kept = head + (raw[end:] if below is None else below) if scrubbed else raw
         piece = self._piece(kept, record.lines, record, size=len(raw))
         piece.payload_start, piece.payload_exact = len(head), exact
-        piece.scrubbed = scrubbed
         learn = exact and record.payload_sound and below is None
         if learn and self._repeats is not None and record.digest:
             place = Known(record.digest, piece.offset + end, len(raw) - end, record.lines - 1)
@@ -379,11 +376,6 @@ def read_trace_log(
     plain = open_plain(stream)
     repeats = repeats_of(stream) if plain is stream else None
     return TraceLog(plain, max_bytes, limits, repeats)
-
-
-def payload_in(lines: bytes) -> bytes:
-    """The payload of whole lines that each begin with a TAB, as in `Piece.payload_exact`."""
-    return _untabbed(lines[1:-1], lines.count(b"\n") - 1)
 
 
 def _untabbed(lines: bytes, newlines: int) -> bytes:

@@ -42,6 +42,7 @@ from inductorscope.formats.vocabulary import (
 from inductorscope.reading.graphs.kernels import kernel_drafts
 from inductorscope.reading.graphs.sources import Quotes, add_quotes
 from inductorscope.reading.notes import Notes
+from inductorscope.store.contents.packing import Packed
 from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft, PackedLinks
 from inductorscope.store.runs.links import packed
 from inductorscope.store.runs.packing import (
@@ -90,25 +91,16 @@ class GraphContent(msgspec.Struct):
     devices: set[str] = msgspec.field(default_factory=set)
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A payload's place in a log, where a TAB precedes each line."""
-
-    log: Path
-    offset: int
-    size: int
-
-
 class Given(msgspec.Struct):
-    """One text: its digest, and its bytes or where to find them."""
+    """One text: its digest, and its bytes, or the file or stored content to read them from
+    (`task_texts`)."""
 
     label: str
     digest: str
     data: bytes | None = None
-    """If empty, the text is read from its file, its place in a log or the database
-    (`task_texts`)."""
     size: int = 0
     file: Path | None = None
-    place: Place | None = None
+    packed: Packed | None = None
 
 
 class Task(msgspec.Struct):
@@ -121,8 +113,6 @@ class Task(msgspec.Struct):
     """The record that the capture made of the graph's lines."""
     align: bool = True
     """Whether to align lines of kernels with nodes now, rather than later."""
-    database: str = ""
-    """Address of the database, for texts that have neither bytes nor a file."""
 
     @property
     def size(self) -> int:

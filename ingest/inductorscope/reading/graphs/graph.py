@@ -21,7 +21,8 @@ from inductorscope.reading.graphs.apart import read_all
 from inductorscope.reading.graphs.content import Given, GraphContent, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.sources import Quotes
 from inductorscope.reading.graphs.texts_of import GraphSource
-from inductorscope.store.database.engine import address_of
+from inductorscope.reading.texts import LARGEST_TEXT
+from inductorscope.store.contents.texts import packed_text
 from inductorscope.store.runs.draft import GraphDraft
 from inductorscope.store.runs.packing import pack_kernels
 
@@ -94,9 +95,8 @@ def _outcomes(
     # The longest first, so that no process ends up with a long one at the end.
     groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
     align = sum(_size_of_code(group[0]) for group in groups) <= reading.aligned_at_once
-    database = address_of(reading.sessions.kw["bind"])
     tasks = (
-        _task(group[0].source, records.get(group[0].source.folder or ""), align, database)
+        _task(reading, group[0].source, records.get(group[0].source.folder or ""), align)
         for group in groups
     )
     for number, outcome in read_all(tasks, reading.workers, meanwhile):
@@ -104,17 +104,20 @@ def _outcomes(
 
 
 def _task(
-    source: GraphSource, record: dict[str, object] | None, align: bool, database: str
+    reading: Reading, source: GraphSource, record: dict[str, object] | None, align: bool
 ) -> Task:
-    task = Task(source.slug, {}, record, align, database)
+    task = Task(source.slug, {}, record, align)
     for role in worth_reading(source.texts, align=align):
         text = source.texts[role]
-        given = Given(text.label, text.digest, size=text.size, place=text.place)
+        given = Given(text.label, text.digest, size=text.size)
         task.texts[role] = given
         if text.file is not None:
             given.file = text.file.absolute
         elif text.put_together:
             given.data = text.read()
+        elif text.size <= LARGEST_TEXT:
+            with reading.sessions() as session:
+                given.packed = packed_text(session, text.digest)
     return task
 
 

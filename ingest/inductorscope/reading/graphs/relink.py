@@ -20,8 +20,8 @@ from inductorscope.reading.graphs.apart import read_all, start_server
 from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.graph import line_records
 from inductorscope.reading.texts import LARGEST_TEXT
-from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.database.engine import address_of, bulk_write, sessions
+from inductorscope.store.contents.texts import packed_text, read_blob
+from inductorscope.store.database.engine import Sessions, bulk_write, sessions
 from inductorscope.store.runs.relinked import count_stored, mark_unaligned, outdated, renew_links
 from inductorscope.store.tables.models import Artifact, Graph, Links
 
@@ -85,7 +85,7 @@ def relink(
         done = 0
         failed = result.failed
         progress("Aligning lines", 0, len(graphs), "graphs")
-        tasks = (_task(address_of(engine), each) for each in alike)
+        tasks = (_task(reading, each) for each in alike)
         alone = any(each.size >= ALONE for each in alike)
         outcomes = read_all(tasks, min(workers, 1) if alone else workers)
         with closing(outcomes):
@@ -156,14 +156,16 @@ def _records(session: Session, run: str) -> dict[str, dict[str, object]]:
     return found
 
 
-def _task(database: str, alike: _Alike) -> Task:
+def _task(reading: Sessions, alike: _Alike) -> Task:
     """Returns the task as it was when the graph was first read."""
     name = alike.texts[0].path if alike.texts else ""
-    task = Task(name, {}, alike.record, database=database)
-    for text in alike.texts:
-        # Texts that are too long now were too long then.
-        if text.size <= LARGEST_TEXT:
-            task.texts[text.role] = Given(text.path, text.digest, size=text.size)
+    task = Task(name, {}, alike.record)
+    with reading() as session:
+        for text in alike.texts:
+            # Texts that are too long now were too long then.
+            if text.size <= LARGEST_TEXT:
+                packed = packed_text(session, text.digest)
+                task.texts[text.role] = Given(text.path, text.digest, None, text.size, None, packed)
     return task
 
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 import msgspec
 
 from inductorscope.intake.files import File
-from inductorscope.reading.graphs.content import Place
 from inductorscope.reading.texts import count_lines
 
 # # AOT ID: ['0_forward']
@@ -35,8 +34,6 @@ class GraphText(msgspec.Struct, frozen=True, eq=False):
     lines: int | None = None
     put_together: bool = False
     """Whether it combines several files."""
-    place: Place | None = None
-    """Its place in the log, byte for byte."""
     aot_id: str | None = NOT_READ
     """The result of `aot_id_of` for a code, if it was computed when the code was in memory."""
 

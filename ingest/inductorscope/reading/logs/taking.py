@@ -26,7 +26,6 @@ from inductorscope.intake.files import File
 from inductorscope.intake.magic import kind_of
 from inductorscope.intake.names import stored_text
 from inductorscope.reading.context import Reading
-from inductorscope.reading.graphs.content import Place
 from inductorscope.reading.graphs.texts_of import NOT_READ, GraphText, aot_id_in
 from inductorscope.reading.logs.graphs import LogGraphs, rank_of
 from inductorscope.reading.logs.store import LogStore
@@ -103,7 +102,6 @@ class LogTaking:
         """Numbers of file names that stacks refer to."""
         self.position = 0
         """Bytes of the unpacked text that were read."""
-        self._place = file.absolute
         self._sessions = reading.sessions
         self._packer = ThreadPoolExecutor(PACKERS, "packer")
         self._kept: dict[str, str] = {}
@@ -112,8 +110,6 @@ class LogTaking:
         """Digest of a payload → its bytes, its lines, and whether it looks like JSON."""
         self._aot_ids: dict[str, str | None] = {}
         """Digest of a code → its AOT id."""
-        self._places: dict[str, Place] = {}
-        """Digest of a payload → its first place in the log, byte for byte."""
         self._numbers: Counter[str] = Counter()
         self._gathered = Batch()
         self._waiting: deque[Batch] = deque()
@@ -182,11 +178,6 @@ class LogTaking:
             self._gathered.rows.append((entry, None))
             return None
         artifact = self._keep(record)
-        as_in_log = piece.payload_exact and not piece.scrubbed and not self.packed
-        if as_in_log and piece.payload_start is not None:
-            start = piece.offset + piece.payload_start
-            size = len(piece.raw) - piece.payload_start
-            self._places.setdefault(artifact.digest, Place(self._place, start, size))
         self._gathered.rows.append((entry, artifact))
         label = f"{self.path}, line {record.line:,}"
         read = partial(_stored, self._sessions, artifact.digest)
@@ -197,7 +188,6 @@ class LogTaking:
             read,
             path=artifact.path,
             lines=artifact.line_count,
-            place=self._places.get(artifact.digest),
             aot_id=self._aot_ids.get(artifact.digest, NOT_READ),
         )
         self.graphs.add(record, text)

@@ -1,4 +1,4 @@
-"""Compression parameters of zstd for stored contents.
+"""Compression of stored contents with zstd.
 
 The built-in levels allocate tables of 6 to 11 MB for each content longer than 256 KB. These
 parameters, chosen for code, names and numbers, need tables of 1 MB.
@@ -6,6 +6,7 @@ parameters, chosen for code, names and numbers, need tables of 1 MB.
 
 from __future__ import annotations
 
+import msgspec
 import zstandard
 
 CODE = zstandard.ZstdCompressionParameters(
@@ -28,3 +29,16 @@ def compressor(level: Level) -> zstandard.ZstdCompressor:
     if isinstance(level, int):
         return zstandard.ZstdCompressor(level=level)
     return zstandard.ZstdCompressor(compression_params=level)
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A content as it is stored, to be unpacked in a process without a database."""
+
+    encoding: str
+    data: bytes
+
+    def plain(self) -> bytes:
+        if self.encoding != "zstd":
+            return self.data
+        reader = zstandard.ZstdDecompressor().stream_reader(self.data, read_across_frames=True)
+        return reader.readall()

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
 from inductorscope.store.contents.objects import objects_of
+from inductorscope.store.contents.packing import Packed
 from inductorscope.store.tables.models import Blob
 
 READ = 4 * MIB
@@ -118,6 +119,15 @@ def stored_text(session: Session, digest: str) -> StoredText | None:
         return None
     index = None if row.frames is None else unpack_index(row.frames)
     return StoredText(session, digest, row.size, row.stored_size, row.encoding, index)
+
+
+def packed_text(session: Session, digest: str) -> Packed | None:
+    """Returns a content as it is stored. Logs cannot be unpacked without their payloads."""
+    content = stored_text(session, digest)
+    if content is None:
+        return None
+    assert content.index is None or not content.index.parts, "only logs have parts"
+    return Packed(content.encoding, content.stored(0, content.stored_size))
 
 
 def read_blob(session: Session, digest: str) -> bytes | None:

@@ -92,11 +92,6 @@ def engine_of(settings: Settings) -> Iterator[Engine]:
         engine.dispose()
 
 
-def address_of(engine: Engine) -> str:
-    """Returns the URL by which another process opens the same database."""
-    return engine.url.render_as_string(hide_password=False)
-
-
 def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -> Engine:
     """Returns an engine on a SQLite file. Migrations use one without foreign keys and pool."""
     if url.database:
