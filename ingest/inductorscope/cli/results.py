@@ -11,7 +11,6 @@ import typer
 
 from inductorscope import urls
 from inductorscope.cli.app import REFUSED, fail, load_settings, print_json
-from inductorscope.cli.client import Client
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
 from inductorscope.intake.unpack import Refused
@@ -113,6 +112,9 @@ def push_and_print(
 ) -> str:
     """Sends paths to a server, waits until it has read them, and prints the run. Returns the run's
     address."""
+    # Reading files needs no HTTP client, whose library takes 12 MB.
+    from inductorscope.cli.client import Client
+
     with Progress(quiet=as_json) as progress:
         done = Client(server, token, project).push(paths, name, tags, progress.bytes)
     url = f"{server.rstrip('/')}{urls.run(done.run)}" if done.run else ""
