@@ -19,7 +19,8 @@ import pytest
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD, READABLE
 from inductorscope.reading.graphs import apart
 from inductorscope.reading.graphs.apart import read_all
-from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
+from inductorscope.reading.graphs.content import read_texts
+from inductorscope.reading.graphs.task import Given, Outcome, Task
 
 ROLES = {
     "fx_graph_transformed.py": POST_GRAD,
@@ -138,7 +139,7 @@ ENDLESS = """
 import time
 from multiprocessing import parent_process
 from inductorscope.reading.graphs.apart import read_all
-from inductorscope.reading.graphs.content import Task
+from inductorscope.reading.graphs.task import Task
 
 class Slow(dict):
     def values(self):

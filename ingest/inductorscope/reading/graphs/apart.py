@@ -7,6 +7,7 @@ affected: the remaining graphs of the batch are tried once more, each in its own
 from __future__ import annotations
 
 import gc
+import importlib
 import multiprocessing
 import os
 import signal
@@ -22,8 +23,7 @@ import msgspec
 
 from inductorscope.formats.sizes import GIB
 from inductorscope.processes.memory import limit_memory
-from inductorscope.reading.graphs.content import GraphContent, Outcome, Task
-from inductorscope.reading.graphs.task_texts import read_task
+from inductorscope.reading.graphs.task import GraphContent, Outcome, Task
 from inductorscope.reading.notes import Notes
 
 MOST_WORKERS = 8
@@ -40,6 +40,9 @@ MEMORY = 2 * GIB
 MEMORY_A_BYTE = 60
 OUT_OF_MEMORY = 77
 """The exit code when memory runs out."""
+READER = "inductorscope.reading.graphs.task_texts"
+"""The module that reads a task. It is loaded where graphs are read, not where tasks are handed out:
+its parsers take a fifth of the time of starting."""
 
 # Workers are forked from a server that has loaded this module. They cannot be forked from this
 # process, because its threads and open databases do not survive a fork.
@@ -57,7 +60,7 @@ def start_server() -> None:
     """Starts loading the server in the background. Call it when graphs will be read soon."""
     # The server must not import from the current folder, which may hold an upload.
     os.environ["PYTHONSAFEPATH"] = "1"
-    multiprocessing.set_forkserver_preload([__name__])
+    multiprocessing.set_forkserver_preload([READER])
     forkserver.ensure_running()
 
 
@@ -71,6 +74,7 @@ def read_all(
     """
     if not workers:
         meanwhile()
+        read_task = _reader()
         for number, task in enumerate(tasks):
             yield number, read_task(task)
         return
@@ -232,11 +236,17 @@ def _read(connection: Connection, tasks: list[Task]) -> None:
     gc.disable()  # records have no cycles, and this process ends soon
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit_memory(MEMORY + MEMORY_A_BYTE * max(task.size for task in tasks))
+    read_task = _reader()
     try:
         for task in tasks:
             connection.send(read_task(task))
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
+
+
+def _reader() -> Callable[[Task], Outcome]:
+    read_task: Callable[[Task], Outcome] = importlib.import_module(READER).read_task
+    return read_task
 
 
 def _end_with_parent() -> None:

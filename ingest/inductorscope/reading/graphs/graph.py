@@ -18,8 +18,8 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.apart import read_all
-from inductorscope.reading.graphs.content import Given, GraphContent, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.sources import Quotes
+from inductorscope.reading.graphs.task import Given, GraphContent, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.reading.texts import LARGEST_TEXT
 from inductorscope.store.contents.texts import packed_text

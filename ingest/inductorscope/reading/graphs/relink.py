@@ -17,8 +17,8 @@ from inductorscope.analyze.time.costs import costs_of
 from inductorscope.formats.vocabulary import LINE_RECORD
 from inductorscope.progress import Progress, silent
 from inductorscope.reading.graphs.apart import read_all, start_server
-from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.graph import line_records
+from inductorscope.reading.graphs.task import Given, Outcome, Task, worth_reading
 from inductorscope.reading.texts import LARGEST_TEXT
 from inductorscope.store.contents.texts import packed_text, read_blob
 from inductorscope.store.database.engine import Sessions, bulk_write, sessions

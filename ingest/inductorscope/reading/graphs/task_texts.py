@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
+from inductorscope.reading.graphs.content import read_texts
+from inductorscope.reading.graphs.task import Given, Outcome, Task
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import check_length
 
