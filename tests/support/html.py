@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from dataclasses import dataclass
 
-FIGURES = ("svg", "canvas", "dl", "pre", "meter")
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+FIGURES = "svg, canvas, dl, pre, meter, .plot, [data-explorer-url]"
+"""The explorer's script draws the panes of the last."""
 SENTENCE = 20
 """Characters of the shortest text that says something."""
 
@@ -15,64 +17,35 @@ SENTENCE = 20
 class Seen:
     """Parts of a page."""
 
-    headings: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    tabs: list[str] = field(default_factory=list)
+    headings: list[str]
+    links: list[str]
+    tabs: list[str]
     """Links between the pages of a run."""
-    cells: int = 0
-    figures: int = 0
-    sentences: list[str] = field(default_factory=list)
-    text: str = ""
-
-
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.seen = Seen()
-        self.open: list[str] = []
-        self.parts: list[str] = []
-        self.in_main = self.in_tabs = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        if tag == "main":
-            self.in_main = True
-        if tag == "nav" and known.get("class") == "run-nav":
-            self.in_tabs = True
-        if tag == "a" and known.get("href"):
-            (self.seen.tabs if self.in_tabs else self.seen.links).append(str(known["href"]))
-        if tag in ("h1", "p", "li"):
-            self.open.append(tag)
-            self.parts.append("")
-        if self.in_main:
-            self.seen.cells += tag == "td"
-            self.seen.figures += tag in FIGURES or "plot" in (known.get("class") or "").split()
-            # The explorer's script draws its panes.
-            self.seen.figures += "data-explorer-url" in known
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "main":
-            self.in_main = False
-        if tag == "nav":
-            self.in_tabs = False
-        if self.open and tag == self.open[-1]:
-            self.open.pop()
-            text = re.sub(r"\s+", " ", self.parts.pop()).strip()
-            if tag == "h1":
-                self.seen.headings.append(text)
-            elif self.in_main and len(text) >= SENTENCE:
-                self.seen.sentences.append(text)
-
-    def handle_data(self, data: str) -> None:
-        self.seen.text += data
-        if self.parts:
-            self.parts[-1] += data
+    cells: int
+    figures: int
+    sentences: list[str]
+    text: str
 
 
 def read_html(text: str) -> Seen:
-    reader = _Reader()
-    reader.feed(text)
-    return reader.seen
+    page = LexborHTMLParser(text)
+    tabs = [str(each.attributes["href"]) for each in page.css("nav.run-nav a[href]")]
+    links = [str(each.attributes["href"]) for each in page.css("a[href]")]
+    main = page.css_first("main")
+    said = [] if main is None else [_text(each) for each in main.css("p, li")]
+    return Seen(
+        headings=[_text(each) for each in page.css("h1")],
+        links=[link for link in links if link not in tabs],
+        tabs=tabs,
+        cells=0 if main is None else len(main.css("td")),
+        figures=0 if main is None else len(main.css(FIGURES)),
+        sentences=[sentence for sentence in said if len(sentence) >= SENTENCE],
+        text="" if page.root is None else page.root.text(),
+    )
+
+
+def _text(node: LexborNode) -> str:
+    return re.sub(r"\s+", " ", node.text()).strip()
 
 
 def one_line(html: str) -> str:

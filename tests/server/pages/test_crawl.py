@@ -121,7 +121,7 @@ def crawl(client: TestClient, run: str, few: int = 1, followed_at_most: int = 1)
                 links.setdefault(link.partition("#")[0])
     followed: Counter[str] = Counter()
     for link in (link for link in links if link not in opened):
-        target = next((page for page in PAGES if leads_to(page, link)), None)
+        target = target_of(link.partition("?")[0])
         if target is not None and followed[target.path] < followed_at_most:
             followed[target.path] += 1
             look(client, target, link)
@@ -144,9 +144,11 @@ def look(client: TestClient, page: Page, address: str) -> Seen:
     return seen
 
 
-def leads_to(page: Page, link: str) -> bool:
-    pattern = re.sub(r"\{\w+\}", "[^/]+", page.path)
-    return bool(re.fullmatch(pattern, link.partition("?")[0]))
+@cache
+def target_of(path: str) -> Page | None:
+    """The page at a path."""
+    patterns = ((page, re.sub(r"\{\w+\}", "[^/]+", page.path)) for page in PAGES)
+    return next((page for page, pattern in patterns if re.fullmatch(pattern, path)), None)
 
 
 def addresses(client: TestClient, page: Page, run: str, few: int) -> list[str]:
