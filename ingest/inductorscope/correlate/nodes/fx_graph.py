@@ -39,7 +39,7 @@ _MOST_VIEWS = 40
 
 _SHORT = frozenset("012345678")
 _NOT_ZERO = re.compile(r"[^\s\[\],0]")
-_OF_ONE = frozenset(["sum", "amax", "amin", "prod"])
+_OF_ONE = frozenset(["sum", "amax", "amin", "prod", "any"])
 
 
 class Reuse(IntEnum):

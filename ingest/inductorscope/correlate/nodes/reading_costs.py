@@ -31,6 +31,7 @@ from inductorscope.correlate.nodes.lowerings import (
     UNROLLED,
     by_library,
     is_spelled_out,
+    moved_by,
 )
 from inductorscope.correlate.nodes.pieces import pieces_of
 from inductorscope.correlate.nodes.region import (
@@ -203,7 +204,7 @@ class Costs(ByPlace):
         )
         passes = scatters or (moves and (computed or unread))
         if cost > 0.0 and passes and not self.chooses(operation, node):
-            for name in node.inputs:
+            for name in moved_by(node):
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
                     cost = through
