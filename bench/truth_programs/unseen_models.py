@@ -4,10 +4,10 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, tiny_vit_5m_224,
-mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, Levit, SwiftFormer, MobileViT, PvtV2,
-SEW, Vivit, TimeSeriesTransformer, JetMoe, Zamba2 and Cohere2. The others have been looked at since;
-of skresnet18 only the total, to choose between rules. LongT5 and Qwen3Next cannot be recorded:
-torch refuses the one, the other takes too long.
+mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, ghostnetv2, bat_resnext26ts, Dac, Mimi,
+PegasusX, NemotronH, Wav2Vec2Bert, Bit, SuperPoint, GroupViT, Llama4 and ConditionalDetr. The
+others have been looked at since; of skresnet18 only the total, to choose between rules. LongT5 and
+Qwen3Next cannot be recorded: torch refuses the one, the other takes too long.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _TIMM: dict[str, tuple[int, dict[str, Any]]] = {
     "fastvit_t8": (64, {}),
     "sequencer2d_s": (64, {"img_size": 64, "layers": [1, 1, 2, 1]}),
     "mvitv2_tiny": (64, {"img_size": 64}),
+    "ghostnetv2_100": (64, {}),
+    "bat_resnext26ts": (256, {}),
 }
 _TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
 _HEADS = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
@@ -240,6 +242,58 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "num_key_value_heads": 2, "sliding_window": 8,
         "layer_types": ["sliding_attention", "full_attention"],
     }),
+    "DacModel": ("sound", {
+        "encoder_hidden_size": 8, "decoder_hidden_size": 32, "hidden_size": 32,
+        "downsampling_ratios": [2, 4], "upsampling_ratios": [4, 2], "n_codebooks": 2,
+        "codebook_size": 16, "codebook_dim": 4,
+    }),
+    "MimiModel": ("sound", _HEADS | {
+        "hidden_size": 32, "num_filters": 4, "upsampling_ratios": [4, 2], "codebook_size": 16,
+        "codebook_dim": 16, "vector_quantization_hidden_dimension": 16, "num_quantizers": 3,
+        "upsample_groups": 32, "num_key_value_heads": 4, "head_dim": 8, "sliding_window": 12,
+    }),
+    "PegasusXModel": ("both ids", {
+        "vocab_size": 101, "d_model": 32, "encoder_layers": 2, "decoder_layers": 1,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48, "block_size": 8, "num_global_tokens": 4, "use_cache": False,
+        "decoder_start_token_id": 0,
+    }),
+    "NemotronHForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "ssm_state_size": 8, "mamba_num_heads": 4,
+        "mamba_head_dim": 8, "n_groups": 2, "chunk_size": 8, "n_routed_experts": 4,
+        "moe_intermediate_size": 24, "moe_shared_expert_intermediate_size": 24,
+    }),
+    "Wav2Vec2BertModel": ("frames", _HEADS | {
+        "hidden_size": 32, "feature_projection_input_dim": 20, "layerdrop": 0.0,
+        "apply_spec_augment": False, "add_adapter": True, "output_hidden_size": 32,
+        "conv_depthwise_kernel_size": 5,
+    }),
+    "BitModel": ("picture", {
+        "embedding_size": 16, "hidden_sizes": [16, 32, 32, 48], "depths": [1, 1, 2, 1],
+        "num_groups": 4, "global_padding": "same",
+    }),
+    "SuperPointForKeypointDetection": ("large picture", {
+        "encoder_hidden_sizes": [8, 8, 16, 16], "decoder_hidden_size": 16,
+        "descriptor_decoder_dim": 16, "max_keypoints": 20,
+    }),
+    "GroupViTVisionModel": ("picture", {
+        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "depths": [1, 1, 1],
+        "num_group_tokens": [6, 4, 0], "num_output_groups": [6, 4, 4], "num_attention_heads": 4,
+        "image_size": 32, "patch_size": 8,
+    }),
+    "Llama4TextModel": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "intermediate_size_mlp": 48,
+        "num_local_experts": 4, "attention_chunk_size": 8, "no_rope_layers": [1, 0],
+        "layer_types": ["chunked_attention", "full_attention"], "moe_layers": [0, 1],
+    }),
+    "ConditionalDetrModel": ("large picture", {
+        "backbone_config": {
+            "model_type": "timm_backbone", "backbone": "resnet18", "out_indices": [4],
+        },
+        "num_queries": 12, "d_model": 32, "encoder_layers": 1, "decoder_layers": 2,
+        "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+    }),
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "ids": {"input_ids": (2, 16)},
@@ -256,6 +310,7 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "picture": {"pixel_values": (2, 3, 32, 32)},
     "wave": {"input_values": (2, 400)},
     "spectrum": {"input_features": (2, 12, 10)},
+    "frames": {"input_features": (2, 24, 20)},
     "history": {
         "past_values": (2, 19),
         "past_time_features": (2, 19, 2),
