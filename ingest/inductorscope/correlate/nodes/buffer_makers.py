@@ -88,7 +88,8 @@ class BufferMakers(Concatenations):
             return followers[0].name
         shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
-            asking = self._asking(value, followers, buffer, operation) if is_copy else None
+            stored = not is_copy and region.reads() > 1  # once any call reads it from memory
+            asking = None if stored else self._asking(value, followers, buffer, operation)
             fixes = asking is None or self._fixes_layout(value, buffer, operation)
             return value.name if asking is None or fixes else asking
         asked = (

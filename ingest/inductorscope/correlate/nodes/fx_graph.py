@@ -94,13 +94,15 @@ class FxGraph:
                 self.values[element].users.append(value.name)
 
     def _find_constants(self) -> None:
-        """Marks fills and index arithmetic, unless a node writes into their memory."""
+        """Marks fills and index arithmetic, unless a node writes into their memory, and what has no
+        elements: Inductor reads none of it, but a constant."""
         written = {
             self.root(value.inputs[0])[0]
             for value in self.values.values()
             if value.op.endswith("_") and not value.op.endswith("__") and value.inputs
         }
         for value in self.values.values():
+            value.constant = value.constant or value.numel == "0"
             if value.placeholder or value.op in RANDOM or value.name in written:
                 continue
             inputs = [self.values[name] for name in value.inputs if name in self.values]

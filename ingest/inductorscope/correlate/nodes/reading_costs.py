@@ -70,6 +70,8 @@ _STORED = 0.15
 """Cost of computing a value again that Inductor stores for its several users."""
 _UNWRITTEN = 0.1
 """Cost of reading memory that a node writes into as the value that it holds afterwards."""
+_CONVERTED = 0.3
+"""Cost of a conversion to another type as the value of a copy, which its user asked for."""
 _OUTSIDE = 0.4
 """Cost of a node that Inductor does not name among those of the kernel."""
 _HALVES = frozenset(["bfloat16", "float16"])
@@ -321,6 +323,8 @@ class Costs(ByPlace):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             if node.op in REDUCES and operation.dtype == node.dtype and node.dtype in _HALVES:
                 return 0.0  # accumulated in single precision and not converted
+            if node.op in PURE_COPIES and not fits and node.dtype not in _HALVES:
+                return _CONVERTED
             return 0.03 if fits else BAD if node.op in STRICT else 0.05
         strict = STRICT.get(node.op)
         if strict is not None:
