@@ -504,7 +504,8 @@ class OriginWalk(BufferMakers):
             if check.place not in owners and check.place not in read
             for index in check.children
         ]
-        names = self._indices_above(producer) if unread else []
+        makers = dict.fromkeys([producer.name, *owners.values()]) if unread else {}
+        names = self._indices_above([self.graph.values[name] for name in makers])
         for place in unread:
             costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
             best = min(names, key=costs.__getitem__, default="")
@@ -513,10 +514,11 @@ class OriginWalk(BufferMakers):
                 for each, name in unifier.owners(place, best).items():
                     owners.setdefault(each, name)
 
-    def _indices_above(self, value: FxValue) -> list[str]:
-        """The indices of what looks values up among the nodes that a value is computed from, in
+    def _indices_above(self, values: list[FxValue]) -> list[str]:
+        """The indices of what looks values up among the nodes that these are computed from, in
         graph order."""
-        found = sorted([value, *self._above(value)], key=lambda each: each.order)
+        above = [each for value in values for each in (value, *self._above(value))]
+        found = sorted({each.name: each for each in above}.values(), key=lambda each: each.order)
         indices = [name for each in found if each.op in INDEXERS for name in each.inputs[1:]]
         roots = dict.fromkeys(self.graph.root(name)[0] for name in indices)
         return [name for name in roots if name in self.graph.values]

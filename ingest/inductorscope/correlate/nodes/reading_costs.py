@@ -135,6 +135,8 @@ class Costs(ByPlace):
             cost += _STORED
         if operation.op == "load" and producer.op in SCATTERS - CHOOSE_BY_PLACE:
             cost += _UNWRITTEN
+        if producer.op in STRICT and self._begins_elsewhere(place, name):
+            cost += _ELSEWHERE
         if producer.name in self.extern and not self.adds_bias(operation, producer):
             return 0.4 + cost
         return cost
@@ -144,12 +146,19 @@ class Costs(ByPlace):
         reuse = self.graph.reuse(root)
         if reuse is Reuse.once:
             return False
-        reads, costly = self.region.below(place)
+        below = self.region.below(place)
         return (
-            reads > MOST_READS_REUSED
-            or (reads > 1 and reuse is Reuse.in_memory)
-            or (costly and self.region.on_cpu)
+            below.reads > MOST_READS_REUSED
+            or (below.reads > 1 and reuse is Reuse.in_memory)
+            or (below.costly and self.region.on_cpu)
         )
+
+    def _begins_elsewhere(self, place: Place, name: str) -> bool:
+        """Whether a part of a value, computed element by element, is computed from elements that
+        begin elsewhere: perhaps it is a neighbouring part."""
+        offset = self.graph.offset(name) if self.graph.values[name].view else None
+        starts = self.region.below(place).starts
+        return offset is not None and bool(starts) and offset not in starts
 
     def outside(self, node: FxValue) -> float:
         """Cost of a node that is not one of the kernel's."""
