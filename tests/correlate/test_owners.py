@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from inductorscope.correlate.kernels.statements import Statement, describe
+from inductorscope.correlate.replay.kernel_lines import align_call, read_kernel_text
+from inductorscope.correlate.replay.schedule import CallSite
+from inductorscope.formats.code.records import CodeCall, CodeKernel
+from inductorscope.formats.graph.ir import parse_ir
 
 from tests.correlate.test_copies import COPY, extern, graph
 from tests.correlate.test_origins import node, origins, user
@@ -216,3 +220,94 @@ def test_vectors_of_integers_are_divided_with_the_rest_of_the_divisor_filled_up(
     divided = describe(Statement(f"auto tmp3 = {text};", [1]), "tmp3", text)
     assert "/" in divided.tags
     assert divided.uses == ("tmp0", "tmp2")
+
+
+LOOKED_UP_IN_VAIN = """
+arg0_1: "f32[8][1]cpu"):
+full: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 1.0)
+iota: "i64[8][1]cpu" = torch.ops.prims.iota.default(8, start = 0, step = 1, dtype = torch.int64)
+convert: "f32[8][1]cpu" = torch.ops.prims.convert_element_type.default(iota, torch.float32)
+mul: "f32[8][1]cpu" = torch.ops.aten.mul.Tensor(convert, 0.5)
+convert_1: "i64[8][1]cpu" = torch.ops.prims.convert_element_type.default(mul, torch.int64)
+index: "f32[8][1]cpu" = torch.ops.aten._unsafe_index.Tensor(full, [convert_1])
+neg: "f32[8][1]cpu" = torch.ops.aten.neg.default(index)
+add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(arg0_1, neg)
+return (add,)
+"""
+
+
+def test_what_is_looked_up_in_a_constant_beside_a_load_computes_its_index_in_vain() -> None:
+    body = """
+load = ops.load('arg0_1', index0)
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.float32)
+constant = ops.constant(0.5, torch.float32)
+mul = ops.mul(index_expr, constant)
+to_dtype = ops.to_dtype(mul, torch.int64, src_dtype = torch.float32)
+set_indirect0 = self.set_indirect0(to_dtype)
+constant_1 = ops.constant(1.0, torch.float32)
+neg = ops.neg(constant_1)
+add = ops.add(load, neg)
+store = ops.store('buf0', index0, add, None)"""
+    found = origins(graph(LOOKED_UP_IN_VAIN), node(0, body, "[8]", OUTPUT)).nodes
+    assert found["op0", "body", "mul"] == "mul"
+    assert found["op0", "body", "to_dtype"] == "convert_1"
+    assert found["op0", "body", "add"] == "add"
+
+
+PARTS = """
+arg0_1: "f32[2, 8][8, 1]cpu"):
+neg: "f32[2, 8][8, 1]cpu" = torch.ops.aten.neg.default(arg0_1)
+slice_1: "f32[2, 4][8, 1]cpu" = torch.ops.aten.slice.Tensor(neg, 1, 0, 4)
+slice_2: "f32[2, 4][8, 1]cpu" = torch.ops.aten.slice.Tensor(neg, 1, 4, 8)
+clone: "f32[2, 4][4, 1]cpu" = torch.ops.aten.clone.default(slice_1)
+clone_1: "f32[2, 4][4, 1]cpu" = torch.ops.aten.clone.default(slice_2)
+return (clone, clone_1)
+"""
+
+
+def test_parts_of_a_computed_value_are_told_apart_by_where_they_begin() -> None:
+    body = """
+get_index = self.get_index('index1')
+load = ops.load('arg0_1', get_index)
+neg = ops.neg(load)
+store = ops.store('buf0', index0, neg, None)"""
+    ir = node(0, body, "[2, 4]", OUTPUT).replace("index1 = p0 + 8", "index1 = 8*p0 + p1 + 4")
+    assert origins(graph(PARTS), ir).held["buf0"] == ("clone_1", 0)
+
+
+SUMMED = """\
+void kernel(const float* in_ptr0, float* out_ptr0, float* out_ptr1)
+{
+    for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(8L); x0+=1L)
+    {
+        {
+            float tmp_acc0 = 0;
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(4L); x1+=1L)
+            {
+                {
+                    auto tmp0 = in_ptr0[static_cast<int64_t>(x0 + 8L*x1)];
+                    tmp_acc0 = tmp_acc0 + tmp0;
+                }
+            }
+            out_ptr0[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
+            out_ptr1[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
+        }
+    }
+}
+"""
+
+
+def test_a_sum_that_two_nodes_ask_for_is_written_once_and_stored_by_each() -> None:
+    body = """
+load = ops.load('arg0_1', index0)
+reduction = ops.reduction(torch.float32, torch.float32, 'sum', load)
+store_reduction = ops.store_reduction('buf{}', index1, reduction)"""
+    nodes = parse_ir("".join(node(n, body.format(n), "[8]", OUTPUT) for n in range(2))).nodes
+    lines = SUMMED.rstrip("\n").split("\n")
+    kernel = CodeKernel("kernel", "cpp", "", 1, len(lines), 1, 1, len(lines))
+    pointers = {"arg0_1": frozenset(["in_ptr0"])}
+    pointers |= {f"buf{n}": frozenset([f"out_ptr{n}"]) for n in range(2)}
+    site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, pointers)
+    found = align_call(read_kernel_text(kernel, lines), site).lines
+    assert [{key[0] for key in found[n]} for n in (11, 14, 15)] == [{"op0"}, {"op0"}, {"op1"}]
