@@ -311,3 +311,24 @@ store_reduction = ops.store_reduction('buf{}', index1, reduction)"""
     site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, pointers)
     found = align_call(read_kernel_text(kernel, lines), site).lines
     assert [{key[0] for key in found[n]} for n in (11, 14, 15)] == [{"op0"}, {"op0"}, {"op1"}]
+
+
+POOLED = """
+arg0_1: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu"):
+neg: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu" = torch.ops.aten.neg.default(arg0_1)
+pool: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu" = torch.ops.aten._adaptive_avg_pool2d.default(neg, [2, 2])
+return (neg, pool)
+"""
+
+
+NEG = """
+load = ops.load('arg0_1', index0)
+neg = ops.neg(load)
+store = ops.store('buf{}', index0, neg, None)"""
+
+
+def test_a_pool_to_the_size_that_a_picture_has_is_a_copy() -> None:
+    ir = "".join(node(n, NEG.format(n), "[1, 2, 2, 2]", OUTPUT) for n in range(2))
+    found = origins(graph(POOLED), ir).nodes
+    assert (found["op0", "body", "store"], found["op1", "body", "store"]) == ("neg", "pool")
+    assert found["op1", "body", "neg"] == "neg"

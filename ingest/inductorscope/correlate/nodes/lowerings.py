@@ -60,6 +60,7 @@ _STRICT: dict[str, str] = {
     "full_like": "constant",
     "scalar_tensor": "constant index_expr",
     "empty": "constant",
+    "new_empty_strided": "constant",
 }  # fmt: skip
 
 STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
@@ -156,7 +157,12 @@ CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logic
 
 COMPARES = frozenset(["eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"])
 
-FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
+FILLS = frozenset(
+    [
+        "full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty",
+        "new_empty_strided",
+    ]
+)  # fmt: skip
 
 # They combine many elements into each output element, in dozens of operations.
 POOLS = (

@@ -382,7 +382,8 @@ class Costs(ByPlace):
             if held[0] == node.name:
                 if operation.indirect and not self._indexes(node.name):
                     return 0.1  # an outer index reaches this load
-                cost = 0.02  # a partial result of the node
+                # A partial result of the node, of which pools have none.
+                cost = BAD if node.op.startswith(POOLS) else 0.02
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
                 if node.op in ("rev", "flip") and "-" not in operation.index:
                     return 0.8
