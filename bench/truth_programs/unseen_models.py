@@ -4,10 +4,10 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, tiny_vit_5m_224,
-mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, Levit, SwiftFormer, MobileViT, PvtV2,
-SEW, Vivit, TimeSeriesTransformer, JetMoe, Zamba2 and Cohere2. The others have been looked at since;
-of skresnet18 only the total, to choose between rules. LongT5 and Qwen3Next cannot be recorded:
-torch refuses the one, the other takes too long.
+mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, ghostnetv2, bat_resnext26ts, VitDet,
+TextNet, MobileViTV2, DeepseekV2, Bamba, Lxmert, Mgpstr, Pvt, Lfm2Moe and Eomt. The others have been
+looked at since; of skresnet18 only the total, to choose between rules. LongT5 and Qwen3Next cannot
+be recorded: torch refuses the one, the other takes too long.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _TIMM: dict[str, tuple[int, dict[str, Any]]] = {
     "fastvit_t8": (64, {}),
     "sequencer2d_s": (64, {"img_size": 64, "layers": [1, 1, 2, 1]}),
     "mvitv2_tiny": (64, {"img_size": 64}),
+    "ghostnetv2_100": (64, {}),
+    "bat_resnext26ts": (256, {}),
 }
 _TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
 _HEADS = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
@@ -240,6 +242,107 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "num_key_value_heads": 2, "sliding_window": 8,
         "layer_types": ["sliding_attention", "full_attention"],
     }),
+    "DacModel": ("sound", {
+        "encoder_hidden_size": 8, "decoder_hidden_size": 32, "hidden_size": 32,
+        "downsampling_ratios": [2, 4], "upsampling_ratios": [4, 2], "n_codebooks": 2,
+        "codebook_size": 16, "codebook_dim": 4,
+    }),
+    "MimiModel": ("sound", _HEADS | {
+        "hidden_size": 32, "num_filters": 4, "upsampling_ratios": [4, 2], "codebook_size": 16,
+        "codebook_dim": 16, "vector_quantization_hidden_dimension": 16, "num_quantizers": 3,
+        "upsample_groups": 32, "num_key_value_heads": 4, "head_dim": 8, "sliding_window": 12,
+    }),
+    "PegasusXModel": ("both ids", {
+        "vocab_size": 101, "d_model": 32, "encoder_layers": 2, "decoder_layers": 1,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48, "block_size": 8, "num_global_tokens": 4, "use_cache": False,
+        "decoder_start_token_id": 0,
+    }),
+    "NemotronHForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "ssm_state_size": 8, "mamba_num_heads": 4,
+        "mamba_head_dim": 8, "n_groups": 2, "chunk_size": 8, "n_routed_experts": 4,
+        "moe_intermediate_size": 24, "moe_shared_expert_intermediate_size": 24,
+    }),
+    "Wav2Vec2BertModel": ("frames", _HEADS | {
+        "hidden_size": 32, "feature_projection_input_dim": 20, "layerdrop": 0.0,
+        "apply_spec_augment": False, "add_adapter": True, "output_hidden_size": 32,
+        "conv_depthwise_kernel_size": 5,
+    }),
+    "BitModel": ("picture", {
+        "embedding_size": 16, "hidden_sizes": [16, 32, 32, 48], "depths": [1, 1, 2, 1],
+        "num_groups": 4, "global_padding": "same",
+    }),
+    "SuperPointForKeypointDetection": ("large picture", {
+        "encoder_hidden_sizes": [8, 8, 16, 16], "decoder_hidden_size": 16,
+        "descriptor_decoder_dim": 16, "max_keypoints": 20,
+    }),
+    "GroupViTVisionModel": ("picture", {
+        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "depths": [1, 1, 1],
+        "num_group_tokens": [6, 4, 0], "num_output_groups": [6, 4, 4], "num_attention_heads": 4,
+        "image_size": 32, "patch_size": 8,
+    }),
+    "Llama4TextModel": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "intermediate_size_mlp": 48,
+        "num_local_experts": 4, "attention_chunk_size": 8, "no_rope_layers": [1, 0],
+        "layer_types": ["chunked_attention", "full_attention"], "moe_layers": [0, 1],
+    }),
+    "ConditionalDetrModel": ("large picture", {
+        "backbone_config": {
+            "model_type": "timm_backbone", "backbone": "resnet18", "out_indices": [4],
+        },
+        "num_queries": 12, "d_model": 32, "encoder_layers": 1, "decoder_layers": 2,
+        "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+    }),
+    "VitDetModel": ("picture", {
+        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "mlp_ratio": 2,
+        "image_size": 32, "pretrain_image_size": 48, "patch_size": 4, "window_size": 3,
+        "window_block_indices": [0], "residual_block_indices": [1],
+        "use_relative_position_embeddings": True,
+    }),
+    "TextNetModel": ("picture", {
+        "stem_out_channels": 8, "hidden_sizes": [8, 8, 12, 16, 16],
+        "conv_layer_kernel_sizes": [[[3, 3]], [[3, 3], [1, 3]], [[3, 1]], [[3, 3]]],
+        "conv_layer_strides": [[1], [2, 1], [2], [2]],
+    }),
+    "MobileViTV2Model": ("large picture", {
+        "n_attn_blocks": [1, 1, 1], "base_attn_unit_dims": [16, 16, 24], "image_size": 128,
+        "width_multiplier": 0.25,
+    }),
+    "DeepseekV2ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 4, "first_k_dense_replace": 1, "kv_lora_rank": 8, "q_lora_rank": 12,
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "n_group": 2,
+        "topk_group": 1, "topk_method": "group_limited_greedy", "qk_nope_head_dim": 8,
+        "qk_rope_head_dim": 8, "v_head_dim": 8, "moe_intermediate_size": 24,
+    }),
+    "BambaForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_n_groups": 2,
+        "mamba_d_state": 8, "mamba_chunk_size": 8, "attn_layer_indices": [1],
+    }),
+    "LxmertModel": ("looked at", _HEADS | {
+        "vocab_size": 101, "hidden_size": 32, "l_layers": 1, "x_layers": 1, "r_layers": 1,
+        "visual_feat_dim": 20, "num_qa_labels": 7,
+    }),
+    "MgpstrForSceneTextRecognition": ("picture", {
+        "image_size": [32, 32], "patch_size": 8, "max_token_length": 7,
+        "num_character_labels": 20, "num_bpe_labels": 40, "num_wordpiece_labels": 30,
+        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    }),
+    "PvtModel": ("picture", {
+        "image_size": 32, "hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1],
+        "num_attention_heads": [1, 2, 3, 4], "mlp_ratios": [2, 2, 2, 2],
+        "sequence_reduction_ratios": [4, 2, 1, 1],
+    }),
+    "Lfm2MoeForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_hidden_layers": 3, "num_key_value_heads": 2, "moe_intermediate_size": 24,
+        "num_dense_layers": 1, "num_experts": 4, "num_experts_per_tok": 2,
+        "layer_types": ["conv", "full_attention", "conv"],
+    }),
+    "EomtForUniversalSegmentation": ("picture", {
+        "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 32,
+        "patch_size": 8, "mlp_ratio": 2, "num_blocks": 1, "num_queries": 6,
+        "num_upscale_blocks": 1, "num_labels": 5,
+    }),
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "ids": {"input_ids": (2, 16)},
@@ -256,6 +359,12 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "picture": {"pixel_values": (2, 3, 32, 32)},
     "wave": {"input_values": (2, 400)},
     "spectrum": {"input_features": (2, 12, 10)},
+    "frames": {"input_features": (2, 24, 20)},
+    "looked at": {
+        "input_ids": (2, 16),
+        "visual_feats": (2, 6, 20),
+        "visual_pos": (2, 6, 4),
+    },
     "history": {
         "past_values": (2, 19),
         "past_time_features": (2, 19, 2),

@@ -25,7 +25,7 @@ _TEMPLATE = re.compile(r"<[\w:,\s]*>")
 # From the start of a word: each word is read once.
 _FUNCTION = re.compile(r"\b[^\W_A-Za-z]*+([A-Za-z_]\w*+)\(")
 _OPERATOR = re.compile(
-    r"(?<=[\w)\]\"]) (\+|-|\*|/|//|%|<<|>>|<=|>=|<|>|==|!=|&&|\|\||&|\||\^|\?) (?=[\w(\-~!.])"
+    r"(?<=[\w)\]\"]) (\+|-|\*|/|//|%|<<|>>|<=|>=|<|>|==|!=|&&|\|\||&|\||\^|\?) (?=[\w(\-~!.:])"
 )
 _UNARY = re.compile(r"(?:^|[(,=])\s*([-~!])\s*(?=tmp|_tmp|\()")
 _LITERAL = re.compile(r"(?<![\w.\[])-?\d++(?:\.\d*+)?(?:e[+-]?\d++)?(?![\w.]*ptr)(?=[fFLlu]*\b|$)")

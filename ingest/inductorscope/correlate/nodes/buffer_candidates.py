@@ -21,6 +21,7 @@ from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 OpKey = tuple[str, str, str]
 
 _CANDIDATES = 48
+_MOST_VIEWS = 20
 _PARTS = 16
 """The most reductions to offer in addition, if the buffer may hold a part of one."""
 _REACH = 500
@@ -89,10 +90,15 @@ class Candidates:
         return value is not None and value.constant
 
     def _folded(self, value: FxValue) -> bool:
-        """Whether it is index arithmetic used only by more index arithmetic, which is seldom
-        stored."""
-        users = [self.graph.values[name] for name in value.users if name in self.graph.values]
-        return bool(users) and all(user.constant and not user.view for user in users)
+        """Whether it is index arithmetic used only by more index arithmetic, perhaps through views,
+        which is seldom stored."""
+        pending = [value]
+        for each in pending:
+            users = [self.graph.values[name] for name in each.users if name in self.graph.values]
+            if "output" in each.users or not all(user.constant for user in users):
+                return False
+            pending += [user for user in users if user.view and len(pending) < _MOST_VIEWS]
+        return bool(value.users)
 
     def _only_cloned(self, value: FxValue) -> bool:
         """Whether a value is only copied: then usually its copy is stored, not the value, unless it

@@ -62,7 +62,7 @@ class BufferMakers(Concatenations):
         region: Region,
     ) -> str:
         """The node whose lowering made the buffer: its producer, or the node that needed a copy."""
-        if buffer.mutations and not producer.op.endswith("_"):
+        if buffer.mutations and producer.op != "copy_":
             return producer.name
         held = self._held(operation.buffer) if operation.op == "load" else None
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
@@ -88,7 +88,8 @@ class BufferMakers(Concatenations):
             return followers[0].name
         shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
-            asking = self._asking(value, followers, buffer, operation) if is_copy else None
+            stored = not is_copy and region.reads() > 1  # once any call reads it from memory
+            asking = None if stored else self._asking(value, followers, buffer, operation)
             fixes = asking is None or self._fixes_layout(value, buffer, operation)
             return value.name if asking is None or fixes else asking
         asked = (
@@ -263,13 +264,16 @@ class BufferMakers(Concatenations):
 
     def _fixes_layout(self, value: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
         """Whether a value with several users requests its strides while it is lowered itself."""
-        if len(value.users) < 2 or self._has_strides(value, buffer, operation):
+        if len(value.users) < 2:
             return False
+        users = [self.graph.values[name] for name in value.users if name in self.graph.values]
+        as_is = any(user.op in _FIX_LAYOUT & self.takes_as_is for user in users)
+        if not as_is and self._has_strides(value, buffer, operation):
+            return False  # a call asks for others
         if any(map(_only_copies, self._users(buffer))):
             return False  # its users would read what it requested
         if "output" in value.users and self.graph.dense(value.name):
             return True
-        users = (self.graph.values[name] for name in value.users if name in self.graph.values)
         fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
         return not value.placeholder and any(user.op in fixing for user in users)
 
@@ -289,16 +293,28 @@ class BufferMakers(Concatenations):
     def _too_early(
         self, operation: Operation, copy: FxValue, buffer: IrBuffer, region: Region
     ) -> bool:
-        """Whether a copy that keeps its argument's strides reads a view that the caller receives,
-        which must be copied into the order of those strides before."""
-        if operation.op != "load" or copy.op not in PURE_COPIES or not copy.inputs:
+        """Whether a copy reads a value that the caller receives, which must be copied into the
+        strides of the graph before: a buffer of that value's shape is no copy of another shape,
+        and one that turns the value is no copy that keeps strides."""
+        if operation.op != "load" or copy.op not in PURE_COPIES:
             return False
-        view = self.graph.values.get(copy.inputs[0])
-        if view is None or not view.view or "output" not in view.users:
+        if same_shape(copy.shape, buffer.size) and (
+            in_order(buffer) or not turns(operation.index, region.stores[-1].index)
+        ):
             return False
-        if in_order(buffer) or any(known is view for known in self.copies.values()):
-            return False
-        return turns(operation.index, region.stores[-1].index)
+        value = self.graph.values.get(copy.inputs[0]) if copy.inputs else None
+        for _ in range(_MOST_VIEWS):
+            if value is None or not (value.view or value.op == "getitem"):
+                break
+            if self._awaited(value) and same_shape(value.shape, buffer.size):
+                return True
+            value = self.graph.values.get(value.inputs[0]) if value.inputs else None
+        return False
+
+    def _awaited(self, value: FxValue) -> bool:
+        """Whether the caller receives a value that no buffer holds yet."""
+        copied = any(known is value for known in self.copies.values())
+        return "output" in value.users and not copied
 
     def _by_loops(self, value: FxValue) -> bool:
         """Whether loops computed the value, which are stored in the strides it requests."""

@@ -75,12 +75,13 @@ class ByPlace(ABC):
         be such a choice too; conditions belong to the node."""
         if len(node.arguments) < 2 or self.region.operations[child].op in LEAVES:
             return None
-        own = parent.op in _CONDITIONS
-        own = own or (parent.op == "where" and index < 2)
-        own = own or (parent.op == "masked_subblock" and index > 0)
-        if own:
+        bounds = parent.op in _CONDITIONS
+        bounds = bounds or (parent.op == "where" and index == 0)
+        bounds = bounds or (parent.op == "masked_subblock" and index > 0)
+        if bounds or (parent.op == "where" and index == 1):
             cost = self.inside(child, node, depth + 1)
-            return (cost if cost >= BAD else _BOUNDS * cost), ("inside", node.name)
+            part = _BOUNDS if bounds and cost < BAD else 1.0
+            return part * cost, ("inside", node.name)
         if parent.op not in ("where", "masked_subblock"):
             return None
         name = node.arguments[0 if parent.op == "where" else 1]

@@ -39,7 +39,8 @@ _MOST_VIEWS = 40
 
 _SHORT = frozenset("012345678")
 _NOT_ZERO = re.compile(r"[^\s\[\],0]")
-_OF_ONE = frozenset(["sum", "amax", "amin", "prod"])
+_TO_ONE = frozenset(["sum", "amax", "amin", "prod", "any", "_adaptive_avg_pool2d"])
+"""They make one of several elements; of one element, they make a copy."""
 
 
 class Reuse(IntEnum):
@@ -94,13 +95,15 @@ class FxGraph:
                 self.values[element].users.append(value.name)
 
     def _find_constants(self) -> None:
-        """Marks fills and index arithmetic, unless a node writes into their memory."""
+        """Marks fills and index arithmetic, unless a node writes into their memory, and what has no
+        elements: Inductor reads none of it, but a constant."""
         written = {
             self.root(value.inputs[0])[0]
             for value in self.values.values()
             if value.op.endswith("_") and not value.op.endswith("__") and value.inputs
         }
         for value in self.values.values():
+            value.constant = value.constant or value.numel == "0"
             if value.placeholder or value.op in RANDOM or value.name in written:
                 continue
             inputs = [self.values[name] for name in value.inputs if name in self.values]
@@ -124,13 +127,13 @@ class FxGraph:
 
     def _copied(self, node: FxTextNode) -> str | None:
         """The argument that a node only copies: the base of a power of one, a value padded by
-        nothing, a value reduced along dimensions of one element, or a value written over a whole
-        one (torch 2.1)."""
+        nothing or pooled to the size that it has, a value reduced along dimensions of one element,
+        or a value written over a whole one (torch 2.1)."""
         if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
             return node.arguments[0]
         if node.op == "constant_pad_nd" and not _NOT_ZERO.search("".join(node.arguments[1:2])):
             return node.arguments[0]
-        if node.op in _OF_ONE:
+        if node.op in _TO_ONE:
             reduced = self.values.get(node.inputs[0]) if node.inputs else None
             made = (DTYPES.get(node.dtype, node.dtype), numel(node.shape))
             alike = reduced is not None and (reduced.dtype, reduced.numel) == made

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from inductorscope.correlate.nodes.fx_value import FxValue
+
 _STRICT: dict[str, str] = {
     "add": "add sub fma logical_or",
     "sub": "sub add neg fma",
@@ -58,6 +60,7 @@ _STRICT: dict[str, str] = {
     "full_like": "constant",
     "scalar_tensor": "constant index_expr",
     "empty": "constant",
+    "new_empty_strided": "constant",
 }  # fmt: skip
 
 STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
@@ -154,7 +157,12 @@ CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logic
 
 COMPARES = frozenset(["eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"])
 
-FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
+FILLS = frozenset(
+    [
+        "full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty",
+        "new_empty_strided",
+    ]
+)  # fmt: skip
 
 # They combine many elements into each output element, in dozens of operations.
 POOLS = (
@@ -174,6 +182,24 @@ SCATTERS = frozenset(
         "_low_memory_max_pool_offsets_to_indices", "kthvalue", "bernoulli",
     ]
 )  # fmt: skip
+
+_INDICES = {
+    "index_put": 1, "_unsafe_index_put": 1, "embedding_dense_backward": 1, "scatter": 2,
+    "scatter_add": 2, "scatter_reduce": 2, "index_add": 2, "index_copy": 2,
+}  # fmt: skip
+"""The argument that says where a scatter writes."""
+
+
+def moved_by(node: FxValue) -> list[str]:
+    """The inputs whose values a node moves, which indices are not."""
+    if node.op in INDEXERS:
+        return node.inputs[:1]
+    place = _INDICES.get(node.op.rstrip("_"))
+    if place is None or place >= len(node.arguments):
+        return node.inputs
+    indices = re.findall(r"\w+", node.arguments[place])
+    return [name for name in node.inputs if name not in indices]
+
 
 # Scatters into an empty tensor: each element is chosen by its position.
 CHOOSE_BY_PLACE = frozenset(["select_scatter", "slice_scatter"])

@@ -51,6 +51,8 @@ buffer's type fits better by more than this."""
 _OTHER_RANGE = 0.04
 """Cost of a reduction of more or fewer elements."""
 _RESHAPED = 0.6
+_OTHER_SHAPE = 0.1
+"""Cost of a buffer that has neither the shape of a node nor that of a view of it."""
 _TOO_EARLY = 1.0
 """Cost of a copy of what must be copied before."""
 _MOST_VIEWS = 20
@@ -459,10 +461,12 @@ class OriginWalk(BufferMakers):
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
-        """Cost of a copy in the shape of its source, or of a view of it, for a node of another
-        shape: a new memory layout belongs to the source."""
-        if operation.op != "load" or operation.indirect or same_shape(candidate.shape, buffer.size):
+        """Cost of a buffer for a node of another shape. A copy in the shape of its source, or of a
+        view of it, is a new memory layout, which belongs to the source."""
+        if same_shape(candidate.shape, buffer.size):
             return 0.0
+        if operation.op != "load" or operation.indirect:
+            return 0.0 if self._viewed_as(candidate, buffer) else _OTHER_SHAPE
         held = self._held(operation.buffer)
         source = self.graph.values.get(held[0]) if held is not None else None
         if source is None or source is candidate:
@@ -500,7 +504,8 @@ class OriginWalk(BufferMakers):
             if check.place not in owners and check.place not in read
             for index in check.children
         ]
-        names = self._indices_above(producer) if unread else []
+        makers = dict.fromkeys([producer.name, *owners.values()]) if unread else {}
+        names = self._indices_above([self.graph.values[name] for name in makers])
         for place in unread:
             costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
             best = min(names, key=costs.__getitem__, default="")
@@ -509,10 +514,11 @@ class OriginWalk(BufferMakers):
                 for each, name in unifier.owners(place, best).items():
                     owners.setdefault(each, name)
 
-    def _indices_above(self, value: FxValue) -> list[str]:
-        """The indices of what looks values up among the nodes that a value is computed from, in
+    def _indices_above(self, values: list[FxValue]) -> list[str]:
+        """The indices of what looks values up among the nodes that these are computed from, in
         graph order."""
-        found = sorted([value, *self._above(value)], key=lambda each: each.order)
+        above = [each for value in values for each in (value, *self._above(value))]
+        found = sorted({each.name: each for each in above}.values(), key=lambda each: each.order)
         indices = [name for each in found if each.op in INDEXERS for name in each.inputs[1:]]
         roots = dict.fromkeys(self.graph.root(name)[0] for name in indices)
         return [name for name in roots if name in self.graph.values]

@@ -31,6 +31,7 @@ from inductorscope.correlate.nodes.lowerings import (
     UNROLLED,
     by_library,
     is_spelled_out,
+    moved_by,
 )
 from inductorscope.correlate.nodes.pieces import pieces_of
 from inductorscope.correlate.nodes.region import (
@@ -69,6 +70,8 @@ _STORED = 0.15
 """Cost of computing a value again that Inductor stores for its several users."""
 _UNWRITTEN = 0.1
 """Cost of reading memory that a node writes into as the value that it holds afterwards."""
+_CONVERTED = 0.3
+"""Cost of a conversion to another type as the value of a copy, which its user asked for."""
 _OUTSIDE = 0.4
 """Cost of a node that Inductor does not name among those of the kernel."""
 _HALVES = frozenset(["bfloat16", "float16"])
@@ -132,6 +135,8 @@ class Costs(ByPlace):
             cost += _STORED
         if operation.op == "load" and producer.op in SCATTERS - CHOOSE_BY_PLACE:
             cost += _UNWRITTEN
+        if producer.op in STRICT and self._begins_elsewhere(place, name):
+            cost += _ELSEWHERE
         if producer.name in self.extern and not self.adds_bias(operation, producer):
             return 0.4 + cost
         return cost
@@ -141,12 +146,19 @@ class Costs(ByPlace):
         reuse = self.graph.reuse(root)
         if reuse is Reuse.once:
             return False
-        reads, costly = self.region.below(place)
+        below = self.region.below(place)
         return (
-            reads > MOST_READS_REUSED
-            or (reads > 1 and reuse is Reuse.in_memory)
-            or (costly and self.region.on_cpu)
+            below.reads > MOST_READS_REUSED
+            or (below.reads > 1 and reuse is Reuse.in_memory)
+            or (below.costly and self.region.on_cpu)
         )
+
+    def _begins_elsewhere(self, place: Place, name: str) -> bool:
+        """Whether a part of a value, computed element by element, is computed from elements that
+        begin elsewhere: perhaps it is a neighbouring part."""
+        offset = self.graph.offset(name) if self.graph.values[name].view else None
+        starts = self.region.below(place).starts
+        return offset is not None and bool(starts) and offset not in starts
 
     def outside(self, node: FxValue) -> float:
         """Cost of a node that is not one of the kernel's."""
@@ -203,7 +215,7 @@ class Costs(ByPlace):
         )
         passes = scatters or (moves and (computed or unread))
         if cost > 0.0 and passes and not self.chooses(operation, node):
-            for name in node.inputs:
+            for name in moved_by(node):
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
                     cost = through
@@ -320,6 +332,8 @@ class Costs(ByPlace):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             if node.op in REDUCES and operation.dtype == node.dtype and node.dtype in _HALVES:
                 return 0.0  # accumulated in single precision and not converted
+            if node.op in PURE_COPIES and not fits and node.dtype not in _HALVES:
+                return _CONVERTED
             return 0.03 if fits else BAD if node.op in STRICT else 0.05
         strict = STRICT.get(node.op)
         if strict is not None:
@@ -368,7 +382,8 @@ class Costs(ByPlace):
             if held[0] == node.name:
                 if operation.indirect and not self._indexes(node.name):
                     return 0.1  # an outer index reaches this load
-                cost = 0.02  # a partial result of the node
+                # A partial result of the node, of which pools have none.
+                cost = BAD if node.op.startswith(POOLS) else 0.02
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
                 if node.op in ("rev", "flip") and "-" not in operation.index:
                     return 0.8

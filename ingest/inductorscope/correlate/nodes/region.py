@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from inductorscope.correlate.nodes.sizes import numel
+from inductorscope.correlate.nodes.view_offsets import constant_term
 from inductorscope.formats.graph.ir import IrOp, IrTextNode
 from inductorscope.formats.text import split_top
 
@@ -51,6 +52,17 @@ class Operation(msgspec.Struct):
     """Whether an index in its tree is computed, into a table of positions or in place of one."""
 
 
+class Below(msgspec.Struct, frozen=True):
+    """What a value is computed from."""
+
+    reads: int
+    """The number of elements."""
+    costly: bool
+    """Whether its computation is costly on a CPU."""
+    starts: frozenset[int]
+    """Where in their buffers the elements begin."""
+
+
 class Region:
     """Operations by place; children are operands and the dependencies of an indirect index."""
 
@@ -74,7 +86,7 @@ class Region:
         self.order: list[Place] = []
         self.blocks: set[str] = set()
         self._distinct = -1
-        self._below: dict[Place, tuple[int, bool]] = {}
+        self._below: dict[Place, Below] = {}
         body = node.body
         if body is None:
             return
@@ -179,9 +191,8 @@ class Region:
     def _place(self, name: str, block: str) -> Place | None:
         return (block, name) if (block, name) in self.operations else None
 
-    def below(self, place: Place) -> tuple[int, bool]:
-        """The number of elements that a value is computed from, and whether its computation is
-        costly on a CPU."""
+    def below(self, place: Place) -> Below:
+        """What a value is computed from."""
         known = self._below.get(place)
         if known is not None:
             return known
@@ -196,7 +207,8 @@ class Region:
             new = [child for child in operation.children if child not in seen]
             seen.update(new)
             pending += new
-        result = self._below[place] = len(elements), costly
+        starts = frozenset(constant_term(index) for _, index in elements)
+        result = self._below[place] = Below(len(elements), costly, starts)
         return result
 
     def reads(self) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.correlate.nodes.by_place import Choice
+from inductorscope.correlate.nodes.by_place import BAD, Choice
 from inductorscope.correlate.nodes.reading_costs import Costs
 from inductorscope.correlate.nodes.region import Operation, Place
 
+_TIED = 1e-4
+"""Costs of an index that differ by less are equal."""
 _UNKNOWN_INDEX = 0.1
 """Cost of an index that no node of the reading looks up."""
 
@@ -63,21 +65,37 @@ class Unifier(Costs):
         return result, cost
 
     def _indexer(self, index: Place, indexers: tuple[str, ...]) -> tuple[str, float]:
-        """The node that an index is of, the innermost one that fits best, and the cost."""
+        """The node that an index is of, and the cost: the one that fits best; of several, the one
+        whose turn it is, since an outer node computes its indices before those inside it."""
         costs = {name: self.inside(index, self.graph.values[name]) for name in reversed(indexers)}
         best = min(costs, key=costs.__getitem__)
+        if costs[best] < BAD:
+            turn = self._by_turn(index, indexers)
+            best = turn if costs.get(turn, BAD) <= costs[best] + _TIED else best
         return best, costs[best]
+
+    def _by_turn(self, index: Place, indexers: tuple[str, ...]) -> str:
+        """The node that an index is of by its place among those of its load."""
+        rank = self.region.ranks.get(index, 0)
+        for name in indexers:
+            own = [self.graph.values[each] for each in self.graph.values[name].inputs[1:]]
+            rank -= sum(not each.constant for each in own)
+            if rank < 0:
+                return name
+        return indexers[-1]
 
     def _looked_through(self, visit: _Visit) -> tuple[str, tuple[str, ...]]:
         """The node behind mere copies, and the indices that pass down from them."""
         node, indexers = visit.node, visit.indexers
+        held = self.held(self.region.operations[visit.place].buffer)
+        loaded = held[0] if held is not None else None
         for _ in range(20 if visit.role not in ("operand", "loaded") else 0):
             if self._indexes(node) and node != visit.base and indexers[-1:] != (node,):
                 indexers = (*indexers, node)
             through = self.passes.get((visit.place, node))
             source = self.graph.root(through)[0] if through is not None else None
-            if source is None or self.graph.values[source].placeholder:
-                break  # the last copy asked for an input of the graph
+            if source is None or self.graph.values[source].placeholder or source == loaded:
+                break  # the last copy asked for what memory holds
             node = source
         return node, indexers
 
