@@ -4,10 +4,10 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, tiny_vit_5m_224,
-mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, ghostnetv2, bat_resnext26ts, VitDet,
-TextNet, MobileViTV2, DeepseekV2, Bamba, Lxmert, Mgpstr, Pvt, Lfm2Moe and Eomt. The others have been
-looked at since; of skresnet18 only the total, to choose between rules. LongT5 and Qwen3Next cannot
-be recorded: torch refuses the one, the other takes too long.
+mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, ghostnetv2, bat_resnext26ts, RegNet,
+GraniteMoeHybrid, VideoMAE, Yolos and OlmoHybrid. The others have been looked at since; of
+skresnet18 only the total, to choose between rules. LongT5 and Qwen3Next cannot be recorded: torch
+refuses the one, the other takes too long.
 """
 
 from __future__ import annotations
@@ -342,6 +342,28 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 32,
         "patch_size": 8, "mlp_ratio": 2, "num_blocks": 1, "num_queries": 6,
         "num_upscale_blocks": 1, "num_labels": 5,
+    }),
+    "RegNetModel": ("picture", {
+        "embedding_size": 8, "hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 2, 1],
+        "groups_width": 4,
+    }),
+    "GraniteMoeHybridForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "shared_intermediate_size": 24, "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_n_groups": 2,
+        "mamba_d_state": 8, "mamba_chunk_size": 8, "layer_types": ["mamba", "attention"],
+    }),
+    "VideoMAEModel": ("film", _HEADS | {
+        "hidden_size": 32, "image_size": 16, "patch_size": 8, "num_frames": 3, "tubelet_size": 1,
+        "use_mean_pooling": True,
+    }),
+    "YolosForObjectDetection": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": [32, 32], "patch_size": 8, "num_detection_tokens": 6,
+        "use_mid_position_embeddings": True, "num_labels": 5,
+    }),
+    "OlmoHybridForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+        "linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_conv_kernel_dim": 3,
+        "layer_types": ["linear_attention", "full_attention"],
     }),
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
