@@ -32,8 +32,8 @@ from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 
-SHOWN = 100
-"""Lines and buffers per page."""
+SHOWN = 50
+"""Lines and buffers per page, and the largest at the peak."""
 DRAWN = 24
 """Number of buffers whose lifetimes are drawn: the largest."""
 MOST_POINTS = 6000
@@ -113,6 +113,9 @@ class MemoryPage(msgspec.Struct, frozen=True):
     points: Hidden[list[Point]]
     lives: Hidden[list[Life]]
     peak_storages: list[StorageRow]
+    """The largest buffers held at the peak."""
+    peak_count: int
+    """Number of all buffers held at the peak."""
     measured: MeasuredPeak | None
     """None unless a script was captured on CUDA."""
     steps: list[Step]
@@ -196,6 +199,7 @@ def memory_page(
         peak_storages=[
             _row(plan.storages[number], sources) for number in plan.peak_storages[:SHOWN]
         ],
+        peak_count=len(plan.peak_storages),
         measured=_measured(session, run, graph, plan),
         steps=steps[lines_from : lines_from + SHOWN],
         step_count=len(steps),

@@ -60,13 +60,15 @@ _DEF = re.compile(r"def (\w+)\(")
 # `    buf0: ComputedBuffer` inside `.outputs`
 _OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
 _OUTPUT_FIELD = re.compile(r"\s+(\w+)\.(layout|mutations|aliases|users) = (.*)$")
+_OF_BUFFERS = {"snodes", "outputs", "users", "mutations", "aliases"}
+"""Fields that name nodes and their buffers."""
 _USER = re.compile(r"name='(\w+)'")
 _QUOTED = re.compile(r"'([^']*)'")
 _MAIN_NAME = re.compile(r"(?:op|buf)\d+")
 
 
 def parse_ir(text: str, *, bodies: bool = True) -> IrText:
-    """`bodies=False` leaves out what loop bodies compute."""
+    """`bodies=False` leaves out loop bodies, and of nodes all but their names and buffers."""
     return _Reader(text, bodies).read()
 
 
@@ -141,6 +143,8 @@ class _Reader:
     def _field(self, match: re.Match[str], number: int) -> int:
         """Reads one `name.field = value`; returns the line after it."""
         _, name, _, value = match.groups()
+        if not self.bodies and name not in _OF_BUFFERS:
+            return number + 1
         last = self._value_end(number, value)
         if name == "snodes":
             self.member_of = match.group(1)
