@@ -135,6 +135,7 @@ class MemoryPage(msgspec.Struct, frozen=True):
 _plan_of = remembered(
     lambda texts: memory_plan(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
 )
+_READ = (CODE, IR_POST, POST_GRAD)
 _sizes_of = remembered(lambda texts: memory_plan(texts[CODE]))
 _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
     "size": lambda storage: (-(storage.nbytes or 0), storage.born),
@@ -147,7 +148,7 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
     """Returns the plan; None if the graph has no code. Raises NotAnalysed."""
     stored = graph_texts(session, graph.id)
-    return _plan_of(session, stored) if CODE in stored.digests else None
+    return _plan_of(session, stored.only(*_READ)) if CODE in stored.digests else None
 
 
 def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
@@ -157,7 +158,7 @@ def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
     if CODE not in stored.digests:
         return None
     plan = _sizes_of(session, stored.only(CODE))
-    return _plan_of(session, stored) if plan.unknown else plan
+    return _plan_of(session, stored.only(*_READ)) if plan.unknown else plan
 
 
 def memory_page(
