@@ -64,6 +64,7 @@ def test_zoom_search_select_and_open_again(page: Page, timeline: str) -> None:
         "link", name=re.compile("triton_poi")
     ).first.click()
     expect(selected).to_contain_text("Launched in")
+    expect(canvas).to_be_in_viewport()
     expect(selected.get_by_role("link", name="Kernel", exact=True)).to_be_visible()
     canvas.press("m")
     expect(page.get_by_test_id("device-sums").locator("xpath=ancestor::section")).to_contain_text(

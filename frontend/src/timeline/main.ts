@@ -151,7 +151,10 @@ class Timeline implements Acts {
       if (!answer.ok) throw new Error(`The server answered with status ${answer.status}.`);
       const held = this.panels.contains(document.activeElement);
       this.panels.innerHTML = text;
-      if (held) this.panels.querySelector<HTMLElement>("[data-event][aria-current]")?.focus();
+      if (held) {
+        const link = this.panels.querySelector<HTMLElement>("[data-event][aria-current]");
+        link?.focus({ preventScroll: true });
+      }
     } catch (error) {
       if (own === this.asked) this.say(sentenceOf(error));
     }
@@ -356,8 +359,10 @@ class Timeline implements Acts {
   private followed(event: Event): void {
     const target = event.target instanceof Element ? event.target : null;
     const link = target?.closest<HTMLElement>("[data-event]");
-    if (link?.dataset.event) this.select(Number(link.dataset.event), true);
-    else if (target?.closest("[data-unmark]")) this.setMark(null);
+    if (link?.dataset.event) {
+      this.select(Number(link.dataset.event), true);
+      if (this.frame.getBoundingClientRect().top < 0) this.frame.scrollIntoView();
+    } else if (target?.closest("[data-unmark]")) this.setMark(null);
     else if (target?.closest("[data-zoom]")) this.key("f");
     else return;
     event.preventDefault();
