@@ -51,9 +51,9 @@ class Settings:
     token_to_read: bool = False
     """Whether reading needs the token too."""
     accounts: bool = False
-    """Whether people sign in with accounts that `inductorscope user add` makes."""
+    """Whether people log in with accounts that `inductorscope user add` makes."""
     oidc_issuer: str = ""
-    """Address of the OpenID provider with which people sign in."""
+    """Address of the OpenID provider with which people log in."""
     oidc_client: str = ""
     """Id of this server at the OpenID provider."""
     oidc_secret: str = ""
@@ -61,9 +61,9 @@ class Settings:
     proxies: str = ""
     """Addresses or networks of trusted proxies, separated by commas."""
     proxy_header: str = ""
-    """Header in which these proxies name who is signed in: `X-Forwarded-User`, for example."""
+    """Header in which these proxies name who is logged in: `X-Forwarded-User`, for example."""
     new_role: str = "reader"
-    """Role of people who sign in for the first time by OpenID or a proxy."""
+    """Role of people who log in for the first time by OpenID or a proxy."""
     client_seconds: int = 30
     """How long a client may keep the server waiting: for a request, its body, or to read."""
     log_json: bool = False
@@ -100,7 +100,7 @@ class Settings:
 
     @property
     def has_accounts(self) -> bool:
-        """Whether people sign in, instead of sharing a token or this machine."""
+        """Whether people log in, instead of sharing a token or this machine."""
         return bool(self.accounts or self.oidc_issuer or self.proxy_header)
 
     @property

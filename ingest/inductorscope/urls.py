@@ -185,7 +185,9 @@ def kernel_case_file(run_id: str, slug: str, name: str, handle: int | None) -> s
 
 
 def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    return graph(run_id, slug, kernel=kernel_key(name, handle))
+    """The explorer with a kernel, or one of its calls, selected: its lines are lit in all panes."""
+    selected = f"kernel:{name}" if handle is None else f"call:{name}:{handle}"
+    return graph(run_id, slug, kernel=kernel_key(name, handle), sel=selected)
 
 
 def line_in_explorer(

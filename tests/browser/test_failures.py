@@ -44,9 +44,20 @@ def test_a_kernel_that_does_not_compile_names_neg(page: Page, neg: str) -> None:
         expect(way.nth(step)).to_contain_text(text)
     way.nth(3).locator("a").click()
     expect(page).to_have_url(re.compile("sel=kernel"))
-    # In the explorer the error stands at its place in the code.
+    # In the explorer the error stands at its place in the code, as wide as the pane.
     expect(page.locator("[data-stage=kernel] .squiggled").first).to_be_visible()
-    expect(page.locator(".compile-error")).to_contain_text("no matching function for call to")
+    message = page.locator(".compile-error")
+    expect(message).to_contain_text("no matching function for call to")
+    pane = page.locator("[data-stage=kernel]").bounding_box()
+    box = message.bounding_box()
+    assert pane is not None
+    assert box is not None
+    assert box["x"] + box["width"] <= pane["x"] + pane["width"]
+    page.get_by_role("button", name="More of this kernel").click()
+    page.get_by_role("link", name="The kernel's page").click()
+    expect(page.get_by_test_id("errors")).to_contain_text("no matching function for call to")
+    page.get_by_role("link", name="Time", exact=True).click()
+    expect(page.get_by_role("link", name="Why it failed")).to_be_visible()
 
 
 def test_the_report_is_copied(page: Page, neg: str) -> None:

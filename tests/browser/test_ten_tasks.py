@@ -140,6 +140,20 @@ def test_on_a_phone_from_a_line_to_its_kernel_and_back(
     context.close()
 
 
+def test_what_differs_between_two_runs(watch: Watch) -> None:
+    page = watch.page
+    rows = page.get_by_test_id("runs-table").locator("tbody tr")
+    for name in ("cuda-foo1", "cpu-ops-zoo"):
+        watch.click(rows.filter(has_text=name).first.get_by_role("checkbox"))
+    watch.click(page.get_by_role("button", name="Compare", exact=True))
+    card = page.get_by_role(
+        "link", name=re.compile(r"^Kernels 1 → \d+ \d+ of \d+ groups differ in code$")
+    )
+    foot = card.evaluate("(card) => card.getBoundingClientRect().bottom")
+    assert foot < page.evaluate("innerHeight")
+    watch.done(at_most=3)
+
+
 def test_a_run_as_one_file(watch: Watch) -> None:
     page = watch.page
     follow(run_link(page))

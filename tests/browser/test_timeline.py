@@ -64,6 +64,7 @@ def test_zoom_search_select_and_open_again(page: Page, timeline: str) -> None:
         "link", name=re.compile("triton_poi")
     ).first.click()
     expect(selected).to_contain_text("Launched in")
+    expect(canvas).to_be_in_viewport()
     expect(selected.get_by_role("link", name="Kernel", exact=True)).to_be_visible()
     canvas.press("m")
     expect(page.get_by_test_id("device-sums").locator("xpath=ancestor::section")).to_contain_text(
@@ -80,5 +81,7 @@ def test_zoom_search_select_and_open_again(page: Page, timeline: str) -> None:
     assert list(window(page)) == pytest.approx([page_has["start_us"], page_has["end_us"]], abs=0.01)
     expect(page.get_by_label("Find events by name")).to_have_value("maximum_neg")
     check(page, "timeline with a selection")
+    foot = selected.evaluate("(selected) => selected.getBoundingClientRect().bottom")
+    assert foot <= page.evaluate("innerHeight"), "what is selected is seen without scrolling"
     selected.get_by_role("link", name="Kernel", exact=True).click()
     expect(page.locator("h1")).to_contain_text("triton_poi_fused_maximum_neg_0")

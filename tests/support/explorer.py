@@ -43,7 +43,8 @@ class Explorer:
         self.page.evaluate(
             "([stage, line]) => window.inductorscope.explorer.reveal(stage, line)", [stage, line]
         )
-        self.page.locator(f"[data-stage={stage}] .cm-line", has_text=text).first.click()
+        found = self.page.locator(f"[data-stage={stage}] .cm-line", has_text=text).first
+        found.click(position={"x": 8, "y": 8})  # at its middle, a wide line would scroll sideways
 
     def lit(self, stage: str) -> list[str]:
         """The lit lines of a pane, without their indentation."""

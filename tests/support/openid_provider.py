@@ -1,6 +1,6 @@
 """A real OpenID provider for tests: `python -m tests.support.openid_provider`.
 
-It signs in whoever `login` names in the request to authorize, with keys of its own, and prints its
+It logs in whoever `login` names in the request to authorize, with keys of its own, and prints its
 address. `wrong=nonce` and the like have it make a mistake, which the server must notice.
 """
 

@@ -17,6 +17,7 @@ interface History {
 
 const TIMES: Record<string, number> = { us: 1, ms: 1e3, s: 1e6 };
 const TALL = 11;
+const DEVICES = ["pointwise", "reduction", "extern", "gemm"];
 
 function plain(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -30,24 +31,34 @@ function chart(data: History) {
   const unit = inUs ? axis.unit : data.unit === "ratio" ? "×" : "";
   const words = (value: number) =>
     inUs ? microseconds(value * inUs) : unit ? `${value.toFixed(2)}×` : count(value, "").trim();
+  const devices = [...new Set(runs.map(({ device }) => device ?? "—"))];
+  const points = runs.map((run, at) => ({ run, at: at + 1 }));
   return (colours: Colours): Chart => ({
     rows: TALL,
     traces: [
-      {
-        type: "scatter",
-        mode: "markers",
-        x: runs.map((_, at) => at + 1),
-        y: runs.map(({ value }) => (value ?? 0) * scale),
-        customdata: runs.map((run) => [
-          words(run.value ?? 0),
-          plain(`${run.name} ${run.id.slice(0, 6)}`),
-          `${run.created_at.slice(0, 16).replace("T", " ")} UTC`,
-          plain(`torch ${run.torch_version ?? "—"}, ${run.device ?? "—"}`),
-        ]),
-        marker: { color: colours("pointwise"), size: runs.length > 300 ? 4 : 7 },
-        hovertemplate:
-          "%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}<br>%{customdata[3]}<extra></extra>",
-      },
+      ...devices.map((device, number) => {
+        const own = points.filter(({ run }) => (run.device ?? "—") === device);
+        return {
+          type: "scatter",
+          mode: "markers",
+          name: plain(device),
+          x: own.map(({ at }) => at),
+          y: own.map(({ run }) => (run.value ?? 0) * scale),
+          customdata: own.map(({ run }) => [
+            words(run.value ?? 0),
+            plain(`${run.name} ${run.id.slice(0, 6)}`),
+            `${run.created_at.slice(0, 16).replace("T", " ")} UTC`,
+            plain(`torch ${run.torch_version ?? "—"}, ${device}`),
+            run.id,
+          ]),
+          marker: {
+            color: colours(DEVICES[number % DEVICES.length] ?? "ink"),
+            size: runs.length > 300 ? 4 : 7,
+          },
+          hovertemplate:
+            "%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}<br>%{customdata[3]}<extra></extra>",
+        };
+      }),
       ...levels.map((level, at) => ({
         type: "scatter",
         mode: "lines",
@@ -55,9 +66,12 @@ function chart(data: History) {
         y: [level * scale, level * scale],
         line: { color: colours("warn"), width: 2 },
         hoverinfo: "skip",
+        showlegend: false,
       })),
     ],
     layout: {
+      showlegend: devices.length > 1,
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       margin: { l: 8, r: 16, t: 8, b: 40 },
       xaxis: {
         title: { text: "run, the newest last", font: { size: 12 } },
@@ -75,7 +89,7 @@ function chart(data: History) {
 }
 
 interface Clicked extends HTMLElement {
-  on?(event: string, then: (what: { points?: { pointNumber?: number }[] }) => void): void;
+  on?(event: string, then: (what: { points?: { customdata?: string[] }[] }) => void): void;
 }
 
 function start(): void {
@@ -85,8 +99,8 @@ function start(): void {
   const data = JSON.parse(carried) as History;
   plot(place, chart(data));
   place.on?.("plotly_click", ({ points }) => {
-    const run = data.runs[points?.[0]?.pointNumber ?? -1];
-    if (run) location.assign(data.run_url.replace("RUN", run.id));
+    const run = points?.[0]?.customdata?.[4];
+    if (run) location.assign(data.run_url.replace("RUN", run));
   });
   offer("history", place, () => [
     ["run", "name", "when", "torch", "device", `value_${data.unit}`],

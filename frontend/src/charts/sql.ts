@@ -1,15 +1,7 @@
 // Entry of the SQL page: lines over numbers and times, or bars by name.
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
-
-type Cell = string | number | boolean | null;
-
-interface Result {
-  columns: string[];
-  rows: Cell[][];
-  /** Positions of the numeric columns. */
-  numeric: number[];
-}
+import { type Result, rowNames } from "./row-names";
 
 const MOST_LINES = 4;
 const MOST_BARS = 20;
@@ -43,8 +35,9 @@ function lines({ columns, rows }: Result, shown: number[]) {
 }
 
 /** Only the first column of numbers: others may have other units. */
-function bars({ columns, rows }: Result, shown: number) {
-  const first = rows.slice(0, MOST_BARS);
+function bars(result: Result, shown: number) {
+  const { columns } = result;
+  const first = result.rows.slice(0, MOST_BARS);
   return (colours: Colours, narrow: boolean): Chart => ({
     rows: first.length,
     traces: [
@@ -54,7 +47,7 @@ function bars({ columns, rows }: Result, shown: number) {
         x: first.map((row) => row[shown]),
         y: first.map((_, at) => at),
         marker: { color: colours("pointwise") },
-        hovertext: first.map((row) => String(row[0])),
+        hovertext: rowNames({ ...result, rows: first }, Number.POSITIVE_INFINITY),
       },
     ],
     layout: {
@@ -62,14 +55,10 @@ function bars({ columns, rows }: Result, shown: number) {
       yaxis: {
         autorange: "reversed",
         tickvals: first.map((_, at) => at),
-        ticktext: first.map((row) => shortened(String(row[0]), narrow ? 16 : 48)),
+        ticktext: rowNames({ ...result, rows: first }, narrow ? 20 : 56),
       },
     },
   });
-}
-
-function shortened(name: string, most: number): string {
-  return name.length > most ? `${name.slice(0, most - 9)}…${name.slice(-8)}` : name;
 }
 
 function start(): void {

@@ -6,12 +6,14 @@ import { startUploads } from "../upload/panel";
 import { startForms } from "./forms";
 import { startTop } from "./header";
 import { startColours, startLines } from "./lines";
+import { startRuns } from "./runs";
 import { startTables } from "./tables";
 import { startTimes } from "./times";
 
 startTop();
 startTimes();
 startTables();
+startRuns();
 startForms();
 startJob();
 startLines();

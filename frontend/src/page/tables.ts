@@ -31,29 +31,34 @@ function sort(table: HTMLTableElement, head: HTMLTableCellElement): void {
   }
 }
 
-/** Rows beyond the first few stay folded until requested. */
+/** Rows beyond the first few stay folded until requested; `<input data-only="id">` leaves those
+ *  with `data-chosen`. */
 function limit(table: HTMLTableElement): void {
   // On a phone, names take several lines.
   const [share, few] = window.innerWidth < 761 ? [2, 2] : [1, 5];
   const most = Math.ceil(Number(table.dataset.limit) / share);
   const body = table.tBodies[0];
-  if (!most || !body || body.rows.length <= most + few) return;
-  const apply = () => {
-    [...body.rows].forEach((row, at) => {
-      row.hidden = at >= most && table.dataset.whole !== "true";
-    });
-  };
+  const only = document.querySelector<HTMLInputElement>(`[data-only="${table.id}"]`);
+  if (!most || !body) return;
   const more = document.createElement("button");
   more.type = "button";
   more.className = "button";
-  more.textContent = `Show all ${body.rows.length} rows`;
+  let whole = false;
+  const apply = () => {
+    const rows = [...body.rows];
+    const chosen = only?.checked ? rows.filter((row) => "chosen" in row.dataset) : rows;
+    const shown = new Set(whole || chosen.length <= most + few ? chosen : chosen.slice(0, most));
+    for (const row of rows) row.hidden = !shown.has(row);
+    more.textContent = `Show all ${chosen.length} rows`;
+    more.hidden = shown.size === chosen.length;
+  };
   more.addEventListener("click", () => {
-    table.dataset.whole = "true";
+    whole = true;
     apply();
-    more.remove();
   });
   table.closest(".table-frame")?.after(more);
   table.addEventListener("sorted", apply);
+  only?.addEventListener("change", apply);
   apply();
 }
 

@@ -20,7 +20,7 @@ export function refusalOf(status: number, body: string): Refusal {
     // Not the server's own response (a proxy's page, for example), so use the status.
   }
   if (status === 401 || status === 403) {
-    return new Refusal(status, "The server asks for its token.", "Sign in, then try again.");
+    return new Refusal(status, "The server asks for its token.", "Log in, then try again.");
   }
   return new Refusal(status, `The server answered with status ${status}.`);
 }

@@ -13,6 +13,7 @@ import { around, exact, inside, length, panned, showing, type View, zoomed } fro
 const SETTLED_MS = 250;
 const HIT_PIXELS = 3;
 const NEVER = -1;
+const NANOSECOND = 0.001;
 
 class Timeline implements Acts {
   private readonly canvas: HTMLCanvasElement;
@@ -112,6 +113,7 @@ class Timeline implements Acts {
     this.drawing = false;
     this.painter.draw({
       view: this.view,
+      span: this.span,
       lanes: this.lanes,
       bars: this.loader.bars,
       top: this.frame.scrollTop,
@@ -149,7 +151,10 @@ class Timeline implements Acts {
       if (!answer.ok) throw new Error(`The server answered with status ${answer.status}.`);
       const held = this.panels.contains(document.activeElement);
       this.panels.innerHTML = text;
-      if (held) this.panels.querySelector<HTMLElement>("[data-event][aria-current]")?.focus();
+      if (held) {
+        const link = this.panels.querySelector<HTMLElement>("[data-event][aria-current]");
+        link?.focus({ preventScroll: true });
+      }
     } catch (error) {
       if (own === this.asked) this.say(sentenceOf(error));
     }
@@ -221,12 +226,16 @@ class Timeline implements Acts {
     return this.loader.bars?.near(row, this.at(x), HIT_PIXELS * pixel) ?? null;
   }
 
+  private gap(x: number, y: number): { start: number; us: number } | null {
+    const row = this.rowUnder(y);
+    return row === null ? null : (this.loader.bars?.gap(row, this.at(x)) ?? null);
+  }
+
   hover(x: number, y: number): void {
     const bar = this.under(x, y);
     if (bar) this.describe(bar, x, y);
     else {
-      const row = this.rowUnder(y);
-      const gap = row === null ? null : this.loader.bars?.gap(row, this.at(x));
+      const gap = this.gap(x, y);
       if (gap) this.tell(x, y, [`gap of ${microseconds(gap.us)}`, `from ${exact(gap.start)}`]);
       else this.leave();
     }
@@ -275,8 +284,13 @@ class Timeline implements Acts {
       const top = y - RULER + this.frame.scrollTop;
       const lane = y < RULER ? null : laneAt(this.lanes, top);
       if (lane && top < lane.y + TITLE && lane.track.rows > 1) this.fold(lane.track.first_row);
-      else if (y >= RULER) this.select(null);
-      else if (this.mark) this.setMark(null);
+      else if (y < RULER) this.setMark(null);
+      else {
+        const gap = lane?.track.kind === "stream" ? this.gap(x, y) : null;
+        this.select(null);
+        // Rounded to nanoseconds, it would touch its neighbours.
+        if (gap) this.setMark([gap.start + NANOSECOND, gap.start + gap.us - NANOSECOND]);
+      }
     } else if (bar.count > 1) this.show(around(bar.start, bar.us, this.span, 1.5));
     else this.select(bar.event);
   }
@@ -345,8 +359,10 @@ class Timeline implements Acts {
   private followed(event: Event): void {
     const target = event.target instanceof Element ? event.target : null;
     const link = target?.closest<HTMLElement>("[data-event]");
-    if (link?.dataset.event) this.select(Number(link.dataset.event), true);
-    else if (target?.closest("[data-unmark]")) this.setMark(null);
+    if (link?.dataset.event) {
+      this.select(Number(link.dataset.event), true);
+      if (this.frame.getBoundingClientRect().top < 0) this.frame.scrollIntoView();
+    } else if (target?.closest("[data-unmark]")) this.setMark(null);
     else if (target?.closest("[data-zoom]")) this.key("f");
     else return;
     event.preventDefault();

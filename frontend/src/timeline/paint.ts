@@ -7,8 +7,14 @@ import type { Bars } from "./bars";
 import { type Lanes, ROW, TITLE } from "./lanes";
 import { ticks, type View } from "./view";
 
-export const RULER = 24;
-const LETTER = 6.1;
+export const RULER = 28;
+/** The strip at its top that says which part of the trace is visible. */
+const STRIP = 5;
+/** Middle of the ruler's labels. */
+const LABEL = 15;
+const FONT = "11px system-ui, sans-serif";
+/** Its letters give the width of a letter of the font that a machine has. */
+const TYPICAL = "triton_poi_fused_add_relu_12";
 const LEAST_TEXT = 26;
 const SHADES = 3;
 /** Narrower bars are drawn in a stronger colour. */
@@ -64,6 +70,8 @@ export class Palette {
 
 export interface Scene {
   view: View;
+  /** Length of the whole trace. */
+  span: number;
   lanes: Lanes;
   bars: Bars | null;
   /** How far the tracks are scrolled. */
@@ -149,14 +157,21 @@ export class Painter {
     }
     pen.fillStyle = palette.line;
     pen.fillRect(0, RULER - 1, width, 1);
-    pen.font = "11px system-ui, sans-serif";
+    const { view, span } = scene;
+    if (view.end - view.start < span) {
+      pen.fillRect(0, 0, width, STRIP);
+      pen.fillStyle = palette.accent;
+      const wide = Math.max(3, ((view.end - view.start) / span) * width);
+      pen.fillRect(Math.min((view.start / span) * width, width - wide), 0, wide, STRIP);
+    }
+    pen.font = FONT;
     pen.textBaseline = "middle";
     for (const { us, label } of marks) {
       const x = Math.round(this.x(scene, us));
       pen.fillStyle = palette.line;
       pen.fillRect(x, RULER - 7, 1, 7);
       pen.fillStyle = palette.soft;
-      pen.fillText(label, x + 4, RULER / 2);
+      pen.fillText(label, x + 4, LABEL);
     }
     if (!scene.mark) return;
     const [x, end] = this.marked(scene, scene.mark);
@@ -165,17 +180,17 @@ export class Painter {
     if (end - x > wide) {
       pen.fillStyle = palette.pin;
       const middle = (Math.max(0, x) + Math.min(width, end)) / 2;
-      pen.fillRect(middle - wide / 2, 2, wide, RULER - 6);
+      pen.fillRect(middle - wide / 2, STRIP + 1, wide, RULER - STRIP - 5);
       pen.fillStyle = palette.ink;
       pen.textAlign = "center";
-      pen.fillText(label, middle, RULER / 2);
+      pen.fillText(label, middle, LABEL);
       pen.textAlign = "left";
     }
   }
 
   private drawTracks(scene: Scene): void {
     const { pen, palette, width, height } = this;
-    pen.font = "11px system-ui, sans-serif";
+    pen.font = FONT;
     pen.textBaseline = "middle";
     for (const lane of scene.lanes.all) {
       const y = lane.y - scene.top + RULER;
@@ -245,11 +260,13 @@ export class Painter {
       }
     }
     pen.fillStyle = palette.ink;
+    const letter = pen.measureText(TYPICAL).width / TYPICAL.length;
     for (const [text, from, wide] of texts) {
       const begin = Math.max(0, from) + 4;
-      const room = Math.floor((from + wide - begin - 3) / LETTER);
+      const room = Math.floor((from + wide - begin - 3) / letter);
       if (room < 3) continue;
-      pen.fillText(text.length > room ? cut(text, room) : text, begin, top + tall / 2 + 0.5);
+      const fitting = text.length > room ? cut(text, room) : text;
+      pen.fillText(fitting, begin, top + tall / 2 + 0.5, from + wide - begin - 2);
     }
     pen.globalAlpha = 1;
   }

@@ -1,4 +1,4 @@
-"""People who may sign in: local accounts with a password, and accounts of a proxy or provider."""
+"""People who may log in: local accounts with a password, and accounts of a proxy or provider."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AccountError(ValueError):
 
 
 def who_is(person: Person) -> Who:
-    """Returns who a person is after signing in."""
+    """Returns who a person is after logging in."""
     scopes = ROLES[person.role]
     return Who(person.name, scopes, person.id, sees_all=ADMINISTER in scopes)
 

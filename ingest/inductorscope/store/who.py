@@ -45,7 +45,7 @@ class Who(msgspec.Struct, frozen=True):
     links: tuple[str, ...] = ()
     """Keys of links to runs that the request carries."""
     sees_all: bool = False
-    signed_in: bool = True
+    logged_in: bool = True
     by_token: bool = False
 
     def may(self, scope: str) -> bool:
@@ -57,7 +57,7 @@ OWNER = Who("the owner", frozenset(SCOPES), sees_all=True)
 
 WHO = "who"
 """The key of `Who` in a request's state."""
-NOBODY = Who("nobody", frozenset(), signed_in=False)
+NOBODY = Who("nobody", frozenset(), logged_in=False)
 VIEWER: ContextVar[Who | None] = ContextVar("viewer", default=None)
 """Set by the web process for each request; threads that a request starts inherit it. Workers and
 the command line have no viewer and see everything."""

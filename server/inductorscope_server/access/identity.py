@@ -33,7 +33,7 @@ LOCAL_PROXY = ["127.0.0.1"]
 
 class BehindProxies:
     """Takes a client's address and scheme from the headers of known proxies. Keeps the address of
-    the connection itself, because only known proxies may name who is signed in."""
+    the connection itself, because only known proxies may name who is logged in."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         trusted = settings.trusted or LOCAL_PROXY
@@ -78,13 +78,13 @@ class Identity:
         return (who if who.sees_all else replace(who, links=anybody.links)), False
 
     def _anybody(self, request: Request) -> Who:
-        """Returns a visitor who is not signed in, and who sees the runs of the links in their
+        """Returns a visitor who is not logged in, and who sees the runs of the links in their
         cookie."""
         sent = request.cookies.get(LINKS_COOKIE, "").split(".")
         links = tuple(key for key in sent[:MOST_LINKS] if VALUE.fullmatch(key))
         sees_all = not (self._settings.has_accounts or self._settings.token_to_read)
         scopes = frozenset({READ} if sees_all or links else ())
-        return Who("a visitor", scopes, links=links, sees_all=sees_all, signed_in=False)
+        return Who("a visitor", scopes, links=links, sees_all=sees_all, logged_in=False)
 
     async def _of_token(self, token: str) -> Who | None:
         if token_is_right(token, self._settings):
@@ -116,8 +116,8 @@ class Identity:
             raise Refusal(
                 403,
                 f"{self._settings.proxy_header} comes from {peer}, which may not say who "
-                "is signed in.",
-                do="Sign in through the proxy.",
+                "is logged in.",
+                do="Log in through the proxy.",
                 limit="INDUCTORSCOPE_PROXIES",
             )
         (name,) = named

@@ -38,7 +38,7 @@ class LoginPage(msgspec.Struct, frozen=True):
     error: str | None
     logged_in: bool
     token: bool
-    """Whether people can sign in with the server's token."""
+    """Whether people can log in with the server's token."""
     password: bool
     provider: str | None
     """Host of the OpenID provider."""
@@ -53,7 +53,7 @@ def _page(parts: Parts, then: str, error: str | None = None, logged_in: bool = F
 @html.get("/login")
 def login_form(request: Request, parts: Shared, next: str = "/") -> Response:
     asks = bool(parts.settings.token) or parts.settings.has_accounts
-    page = _page(parts, own_path(next), logged_in=asks and who_of(request).signed_in)
+    page = _page(parts, own_path(next), logged_in=asks and who_of(request).logged_in)
     return parts.pages.render(request, "login.html", page, headers=NO_STORE)
 
 
@@ -97,7 +97,7 @@ async def go_to_provider(request: Request, parts: Shared, next: str = "/") -> Re
 
 @html.get(openid.BACK)
 async def come_back(request: Request, parts: Shared) -> Response:
-    """Signs in the person that the provider identified."""
+    """Logs in the person that the provider identified."""
     if not parts.settings.oidc_issuer:
         raise NotHere("This server knows no OpenID provider.")
     subject, name, then = await openid.end(request, parts.settings)

@@ -94,11 +94,11 @@ def note(request: Request, target: str) -> None:
 
 def refusal(who: Who, scope: str) -> Refusal:
     """Returns the refusal for somebody who lacks a scope."""
-    if not who.signed_in:
+    if not who.logged_in:
         return Refusal(
             401,
-            "You need to sign in for this.",
-            do="Send `Authorization: Bearer …`, or sign in at /login.",
+            "You need to log in for this.",
+            do="Send `Authorization: Bearer …`, or log in at /login.",
             headers={"WWW-Authenticate": "Bearer"},
         )
     return Refusal(

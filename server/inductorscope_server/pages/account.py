@@ -35,7 +35,7 @@ TokenId = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
 class LoginRow(msgspec.Struct, frozen=True):
-    """A browser that is signed in."""
+    """A browser that is logged in."""
 
     id: str
     created_at: datetime
@@ -78,7 +78,7 @@ class AccountPage(msgspec.Struct, frozen=True):
 
 
 def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
-    """Browsers that are signed in, and tokens of programs."""
+    """Browsers that are logged in, and tokens of programs."""
     who, now = who_of(request), datetime.now(UTC)
     person = None if who.person is None else session.get(Person, who.person)
     this = login_id(request.cookies.get(COOKIE, ""), parts.settings.token)
@@ -116,7 +116,7 @@ def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
 
 def _of(who: Who, table: type[Login] | type[Token]) -> ColumnElement[bool]:
     """Selects somebody's logins or tokens; those without a person belong to the owner."""
-    if who.person is None and not (who.signed_in and who.sees_all):
+    if who.person is None and not (who.logged_in and who.sees_all):
         return false()
     return table.person_id.is_not_distinct_from(who.person)
 
@@ -165,6 +165,6 @@ def _deleted(parts: Parts, statement: Delete) -> Response:
 def _in_person(request: Request) -> Who:
     """Returns who sends the request. Refuses tokens: one could make others that outlast it."""
     who = who_of(request)
-    if who.by_token or not who.signed_in:
-        raise Refusal(403, "A token cannot change logins and tokens.", do="Sign in.")
+    if who.by_token or not who.logged_in:
+        raise Refusal(403, "A token cannot change logins and tokens.", do="Log in.")
     return who

@@ -47,7 +47,7 @@ def web_folder() -> Path:
 class PublicSettings:
     """The settings that pages may show."""
 
-    signs_in: bool
+    has_logins: bool
     """Whether the server has accounts or a token, so that pages offer to log in and out."""
     accounts: bool
     max_upload_bytes: int
@@ -190,7 +190,7 @@ class Pages:
 
     def _public(self) -> PublicSettings:
         return PublicSettings(
-            signs_in=bool(self.settings.token) or self.settings.has_accounts,
+            has_logins=bool(self.settings.token) or self.settings.has_accounts,
             accounts=self.settings.has_accounts,
             max_upload_bytes=self.settings.max_upload_bytes,
             max_unpacked_bytes=self.settings.max_unpacked_bytes,

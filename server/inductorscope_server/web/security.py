@@ -5,7 +5,7 @@
 - Requests that change something must come from this server's pages or from a program, never
   from another site's page.
 - With a token or accounts, `Identity` finds out who sends a request. Senders who may not read here
-  are asked to sign in; `rules.py` says what each route needs. Agents at `/mcp` can only read.
+  are asked to log in; `rules.py` says what each route needs. Agents at `/mcp` can only read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from inductorscope_server.web.parts import Parts
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = (*SAME_FOR_ALL, "/login", "/logout", "/shared/")
-"""Served to everybody: what is needed to sign in and out, links to runs, and the health check."""
+"""Served to everybody: what is needed to log in and out, links to runs, and the health check."""
 ONLY_READ = (urls.mcp(),)
 """Paths whose POST requests change nothing."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
@@ -119,7 +119,7 @@ class Guard:
         VIEWER.set(who)
         if request.method not in SAFE_METHODS and not by_header:
             _refuse_foreign_pages(request)
-        if who.signed_in or request.url.path.startswith(OPEN_PATHS):
+        if who.logged_in or request.url.path.startswith(OPEN_PATHS):
             return None
         reads = request.method in SAFE_METHODS or request.url.path in ONLY_READ
         if reads and who.may(READ):
@@ -232,7 +232,7 @@ def _same_origin(origin: str, host: str) -> bool:
         return False
 
 
-# --- signing in ---
+# --- logging in ---
 
 
 def _ask_to_sign_in(request: Request, settings: Settings) -> Response:

@@ -11,6 +11,7 @@ from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.answers.parts import graph_of
 from inductorscope.capturing.script.allocated import peak_of
 from inductorscope.formats.capture_facts import ScriptSteps
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.memory import KernelBenchmark
@@ -221,9 +222,10 @@ def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
 ) -> None:
     parts = filled.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient
     with parts.read() as session:
-        name = graph_texts(session, graph_of(session, run, GRAPH).id).name
+        texts = graph_texts(session, graph_of(session, run, GRAPH).id)
     passed_over = parts.analysis._passed_over
-    passed_over.add(f"{answer} of run {run}", name, "takes longer than 10 seconds")
+    for read in (texts, texts.only(CODE, IR_POST, POST_GRAD)):
+        passed_over.add(f"{answer} of run {run}", read.name, "takes longer than 10 seconds")
     page = filled.get(path.format(run=run, graph=GRAPH, kernel=kernel))
     passed_over._texts.clear()
     assert page.status_code == 200

@@ -48,7 +48,7 @@ def test_code_needs_the_token_and_a_page_of_this_server(
     assert is_on(own_settings)
     with opened(own_settings, token="t" * 16) as client:
         assert client.post(TRIES, json={"code": ""}).status_code == 401
-        assert "Compiling needs somebody who is logged in" in one_line(client.get("/play").text)
+        assert "Log in</a> to compile." in one_line(client.get("/play").text)
     with opened(own_settings) as client:
         foreign = client.post(TRIES, json={"code": ""}, headers={"origin": "http://evil.example"})
         assert foreign.status_code == 403

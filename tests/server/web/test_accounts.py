@@ -323,7 +323,7 @@ def test_a_run_that_two_people_sent_stays_with_the_other(team: Team) -> None:
     assert team.send("ada", "GET", f"/api/runs/{run}/state").status_code == 200
 
 
-# --- signing in ---
+# --- logging in ---
 
 
 def test_signing_in_renews_the_cookie(team: Team) -> None:

@@ -1,4 +1,4 @@
-"""Signing in by a real OpenID provider, in a process of its own."""
+"""Logging in by a real OpenID provider, in a process of its own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def client(own_settings: Settings, opened: Opened, provider: str) -> Iterator[Te
 
 
 def begun(client: TestClient, then: str = "/jobs", **login: str) -> str:
-    """Begins to sign in; the address to which the provider leads back."""
+    """Begins to log in; the address to which the provider leads back."""
     to_provider = client.get("/login/provider", params={"next": then})
     assert to_provider.status_code == 302
     answer = httpx.get(f"{to_provider.headers['location']}&{urlencode(login)}")
@@ -50,7 +50,7 @@ def begun(client: TestClient, then: str = "/jobs", **login: str) -> str:
     return f"{back.path}?{back.query}"
 
 
-def signed_in(client: TestClient, **login: str) -> dict[str, str]:
+def logged_in(client: TestClient, **login: str) -> dict[str, str]:
     client.cookies.clear()
     answer = client.get(begun(client, **login))
     assert (answer.status_code, answer.headers["location"]) == (303, "/jobs")
@@ -60,10 +60,10 @@ def signed_in(client: TestClient, **login: str) -> dict[str, str]:
 
 def test_people_are_known_by_issuer_and_subject(client: TestClient) -> None:
     assert "127.0.0.1" in client.get("/login").text
-    ada = signed_in(client, login="1", name="ada")
+    ada = logged_in(client, login="1", name="ada")
     assert (ada["name"], ada["role"]) == ("ada", "author")
-    assert signed_in(client, login="1", name="countess")["name"] == "ada"
-    assert signed_in(client, login="2", name="ada")["name"] == "ada 2"
+    assert logged_in(client, login="1", name="countess")["name"] == "ada"
+    assert logged_in(client, login="2", name="ada")["name"] == "ada 2"
 
 
 @pytest.mark.parametrize("wrong", ["issuer", "audience", "nonce", "time", "key"])

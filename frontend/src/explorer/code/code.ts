@@ -206,7 +206,7 @@ export class Code {
       shown.tintOf ? tinted(shown.tintOf) : [],
       squiggled(shown.errors ?? []),
       this.folding.of(this.folds(shown, options)),
-      this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
+      this.wrapping.of(this.wraps(shown, options)),
       EditorView.updateListener.of((update) => {
         if (!update.selectionSet || !this.view.hasFocus) return;
         const byKeys = update.transactions.some(
@@ -229,6 +229,12 @@ export class Code {
     return shown.annotated ? foldedAnnotations : [];
   }
 
+  /** A rebuilt source has room to show its few lines whole. */
+  private wraps(shown: CodeText | null, options: CodeOptions): Extension {
+    const wrapped = (options.wrapped || shown?.rebuilt) && !this.side;
+    return wrapped ? EditorView.lineWrapping : [];
+  }
+
   warm(heat: WarmthOf): void {
     if (!this.shown?.timed) return;
     if (this.coming) this.coming.effects.push(setHeat.of(heat));
@@ -239,7 +245,7 @@ export class Code {
     this.view.dispatch({
       effects: [
         this.folding.reconfigure(this.folds(this.shown, options)),
-        this.wrapping.reconfigure(options.wrapped && !this.side ? EditorView.lineWrapping : []),
+        this.wrapping.reconfigure(this.wraps(this.shown, options)),
       ],
     });
   }

@@ -24,7 +24,6 @@ export const LOOK = EditorView.theme({
     backgroundColor: "color-mix(in srgb, var(--accent) 22%, var(--panel))",
     color: "var(--ink)",
   },
-  ".cm-lineWrapping": { wordBreak: "break-all" },
   ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
   ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },

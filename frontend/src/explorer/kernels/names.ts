@@ -129,8 +129,12 @@ function short(name: string): KernelName {
   return { operations: LIBRARY.exec(name)?.[1] ?? name, number: "" };
 }
 
+const known = new WeakMap<readonly Kernel[], ReadonlyMap<string, KernelName>>();
+
 /** The short name of each kernel. Kernels with equal short names keep their whole names. */
 export function kernelNames(kernels: readonly Kernel[]): ReadonlyMap<string, KernelName> {
+  const before = known.get(kernels);
+  if (before) return before;
   const names = new Map(kernels.map(({ name }) => [name, short(name)]));
   const written = ({ operations, number }: KernelName) => `${operations} ${number}`;
   const counts = new Map<string, number>();
@@ -140,6 +144,7 @@ export function kernelNames(kernels: readonly Kernel[]): ReadonlyMap<string, Ker
   for (const [name, each] of names) {
     if ((counts.get(written(each)) ?? 0) > 1) names.set(name, { operations: name, number: "" });
   }
+  known.set(kernels, names);
   return names;
 }
 

@@ -46,10 +46,11 @@ export class KernelMenu {
     const { kernel, handle } = state;
     const found = kernel && (await figures.of(kernel, handle));
     if (state.kernel !== kernel || !found) return;
-    const part = `${percent(found.share)} of roof `;
-    this.button.replaceChildren(make("span", { class: "figure" }, part), SIGN);
+    const part = percent(found.share);
+    const of = make("span", { class: "figure-of" }, " of roof");
+    this.button.replaceChildren(make("span", { class: "figure" }, part, of, " "), SIGN);
     this.button.title = `${found.words}. ${TITLE}`;
-    this.button.setAttribute("aria-label", `${part}${SIGN} ${TITLE}`);
+    this.button.setAttribute("aria-label", `${part} of roof ${SIGN} ${TITLE}`);
   }
 
   private entries(): HTMLElement[] {

@@ -32,8 +32,9 @@ const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "movi
 const TITLE_FROM = 36;
 /** Fewest letters of a cut title: a shorter one would look like others. */
 const FEWEST_LETTERS = 9;
-/** Below this zoom, the whole graph is drawn without nodes: kernels show only their names. */
-const NODES_FROM = 0.75;
+/** Below this zoom, kernels show only their names: in the whole graph, and in a picture of some
+ *  nodes, where the name would lie over them. */
+const NODES_FROM = { groups: 0.75, nodes: 0.6 };
 /** Pixels from a line within which the pointer counts as on it. */
 const NEAR_PX = 5;
 const NAME_FROM = 38;
@@ -193,18 +194,21 @@ export class Canvas {
     pen.setTransform(zoom, 0, 0, zoom, camera.x * scale, camera.y * scale);
     const groups = scene.groups.filter((box) => this.inSight(box));
     const nodes = scene.nodes.filter((box) => this.inSight(box));
-    const whole = scene.joins === "groups" && camera.zoom < NODES_FROM;
+    const whole = camera.zoom < NODES_FROM[scene.joins];
     const lit = nodes.filter(
       ({ node }) => this.lights.selected.has(node) || this.lights.found.has(node),
     );
-    const covered = new Set(whole ? lit.map((box) => box.group) : []); // no title fits beside cells
-    if (scene.joins === "groups") this.drawLines(pen, scene);
+    const covered = new Set(whole ? lit.map((box) => box.group) : []); // no title fits beside nodes
+    const alone = scene.joins === "nodes" ? nodes.filter(({ group }) => group === null) : [];
+    const behind = scene.joins === "groups" || whole;
+    if (behind) this.drawLines(pen, scene);
     this.drawGroups(pen, groups, graph, whole);
-    if (scene.joins === "nodes") this.drawLines(pen, scene);
-    this.drawNodes(pen, whole ? lit : nodes, graph);
+    if (!behind) this.drawLines(pen, scene);
+    const drawn = whole ? [...new Set([...alone, ...lit])] : nodes;
+    this.drawNodes(pen, drawn, graph);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     const titled = groups.filter((box) => !covered.has(box.group));
-    this.drawWords(pen, titled, nodes, graph);
+    this.drawWords(pen, titled, drawn, graph, whole);
   }
 
   private colourOf(group: number | null): string {
@@ -238,7 +242,8 @@ export class Canvas {
       } else {
         pen.globalAlpha = 1;
         pen.fillStyle = this.ink("panel");
-        if (this.scene?.joins === "groups") pen.fillRect(box.x, box.y, box.width, box.height);
+        if (solid || this.scene?.joins === "groups")
+          pen.fillRect(box.x, box.y, box.width, box.height);
         pen.fillStyle = pen.strokeStyle = this.colourOf(box.group);
         pen.globalAlpha = solid ? 0.3 * this.strengthOf(box.group) : 0.11;
         pen.fillRect(box.x, box.y, box.width, box.height);
@@ -358,10 +363,10 @@ export class Canvas {
     groups: readonly GroupBox[],
     nodes: readonly NodeBox[],
     graph: Graph,
+    solid: boolean,
   ): void {
     const { zoom } = this.camera;
     const above = this.scene?.joins === "nodes" ? 10 : 7.5;
-    const stands = zoom < NODES_FROM && this.scene?.joins === "groups"; // space for its nodes
     pen.textBaseline = "middle";
     pen.font = `10.5px ${this.mono}`;
     pen.fillStyle = this.ink("soft");
@@ -377,7 +382,7 @@ export class Canvas {
         pen,
         title.title,
         x + 5,
-        y + Math.min(11, stands ? (box.height * zoom) / 2 : above * zoom),
+        y + Math.min(11, solid ? (box.height * zoom) / 2 : above * zoom),
         width - 8,
       );
     }

@@ -4,6 +4,7 @@
 import { count, microseconds, share } from "../../shared/figures";
 import { titleOf } from "../../shared/naming";
 import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../shared/vocabulary";
+import { kernelTitles } from "../kernels/names";
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
 import { EXACT, INFERRED, KERNEL } from "./certainty";
 import { computedAgain, listedOnly } from "./computed";
@@ -209,7 +210,11 @@ function placeOfKernel(kernel: Kernel): LinkPlace | null {
   return call ? { ...place("wrapper", "code", call.line), kernel } : null;
 }
 
-function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
+function timeStep(
+  spent: readonly Spent[],
+  { graph_time_us: graphTime, kernels }: GraphPicture,
+): Step {
+  const titleOf = kernelTitles(kernels);
   const links = spent.map((one) => {
     const { kernel, us } = one;
     const of = graphTime ? `${share(us / graphTime)} · ` : "";
@@ -221,7 +226,7 @@ function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
       how: one.estimated
         ? "a share of the kernel's time, as if all its calls took equally long"
         : "the kernel's time, as the profiler measured it",
-      note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
+      note: `${of}${isPart(one) ? whole : ""}${titleOf(kernel)}`,
     };
   });
   return step("Time a step", links, "no profile names its kernels");
@@ -237,7 +242,7 @@ export function chainOf(index: LinkIndex, picture: GraphPicture, selected: Selec
     opsStep(index, selected),
     kernelStep(index, kernels, code),
     callStep(index, selected, kernels, code),
-    timeStep(spentIn(index, selected, kernels, code), picture.graph_time_us),
+    timeStep(spentIn(index, selected, kernels, code), picture),
   ];
   return { steps, words: wordsOf(index, picture, selected, kernels) };
 }
@@ -250,6 +255,7 @@ function wordsOf(
 ): string[] {
   const entities = [...selected.entities.keys()].map((entity) => index.entities[entity] as string);
   const named = entities.filter((entity) => entity.startsWith("fx:"));
+  const titleOf = kernelTitles(picture.kernels);
   const words = computedAgain(index, picture.kernels, named.slice(0, 400));
   for (const kernel of kernels) {
     const absent = listedOnly(index, kernel);
@@ -260,7 +266,7 @@ function wordsOf(
     const shown =
       asked.slice(0, 6).join(", ") + (asked.length > 6 ? ` and ${asked.length - 6} more` : "");
     words.push(
-      `${kernel.name} lists ${shown}, but no line of its code computes ${asked.length > 1 ? "them" : "it"}.`,
+      `${titleOf(kernel)} lists ${shown}, but no line of its code computes ${asked.length > 1 ? "them" : "it"}.`,
     );
   }
   return words;

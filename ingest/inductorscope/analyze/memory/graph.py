@@ -21,7 +21,7 @@ def memory_plan(
 ) -> MemoryPlan:
     """Reads output code, Python or C++; the IR and the FX graph add what the code lacks."""
     code = parse_output_code(code_text)
-    ir = parse_ir(ir_text, bodies=False) if ir_text is not None else None
+    ir = parse_ir(ir_text, only_buffers=True) if ir_text is not None else None
     fx = parse_fx(fx_text) if fx_text is not None else None
     return plan_of(code, plain_lines(code_text), parse_wrapper(code_text, code), ir, fx)
 

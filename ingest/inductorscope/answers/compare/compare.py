@@ -107,7 +107,10 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         verdict="cannot tell",
         measured=MeasuredShown(""),
         levels=None,
-        bars=waterfall(groups, step.a, step.b) if step.measured else [],
+        bars=[
+            replace(bar, groups=sum(bool(row.parts.get(bar.part)) for row in rows))
+            for bar in (waterfall(groups, step.a, step.b) if step.measured else [])
+        ],
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),
         changed=sum(row.change != "same code" for row in rows),

@@ -25,8 +25,8 @@ from inductorscope.units import (
 )
 
 CANNOT_TELL = (
-    "Each run is one process, and processes of one program differ too, so these two times cannot "
-    "tell whether the difference is real"
+    "Processes of one program differ too, so one run of each cannot tell whether this difference "
+    "is real"
 )
 SMALL = 0.02
 """A part of the difference is not mentioned if its share of A's step is smaller."""

@@ -40,10 +40,13 @@ class GraphTextsStored(msgspec.Struct, frozen=True):
     def size(self) -> int:
         return sum(self.sizes.values())
 
-    def only(self, role: str) -> GraphTextsStored:
-        """Returns only the text of one role, for work that needs no other."""
+    def only(self, *roles: str) -> GraphTextsStored:
+        """Returns only the texts of these roles, for work that needs no others."""
+        known = [role for role in roles if role in self.digests]
         return GraphTextsStored(
-            {role: self.artifacts[role]}, {role: self.digests[role]}, {role: self.sizes[role]}
+            {role: self.artifacts[role] for role in known},
+            {role: self.digests[role] for role in known},
+            {role: self.sizes[role] for role in known},
         )
 
     @property

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import CallBytes, How
+from inductorscope.analyze.failures.shown import PlacedError
 from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.explorer.benchmark import (
@@ -22,6 +23,7 @@ from inductorscope.answers.explorer.benchmark import (
     no_call,
 )
 from inductorscope.answers.explorer.packed_links import ir_names
+from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
 from inductorscope.answers.machine.left_out import LeftOut, left_out_of
@@ -158,6 +160,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
     """The kernel's definition; None for library kernels."""
+    errors: list[PlacedError]
+    """What the compiler says about it, if it does not compile."""
     elsewhere: list[KernelElsewhere]
     work: KernelCallWork | None
     """The bytes that this call moves, and the operations it computes."""
@@ -290,6 +294,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         fx_nodes=_fx_nodes(session, graph, call),
         ir_nodes=_ir_nodes(session, graph, kernel, handle),
         code=_code(session, graph, kernel),
+        errors=[] if owner.failure is None else _errors(session, run, slug, kernel.name),
         elsewhere=[
             each_call
             for each_call in kernel_by_permalink(session, call.permalink)
@@ -307,6 +312,12 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         assembly=assembly,
         may_benchmark=is_captured_here(owner),
     )
+
+
+def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedError]:
+    failures = failures_page(session, run).failures
+    errors = [error for failure in failures for error in failure.errors]
+    return [error for error in errors if (error.graph, error.kernel) == (slug, kernel)]
 
 
 def _call_work(work: CallWork) -> KernelCallWork:

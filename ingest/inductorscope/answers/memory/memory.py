@@ -32,8 +32,8 @@ from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 
-SHOWN = 100
-"""Lines and buffers per page."""
+SHOWN = 50
+"""Lines and buffers per page, and the largest at the peak."""
 DRAWN = 24
 """Number of buffers whose lifetimes are drawn: the largest."""
 MOST_POINTS = 6000
@@ -113,6 +113,9 @@ class MemoryPage(msgspec.Struct, frozen=True):
     points: Hidden[list[Point]]
     lives: Hidden[list[Life]]
     peak_storages: list[StorageRow]
+    """The largest buffers held at the peak."""
+    peak_count: int
+    """Number of all buffers held at the peak."""
     measured: MeasuredPeak | None
     """None unless a script was captured on CUDA."""
     steps: list[Step]
@@ -132,6 +135,7 @@ class MemoryPage(msgspec.Struct, frozen=True):
 _plan_of = remembered(
     lambda texts: memory_plan(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
 )
+_READ = (CODE, IR_POST, POST_GRAD)
 _sizes_of = remembered(lambda texts: memory_plan(texts[CODE]))
 _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
     "size": lambda storage: (-(storage.nbytes or 0), storage.born),
@@ -144,7 +148,7 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
     """Returns the plan; None if the graph has no code. Raises NotAnalysed."""
     stored = graph_texts(session, graph.id)
-    return _plan_of(session, stored) if CODE in stored.digests else None
+    return _plan_of(session, stored.only(*_READ)) if CODE in stored.digests else None
 
 
 def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
@@ -154,7 +158,7 @@ def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
     if CODE not in stored.digests:
         return None
     plan = _sizes_of(session, stored.only(CODE))
-    return _plan_of(session, stored) if plan.unknown else plan
+    return _plan_of(session, stored.only(*_READ)) if plan.unknown else plan
 
 
 def memory_page(
@@ -196,6 +200,7 @@ def memory_page(
         peak_storages=[
             _row(plan.storages[number], sources) for number in plan.peak_storages[:SHOWN]
         ],
+        peak_count=len(plan.peak_storages),
         measured=_measured(session, run, graph, plan),
         steps=steps[lines_from : lines_from + SHOWN],
         step_count=len(steps),

@@ -100,6 +100,7 @@ class TimePage(msgspec.Struct, frozen=True):
     """The slowest kernels of the shown profile; empty if `kernels` has its times."""
     kept: Hidden[bool]
     """False for runs read before traces were stored event by event."""
+    failed: Hidden[bool]
 
 
 def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
@@ -130,6 +131,7 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         kept=not profiles
         or any("breakdown" in profile.facts for profile in profiles)
         or all(profile.artifact_id is None for profile in profiles),
+        failed=run.failure is not None,
     )
 
 

@@ -60,22 +60,26 @@ _DEF = re.compile(r"def (\w+)\(")
 # `    buf0: ComputedBuffer` inside `.outputs`
 _OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
 _OUTPUT_FIELD = re.compile(r"\s+(\w+)\.(layout|mutations|aliases|users) = (.*)$")
+_OF_BUFFERS = {"snodes", "outputs", "users", "mutations", "aliases"}
+"""Fields that name nodes and their buffers."""
 _USER = re.compile(r"name='(\w+)'")
 _QUOTED = re.compile(r"'([^']*)'")
 _MAIN_NAME = re.compile(r"(?:op|buf)\d+")
 
 
-def parse_ir(text: str, *, bodies: bool = True) -> IrText:
-    """`bodies=False` leaves out what loop bodies compute."""
-    return _Reader(text, bodies).read()
+def parse_ir(text: str, *, bodies: bool = True, only_buffers: bool = False) -> IrText:
+    """`bodies=False` leaves out what loop bodies compute. `only_buffers` leaves out that, and of
+    nodes all but their names and buffers."""
+    return _Reader(text, bodies and not only_buffers, only_buffers).read()
 
 
 class _Reader:
-    def __init__(self, text: str, bodies: bool) -> None:
+    def __init__(self, text: str, bodies: bool, only_buffers: bool) -> None:
         self.lines = plain_lines(text)
         if any(line[:1] == " " and "snodes[" in line for line in self.lines):
             self.lines = outdented(self.lines)
         self.bodies = bodies
+        self.only_buffers = only_buffers
         self.result = IrText()
         self.node: IrTextNode | None = None
         self.layout_texts: dict[str, IrLayout] = {}
@@ -141,6 +145,8 @@ class _Reader:
     def _field(self, match: re.Match[str], number: int) -> int:
         """Reads one `name.field = value`; returns the line after it."""
         _, name, _, value = match.groups()
+        if self.only_buffers and name not in _OF_BUFFERS:
+            return number + 1
         last = self._value_end(number, value)
         if name == "snodes":
             self.member_of = match.group(1)

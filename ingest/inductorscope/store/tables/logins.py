@@ -20,6 +20,6 @@ class Login(Base):
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     person_id: Mapped[int | None] = mapped_column(index=True)
-    """Who signed in; None for who has the server's token."""
+    """Who logged in; None for who has the server's token."""
     agent: Mapped[str | None]
     """What the browser calls itself."""

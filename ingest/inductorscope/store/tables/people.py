@@ -15,7 +15,7 @@ NEVER_AGAIN = {"sqlite_autoincrement": True}
 
 
 class Person(Base):
-    """A person who may sign in."""
+    """A person who may log in."""
 
     __tablename__ = "people"
     __table_args__ = (UniqueConstraint("issuer", "subject"), NEVER_AGAIN)

@@ -1,4 +1,4 @@
-"""`inductorscope user`: the people who may sign in."""
+"""`inductorscope user`: the people who may log in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from inductorscope.cli.accounts import PersonName, now, opened
 from inductorscope.cli.app import Data, app
 
-user = typer.Typer(help="Add, list, change and remove people who may sign in.")
+user = typer.Typer(help="Add, list, change and remove people who may log in.")
 app.add_typer(user, name="user")
 
 Role = Annotated[str, typer.Option("--role", help="reader, contributor, author or administrator.")]
