@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from inductorscope.correlate.kernels.statements import Statement, describe
 from inductorscope.correlate.replay.kernel_lines import align_call, read_kernel_text
 from inductorscope.correlate.replay.schedule import CallSite
@@ -313,11 +314,11 @@ store_reduction = ops.store_reduction('buf{}', index1, reduction)"""
     assert [{key[0] for key in found[n]} for n in (11, 14, 15)] == [{"op0"}, {"op0"}, {"op1"}]
 
 
-POOLED = """
+FITTING = """
 arg0_1: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu"):
 neg: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu" = torch.ops.aten.neg.default(arg0_1)
-pool: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu" = torch.ops.aten._adaptive_avg_pool2d.default(neg, [2, 2])
-return (neg, pool)
+copy: "f32[1, 2, 2, 2][8, 4, 2, 1]cpu" = torch.ops.{call}
+return (neg, copy)
 """
 
 
@@ -327,8 +328,17 @@ neg = ops.neg(load)
 store = ops.store('buf{}', index0, neg, None)"""
 
 
-def test_a_pool_to_the_size_that_a_picture_has_is_a_copy() -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        "aten._adaptive_avg_pool2d.default(neg, [2, 2])",
+        "prims.convert_element_type.default(neg, torch.float32)",
+    ],
+)
+def test_a_pool_to_the_size_and_a_conversion_to_the_type_that_a_value_has_are_copies(
+    call: str,
+) -> None:
     ir = "".join(node(n, NEG.format(n), "[1, 2, 2, 2]", OUTPUT) for n in range(2))
-    found = origins(graph(POOLED), ir).nodes
-    assert (found["op0", "body", "store"], found["op1", "body", "store"]) == ("neg", "pool")
+    found = origins(graph(FITTING.format(call=call)), ir).nodes
+    assert (found["op0", "body", "store"], found["op1", "body", "store"]) == ("neg", "copy")
     assert found["op1", "body", "neg"] == "neg"

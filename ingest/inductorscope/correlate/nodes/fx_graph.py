@@ -39,8 +39,10 @@ _MOST_VIEWS = 40
 
 _SHORT = frozenset("012345678")
 _NOT_ZERO = re.compile(r"[^\s\[\],0]")
-_TO_ONE = frozenset(["sum", "amax", "amin", "prod", "any", "_adaptive_avg_pool2d"])
-"""They make one of several elements; of one element, they make a copy."""
+_FITTING = frozenset(
+    ["sum", "amax", "amin", "prod", "any", "_adaptive_avg_pool2d", "convert_element_type"]
+)
+"""They copy an argument that has the size and the type of the result already."""
 
 
 class Reuse(IntEnum):
@@ -127,13 +129,13 @@ class FxGraph:
 
     def _copied(self, node: FxTextNode) -> str | None:
         """The argument that a node only copies: the base of a power of one, a value padded by
-        nothing or pooled to the size that it has, a value reduced along dimensions of one element,
-        or a value written over a whole one (torch 2.1)."""
+        nothing, reduced, pooled or converted to the size and type that it has, or written over a
+        whole one (torch 2.1)."""
         if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
             return node.arguments[0]
         if node.op == "constant_pad_nd" and not _NOT_ZERO.search("".join(node.arguments[1:2])):
             return node.arguments[0]
-        if node.op in _TO_ONE:
+        if node.op in _FITTING:
             reduced = self.values.get(node.inputs[0]) if node.inputs else None
             made = (DTYPES.get(node.dtype, node.dtype), numel(node.shape))
             alike = reduced is not None and (reduced.dtype, reduced.numel) == made
