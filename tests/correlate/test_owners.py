@@ -377,3 +377,73 @@ store = ops.store('buf2', index0, sub, None)"""
     ir += node(2, body, "[8]", OUTPUT).replace("float32", "int64")
     found = origins(graph(SORTED), ir)
     assert [found.held[f"buf{n}"] for n in range(3)] == [("sort", 0), ("sort", 1), ("sub", 0)]
+    assert found.nodes["op2", "body", "load_1"] == found.nodes["op2", "body", "to_dtype"] == "sort"
+
+
+RETURNED = """
+arg0_1: "f32[2, 4][4, 1]cuda:0"):
+exp: "f32[2, 4][4, 1]cuda:0" = torch.ops.aten.exp.default(arg0_1)
+expand: "f32[2, 2, 4][0, 4, 1]cuda:0" = torch.ops.aten.expand.default(exp, [2, 2, 4])
+attended = torch.ops.aten._scaled_dot_product_efficient_attention.default(arg0_1, expand)
+getitem: "f32[2, 4][4, 1]cuda:0" = attended[0]
+return (getitem, exp)
+"""
+
+
+def test_what_the_caller_receives_too_is_stored_where_it_is_computed() -> None:
+    users = f"{user('op1', 'ExternKernelSchedulerNode')}, {OUTPUT}"
+    ir = node(0, EXP, "[2, 4]", users)
+    kernel = "torch.ops.aten._scaled_dot_product_efficient_attention.default"
+    ir += extern(1, kernel, "StarDep(name='arg0_1', mode=None), StarDep(name='buf0', mode=None)")
+    assert origins(graph(RETURNED), ir).nodes["op0", "body", "store"] == "exp"
+
+
+CONVOLVED = """
+primals_1: "f32[2, C, 4, 4]", primals_2: "f32[C, C, 2, 2]"):
+convolution: "f32[2, C, 2, 2]" = torch.ops.aten.convolution.default(primals_1, primals_2, None,\
+ [2, 2], [0, 0], [1, 1], False, [0, 0], 1)
+return (convolution, primals_2)
+"""
+
+
+@pytest.mark.parametrize(("channels", "maker"), [("8", "convolution"), ("128", "primals_2")])
+def test_a_weight_is_copied_by_its_convolution_unless_inductor_chose_the_layout(
+    channels: str, maker: str
+) -> None:
+    copied = node(
+        0,
+        COPY.format(read="primals_2", number=0),
+        f"[{channels}, {channels}, 2, 2]",
+        user("op1", "ExternKernelSchedulerNode"),
+    )
+    last = f"stride=[{4 * int(channels)}, 1, {2 * int(channels)}, {channels}])"
+    reads = "StarDep(name='primals_1', mode=None), StarDep(name='buf0', mode=None)"
+    called = extern(1, "extern_kernels.convolution", reads).replace(
+        "MultiOutputLayout(device=device(type='cpu'))",
+        f"FixedLayout('cpu', torch.float32, size=[2, {channels}, 2, 2], {last}",
+    )
+    ir = (copied.replace("stride=[1])", last) + called).replace("'cpu'", "'cuda:0'")
+    text = graph(CONVOLVED.replace("C,", f"{channels},"))
+    assert origins(text, ir).nodes["op0", "body", "store"] == maker
+
+
+TURNED = """
+arg0_1: "f32[1, 4, 8]", arg1_1: "f32[8]", arg2_1: "f32[8]"):
+permute: "f32[1, 8, 4]" = torch.ops.aten.permute.default(arg0_1, [0, 2, 1])
+exp: "f32[1, 8, 4]" = torch.ops.aten.exp.default(permute)
+permute_1: "f32[1, 4, 8]" = torch.ops.aten.permute.default(exp, [0, 2, 1])
+sum_1: "f32[4]" = torch.ops.aten.sum.dim_IntList(permute_1, [0, 2])
+backward = torch.ops.aten.convolution_backward.default(permute_1, arg1_1, arg2_1, [8])
+getitem: "f32[8]" = backward[0]
+return (sum_1, getitem)
+"""
+
+
+def test_what_is_computed_of_a_turned_value_is_turned_and_its_view_asks_for_a_copy() -> None:
+    ir = node(0, EXP, "[1, 8, 4]", user("op1")).replace("stride=[1]", "stride=[32, 4, 1]")
+    users = user("op2", "ExternKernelSchedulerNode")
+    copied = node(1, COPY.format(read="buf0", number=1), "[1, 4, 8]", users)
+    ir += copied.replace("stride=[1]", "stride=[32, 8, 1]")
+    kernel = "torch.ops.aten.convolution_backward.default"
+    ir += extern(2, kernel, "StarDep(name='buf1', mode=None)")
+    assert origins(graph(TURNED), ir).nodes["op1", "body", "store"] == "permute_1"

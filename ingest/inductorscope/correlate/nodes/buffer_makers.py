@@ -29,11 +29,14 @@ from inductorscope.correlate.nodes.lowerings import (
 )
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
-from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory, sizes_of
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _MOST_VIEWS = 10
 _MOST_COPIES = 4
+_MOST_NODES = 300
+"""Number of nodes for each convolution from which on Inductor chooses no layout for them."""
+_FEW_CHANNELS = 64
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
@@ -97,7 +100,8 @@ class BufferMakers(Concatenations):
             if is_copy or self._only_extern(buffer)
             else None
         )
-        if asked is not None and not is_copy and _realized(followers, region):
+        returned = "output" in producer.users and len(producer.users) > 1 and region.reads() > 0
+        if asked is not None and not is_copy and (returned or _realized(followers, region)):
             return producer.name
         return asked or producer.name
 
@@ -272,8 +276,9 @@ class BufferMakers(Concatenations):
             return False  # a call asks for others
         if any(map(_only_copies, self._users(buffer))):
             return False  # its users would read what it requested
+        chosen = "convolution" in self.takes_as_is and len(value.shape or ()) == 4
         if "output" in value.users and self.graph.dense(value.name):
-            return True
+            return chosen or not value.placeholder  # an input has the strides of the graph
         fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
         return not value.placeholder and any(user.op in fixing for user in users)
 
@@ -286,6 +291,8 @@ class BufferMakers(Concatenations):
         root = self.graph.values.get(self.graph.root(view.name)[0])
         strides = self.graph.strides(view.name)
         if memory is None or root is None or strides is None or is_channels_last(buffer):
+            return False
+        if root.name in self.graph.turned:
             return False
         kept = root.shape == memory.size and in_order(memory)
         return kept and not same_order(buffer, strides)
@@ -364,6 +371,8 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
     ]
     if _on_cpu(nodes) and not images:
         return True
+    if not _on_cpu(nodes) and _slow_in_channels_last(graph):
+        return False
     read = {
         name
         for node in nodes.values()
@@ -379,6 +388,26 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         and not is_line(weight.shape)
     }
     return bool(read) and (_on_cpu(nodes) or bool(weights - read))
+
+
+def _slow_in_channels_last(graph: FxGraph) -> bool:
+    """Whether Inductor leaves a GPU's convolutions in the layout of the graph: they are few among
+    many nodes, or in training some are grouped or halve the channels, or none has more than 64."""
+    convolutions = graph.by_op.get("convolution", [])
+    if len(graph.values) >= _MOST_NODES * len(convolutions):
+        return True
+    if not any(name.startswith("primals_") for name in graph.values):
+        return False
+    slow, small = False, True
+    for value in convolutions:
+        weight = graph.values.get(value.inputs[1]) if len(value.inputs) > 1 else None
+        sizes = sizes_of(weight) if weight is not None else None
+        if sizes is None or len(sizes) < 3:
+            return False
+        grouped = value.arguments[-1] != "1" and sizes[1] > 1
+        slow = slow or grouped or (2 * sizes[0] <= sizes[1] and sizes[2] > 1)
+        small = small and max(sizes[:2]) <= _FEW_CHANNELS
+    return slow or small
 
 
 def _only_copies(node: IrTextNode) -> bool:

@@ -328,6 +328,9 @@ class Costs(ByPlace):
         if by_library(node.op):
             small = op in ("add", "to_dtype") and operation.size < 12
             return 0.05 if small or self.adds_bias(operation, node) else BAD
+        sort = self._sorted(operation)
+        if sort:
+            return 0.0 if node.name == sort else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             if node.op in REDUCES and operation.dtype == node.dtype and node.dtype in _HALVES:
@@ -361,6 +364,17 @@ class Costs(ByPlace):
         if node.op in MASKS and op in CHOOSES:
             return 0.01
         return 0.15 if node.op in MOVES else 0.03
+
+    def _sorted(self, operation: Operation) -> str:
+        """The sort whose stored indices an operation converts to the type that they have in the
+        graph, which the sort asked for."""
+        if operation.op != "to_dtype" or operation.dtype != "int64":
+            return ""
+        read = self.region.operations[operation.children[0]].buffer if operation.children else ""
+        held, memory = self.held(read), self.layouts.get(read)
+        maker = self.graph.values.get(held[0]) if held is not None else None
+        stored = memory is not None and memory.dtype == "int16"
+        return maker.name if stored and maker is not None and maker.op == "sort" else ""
 
     def _pads(self, name: str, node: FxValue) -> bool:
         """Whether a pool's input was padded before, and the pool adds no padding."""
