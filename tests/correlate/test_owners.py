@@ -427,6 +427,29 @@ def test_a_weight_is_copied_by_its_convolution_unless_inductor_chose_the_layout(
     assert origins(text, ir).nodes["op0", "body", "store"] == maker
 
 
+SCALED = """
+arg0_1: "f32[2, 8, 16]", arg1_1: "f32[8, 8, 3]"):
+mul: "f32[8, 8, 3]" = torch.ops.aten.mul.Tensor(arg1_1, 2.0)
+convolution: "f32[2, 8, 14]" = torch.ops.aten.convolution.default(arg0_1, mul, None, [1], [0], [1],\
+ False, [0], GROUPS)
+return (convolution,)
+"""
+
+
+@pytest.mark.parametrize(("groups", "maker"), [("1", "mul"), ("2", "convolution")])
+def test_of_lines_a_convolution_stores_what_it_reads_unless_channels_last_is_slower(
+    groups: str, maker: str
+) -> None:
+    body = EXP.replace("arg0_1", "arg1_1").replace(
+        "exp = ops.exp(load)", "two = ops.constant(2.0, torch.float32)\nexp = ops.mul(load, two)"
+    )
+    ir = node(0, body, "[8, 8, 3]", user("op1", "ExternKernelSchedulerNode"))
+    reads = "StarDep(name='arg0_1', mode=None), StarDep(name='buf0', mode=None)"
+    ir = (ir + extern(1, "extern_kernels.convolution", reads)).replace("'cpu'", "'cuda:0'")
+    found = origins(graph(SCALED.replace("GROUPS", groups)), ir)
+    assert found.nodes["op0", "body", "store"] == maker
+
+
 TURNED = """
 arg0_1: "f32[1, 4, 8]", arg1_1: "f32[8]", arg2_1: "f32[8]"):
 permute: "f32[1, 8, 4]" = torch.ops.aten.permute.default(arg0_1, [0, 2, 1])

@@ -14,6 +14,7 @@ from inductorscope.correlate.nodes.layouts import (
     in_order,
     is_channels_last,
     is_line,
+    keeps_layout,
     same_order,
     turns,
 )
@@ -29,14 +30,11 @@ from inductorscope.correlate.nodes.lowerings import (
 )
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
-from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory, sizes_of
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _MOST_VIEWS = 10
 _MOST_COPIES = 4
-_MOST_NODES = 300
-"""Number of nodes for each convolution from which on Inductor chooses no layout for them."""
-_FEW_CHANNELS = 64
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
@@ -369,10 +367,10 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         for buffer in node.buffers
         if len(buffer.size or ()) == 4
     ]
-    if _on_cpu(nodes) and not images:
-        return True
-    if not _on_cpu(nodes) and _slow_in_channels_last(graph):
+    if not _on_cpu(nodes) and keeps_layout(graph):
         return False
+    if not images:
+        return True
     read = {
         name
         for node in nodes.values()
@@ -388,26 +386,6 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         and not is_line(weight.shape)
     }
     return bool(read) and (_on_cpu(nodes) or bool(weights - read))
-
-
-def _slow_in_channels_last(graph: FxGraph) -> bool:
-    """Whether Inductor leaves a GPU's convolutions in the layout of the graph: they are few among
-    many nodes, or in training some are grouped or halve the channels, or none has more than 64."""
-    convolutions = graph.by_op.get("convolution", [])
-    if len(graph.values) >= _MOST_NODES * len(convolutions):
-        return True
-    if not any(name.startswith("primals_") for name in graph.values):
-        return False
-    slow, small = False, True
-    for value in convolutions:
-        weight = graph.values.get(value.inputs[1]) if len(value.inputs) > 1 else None
-        sizes = sizes_of(weight) if weight is not None else None
-        if sizes is None or len(sizes) < 3:
-            return False
-        grouped = value.arguments[-1] != "1" and sizes[1] > 1
-        slow = slow or grouped or (2 * sizes[0] <= sizes[1] and sizes[2] > 1)
-        small = small and max(sizes[:2]) <= _FEW_CHANNELS
-    return slow or small
 
 
 def _only_copies(node: IrTextNode) -> bool:

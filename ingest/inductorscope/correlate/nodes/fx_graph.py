@@ -66,6 +66,8 @@ class FxGraph:
         self.by_op: dict[str, list[FxValue]] = {}
         for order, node in enumerate(text.main()):
             self._add(order, node)
+        self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
+        """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
         self.across: dict[str, bool | None] = {}
         """Value with one dimension → whether its uses have it as the last one."""
