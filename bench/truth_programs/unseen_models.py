@@ -4,7 +4,8 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, tiny_vit_5m_224,
-mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, ghostnetv2 and bat_resnext26ts. The
+mambaout_femto, Dbrx, Encodec, Gemma3n, Perceiver, ViTMAE, ghostnetv2, bat_resnext26ts, xLSTM,
+RTDetr, CLIPSeg, Parakeet, SpeechT5HifiGan, VJEPA2, DecisionTransformer, NllbMoe, Bros and Doge. The
 others have been looked at since; of skresnet18 only the total, to choose between rules. LongT5 and
 Qwen3Next cannot be recorded: torch refuses the one, the other takes too long.
 """
@@ -364,6 +365,61 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_conv_kernel_dim": 3,
         "layer_types": ["linear_attention", "full_attention"],
     }),
+    "xLSTMForCausalLM": ("ids", _TEXT | {
+        "num_hidden_layers": 2, "num_heads": 4, "chunk_size": 8,
+        "mlstm_round_up_to_multiple_of": 8, "ffn_round_up_to_multiple_of": 8,
+        "chunkwise_kernel": "chunkwise--native_autograd",
+        "sequence_kernel": "native_sequence__native", "step_kernel": "native", "mode": "train",
+    }),
+    "RTDetrModel": ("large picture", {
+        "backbone_config": {
+            "model_type": "rt_detr_resnet", "embedding_size": 8, "hidden_sizes": [8, 16, 24, 32],
+            "depths": [1, 1, 1, 1], "layer_type": "basic",
+            "out_features": ["stage2", "stage3", "stage4"],
+        },
+        "encoder_hidden_dim": 32, "encoder_in_channels": [16, 24, 32], "encoder_ffn_dim": 48,
+        "encoder_attention_heads": 4, "d_model": 32, "num_queries": 12, "num_denoising": 0,
+        "decoder_layers": 2, "decoder_in_channels": [32, 32, 32], "decoder_ffn_dim": 48,
+        "decoder_attention_heads": 4,
+    }),
+    "CLIPSegForImageSegmentation": ("captioned picture", {
+        "text_config": _TEXT | _HEADS | {"bos_token_id": 1, "eos_token_id": 2},
+        "vision_config": _HEADS | {"hidden_size": 32, "image_size": 32, "patch_size": 8},
+        "projection_dim": 16, "extract_layers": [0, 1], "reduce_dim": 16,
+        "decoder_num_attention_heads": 2, "decoder_intermediate_size": 24, "conditional_layer": 0,
+    }),
+    "ParakeetEncoder": ("pitches", _HEADS | {
+        "hidden_size": 32, "num_mel_bins": 16, "subsampling_conv_channels": 8,
+        "conv_kernel_size": 5, "layerdrop": 0.0,
+    }),
+    "SpeechT5HifiGan": ("tones", {
+        "model_in_dim": 10, "upsample_initial_channel": 16, "upsample_rates": [4, 2],
+        "upsample_kernel_sizes": [8, 4], "resblock_kernel_sizes": [3, 5],
+        "resblock_dilation_sizes": [[1, 3], [1, 3]],
+    }),
+    "VJEPA2Model": ("clip", {
+        "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2, "mlp_ratio": 2,
+        "crop_size": 16, "patch_size": 4, "frames_per_clip": 4, "tubelet_size": 2,
+        "pred_hidden_size": 24, "pred_num_attention_heads": 1, "pred_num_hidden_layers": 1,
+        "pred_num_mask_tokens": 2, "pred_mlp_ratio": 2.0,
+    }),
+    "DecisionTransformerModel": ("decisions", {
+        "state_dim": 5, "act_dim": 3, "hidden_size": 32, "max_ep_len": 40, "n_layer": 2,
+        "n_head": 4, "use_cache": False,
+    }),
+    "NllbMoeModel": ("both ids", {
+        "vocab_size": 101, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48, "num_experts": 4, "encoder_sparse_step": 2,
+        "decoder_sparse_step": 2, "expert_capacity": 8, "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0, "use_cache": False, "max_position_embeddings": 64,
+        "decoder_start_token_id": 2, "pad_token_id": 0,
+    }),
+    "BrosModel": ("boxes", _TEXT | _HEADS | {"hidden_size": 64, "bbox_scale": 1.0}),
+    "DogeForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "keep_window_size": 8, "is_moe": True, "num_experts": 16,
+        "num_experts_per_tok": 2,
+    }),
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "ids": {"input_ids": (2, 16)},
@@ -381,6 +437,18 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "wave": {"input_values": (2, 400)},
     "spectrum": {"input_features": (2, 12, 10)},
     "frames": {"input_features": (2, 24, 20)},
+    "pitches": {"input_features": (2, 40, 16)},
+    "tones": {"spectrogram": (2, 12, 10)},
+    "clip": {"pixel_values_videos": (2, 4, 3, 16, 16)},
+    "boxes": {"input_ids": (2, 16), "bbox": (2, 16, 8)},
+    "decisions": {
+        "states": (2, 6, 5),
+        "actions": (2, 6, 3),
+        "rewards": (2, 6, 1),
+        "returns_to_go": (2, 6, 1),
+        "timesteps": (2, 6),
+        "attention_mask": (2, 6),
+    },
     "looked at": {
         "input_ids": (2, 16),
         "visual_feats": (2, 6, 20),
@@ -396,7 +464,7 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 _NUMBERS = {
     "input_ids": (3, 90), "decoder_input_ids": (3, 90), "inputs": (3, 90),
-    "token_type_ids": (0, 3), "bbox": (30, 31),
+    "token_type_ids": (0, 3), "bbox": (30, 31), "timesteps": (0, 40), "attention_mask": (1, 2),
 }  # fmt: skip
 """Inputs of whole numbers, and between what."""
 

@@ -55,6 +55,11 @@ def test_kernels_that_walk_memory_alike_keep_their_loops() -> None:
     assert retraced(kernel(0, ROWS, by_rows), kernel(1, ROWS, by_rows)) == set()
 
 
+def test_inner_loops_that_do_not_change_an_index_do_not_count() -> None:
+    rows = kernel(1, "p0", "{p0: 2, p1: 64}")
+    assert retraced(kernel(0, "p0", "{p0: 2}"), rows) == {"op0"}
+
+
 def test_two_reductions_keep_their_loops() -> None:
     columns = kernel(0, COLUMNS, by_columns, reduces=True)
     assert retraced(columns, kernel(1, ROWS, by_rows, reduces=True)) == set()

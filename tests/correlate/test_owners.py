@@ -342,3 +342,38 @@ def test_a_pool_to_the_size_and_a_conversion_to_the_type_that_a_value_has_are_co
     found = origins(graph(FITTING.format(call=call)), ir).nodes
     assert (found["op0", "body", "store"], found["op1", "body", "store"]) == ("neg", "copy")
     assert found["op1", "body", "neg"] == "neg"
+
+
+SORTED = """
+arg0_1: "i64[2, 4][4, 1]cuda:0"):
+view: "i64[8][1]cuda:0" = torch.ops.aten.reshape.default(arg0_1, [8])
+sort = torch.ops.aten.sort.default(view)
+getitem: "i64[8][1]cuda:0" = sort[0]
+getitem_1: "i64[8][1]cuda:0" = sort[1]
+full: "i64[8][1]cuda:0" = torch.ops.aten.full.default([8], 0)
+iota: "i64[8][1]cuda:0" = torch.ops.prims.iota.default(8, start = 0, step = 1)
+index_put: "i64[8][1]cuda:0" = torch.ops.aten.index_put_.default(full, [getitem_1], iota)
+sub: "i64[8][1]cuda:0" = torch.ops.aten.sub.Tensor(getitem, getitem_1)
+return (index_put, sub)
+"""
+SORT = """
+load = ops.load('arg0_1', index0)
+index_expr = ops.index_expr(index0, torch.int16)
+sort = ops.sort((torch.int64, torch.int16), (load, index_expr), False, False)
+getitem = sort[0]
+getitem_1 = sort[1]
+store = ops.store('buf{}', index0, {}, None)"""
+
+
+def test_a_sort_stores_values_and_indices_and_the_indices_in_16_bits() -> None:
+    body = """
+load = ops.load('buf0', index0)
+load_1 = ops.load('buf1', index0)
+to_dtype = ops.to_dtype(load_1, torch.int64, src_dtype = torch.int16)
+sub = ops.sub(load, to_dtype)
+store = ops.store('buf2', index0, sub, None)"""
+    ir = node(0, SORT.format(0, "getitem"), "[8]", user("op2")).replace("float32", "int64")
+    ir += node(1, SORT.format(1, "getitem_1"), "[8]", user("op2")).replace("float32", "int16")
+    ir += node(2, body, "[8]", OUTPUT).replace("float32", "int64")
+    found = origins(graph(SORTED), ir)
+    assert [found.held[f"buf{n}"] for n in range(3)] == [("sort", 0), ("sort", 1), ("sub", 0)]

@@ -10,6 +10,7 @@ from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,
     REDUCES,
+    SCANS,
     SCATTERS,
     by_library,
     is_spelled_out,
@@ -28,6 +29,8 @@ _REACH = 500
 _OTHER_TYPE = 0.6
 _WRITERS = 40
 """The most users of a fill that is stored; with more it is a shared constant."""
+_IN_ORDER = SCANS | {"sort"}
+"""Their results are those of the operation, in the same order."""
 ACCUMULATED = 0.05
 _OTHER_SIZE = 0.3
 """Cost when a size is a number in the loops and a name in the graph."""
@@ -160,6 +163,8 @@ class Candidates:
                 producer = self.graph.values.get(root)
                 if producer is None or producer.placeholder or by_library(producer.op):
                     continue
+                if producer.op in _IN_ORDER and operation.part not in ("", str(index)):
+                    continue
                 part = self.graph.values[value.inputs[0]].view  # seldom stored by itself
                 self._offer(offers, producer, index, penalty + 0.05 * part + (0.0 if same else 0.6))
             elif same:
@@ -218,10 +223,13 @@ class Candidates:
 
     def _of_type(self, value: FxValue, dtype: str, operation: Operation) -> float:
         """Cost of a buffer whose type differs from the value's. Reductions of half precision are
-        accumulated in single precision and converted at the end."""
+        accumulated in single precision and converted at the end, and a sort stores its indices in
+        16 bits, which are converted where they are read."""
         if not dtype or value.dtype == dtype:
             return 0.0
         maker = self.graph.values.get(self.graph.root(value.name)[0], value)
+        if maker.op == "sort" and (value.dtype, dtype) == ("int64", "int16"):
+            return 0.0
         accumulates = operation.op in ("reduction", "getitem") and maker.op in REDUCES
         halved = value.dtype in ("bfloat16", "float16") and dtype == "float32"
         return ACCUMULATED if accumulates and halved else _OTHER_TYPE

@@ -476,12 +476,12 @@ class OriginWalk(BufferMakers):
         return _RESHAPED if own or viewed else 0.0
 
     def _viewed_as(self, value: FxValue, buffer: IrBuffer) -> bool:
-        """Whether a view of the value has the buffer's shape."""
+        """Whether a view of the value, or one of several results, has the buffer's shape."""
         queue = [value]
         for each in queue:
             for name in each.users if len(queue) <= _MOST_VIEWS else ():
                 view = self.graph.values.get(name)
-                if view is not None and view.view:
+                if view is not None and (view.view or view.op == "getitem"):
                     if same_shape(view.shape, buffer.size):
                         return True
                     queue.append(view)

@@ -45,12 +45,17 @@ class _Access(msgspec.Struct, frozen=True):
     def key(self) -> tuple[object, ...]:
         """Equal for accesses that are the same, with equal loops around them. Inner loops that do
         not change the index do not count."""
-        last = len(self.sizes)
-        while last and not self._uses(last - 1):
-            last -= 1
+        last = self._last_used()
         places = {name: f"p{place}" for place, name in enumerate(self.names)}
         rest = _LOOP.sub(lambda loop: places.get(loop.group(), loop.group()), self.rest)
         return self.sizes[:last], self.strides[:last], rest
+
+    def _last_used(self) -> int:
+        """The number of loops up to the last one that changes the index."""
+        last = len(self.sizes)
+        while last and not self._uses(last - 1):
+            last -= 1
+        return last
 
     def _uses(self, place: int) -> bool:
         if self.strides:
@@ -71,8 +76,9 @@ class _Access(msgspec.Struct, frozen=True):
         return self.rest, tuple(merged)
 
     def order_of(self, other: _Access) -> list[int] | None:
-        """The loops of this access in the order of the other's, if strides tell them apart."""
-        strides, wanted = self.strides, other.strides
+        """The loops of this access in the order of the other's, if strides tell them apart. Inner
+        loops that do not change the other's index do not count."""
+        strides, wanted = self.strides, other.strides[: other._last_used()]
         if not strides or set(strides) != set(wanted) or not all(strides):
             return None
         if len(set(strides)) != len(strides) or len(strides) != len(wanted):
