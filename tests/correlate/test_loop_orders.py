@@ -60,6 +60,25 @@ def test_inner_loops_that_do_not_change_an_index_do_not_count() -> None:
     assert retraced(kernel(0, "p0", "{p0: 2}"), rows) == {"op0"}
 
 
+def test_loops_are_told_apart_by_how_far_their_first_turn_moves() -> None:
+    window = "64*p2 + 16*((p1//2)) + 2*(ModularIndexing(p0, 1, 8)) + (ModularIndexing(p1, 1, 2))"
+    turned = "64*p2 + 16*((p0//2)) + (ModularIndexing(p0, 1, 2)) + 2*(ModularIndexing(p1, 1, 8))"
+    columns = kernel(0, window, "{p0: 8, p1: 4, p2: 16}", reduces=True)
+    assert retraced(columns, kernel(1, turned, "{p0: 4, p1: 8, p2: 16}")) == {"op1"}
+    assert retraced(columns, kernel(1, turned, "{p0: 8, p1: 4, p2: 16}")) == set()
+    unknown = turned.replace("p0//2", "p0**2")
+    assert retraced(columns, kernel(1, unknown, "{p0: 4, p1: 8, p2: 16}")) == set()
+
+
+def test_what_fused_although_it_shares_little_keeps_its_loops() -> None:
+    kernels = [kernel(0, "p0", "{p0: 2, p1: 64}", reduces=True), kernel(1, "p0", "{p0: 2}")]
+    assert retraced(*kernels) == {"op1"}
+    fused = "op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)\n" + "".join(
+        f"op0_op1.snodes[{number}] =\n{each}" for number, each in enumerate(kernels)
+    )
+    assert retraced_nodes(parse_ir("".join(kernels)), parse_ir(fused)) == set()
+
+
 def test_two_reductions_keep_their_loops() -> None:
     columns = kernel(0, COLUMNS, by_columns, reduces=True)
     assert retraced(columns, kernel(1, ROWS, by_rows, reduces=True)) == set()

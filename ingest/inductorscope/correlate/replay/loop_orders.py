@@ -8,6 +8,7 @@ comparison itself shows that the bodies were traced again.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from math import prod
@@ -19,6 +20,9 @@ from inductorscope.formats.text import split_top, whole_number
 
 _LOOP = re.compile(r"\bp\d+\b")
 _TERM = re.compile(r"(?:(\d{1,18})\*)?(p\d+)$")
+_PART = re.compile(r"[^\s()+]+")
+_LONGEST = 1000
+"""Longest index that is parsed, in characters."""
 _MOST_APART = 64
 """The most kernels between two that are compared, of those that use the same buffer."""
 _LEAST_SHARED = 3
@@ -30,17 +34,14 @@ class _Access(msgspec.Struct, frozen=True):
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
-    """The stride of each loop; none where the index is no plain sum."""
+    """How far the first turn of each loop moves; none where that is not known."""
     rest: str
     """What the index adds to the strides; the whole index where it is no plain sum."""
     names: tuple[str, ...]
     """The loops, as the index names them."""
 
     def numel(self) -> int:
-        if not self.strides:
-            used = (size for place, size in enumerate(self.sizes) if self._uses(place))
-            return prod(used)
-        return prod(size for size, stride in zip(self.sizes, self.strides, strict=False) if stride)
+        return prod(size for place, size in enumerate(self.sizes) if self._uses(place))
 
     def key(self) -> tuple[object, ...]:
         """Equal for accesses that are the same, with equal loops around them. Inner loops that do
@@ -58,28 +59,42 @@ class _Access(msgspec.Struct, frozen=True):
         return last
 
     def _uses(self, place: int) -> bool:
-        if self.strides:
-            return self.strides[place] != 0
-        return self.names[place] in _LOOP.findall(self.rest)
+        strides = self.strides or (0,) * len(self.sizes)
+        return strides[place] != 0 or self.names[place] in self._folded()
 
-    def in_memory_order(self) -> tuple[str, tuple[tuple[int, int], ...]] | None:
-        """The offset, and strides and sizes of the loops, outermost first, adjacent ones merged."""
+    def _folded(self) -> list[str]:
+        """The loops of an index that is no plain sum."""
+        return _LOOP.findall(self.rest)
+
+    def in_memory_order(self) -> tuple[list[str], tuple[tuple[int, int], ...]] | None:
+        """The offset, and strides and sizes of the loops, outermost first, adjacent ones merged.
+
+        Of an index that is no plain sum its parts, with the loops named in that order."""
         if not self.strides:
             return None
+        used = [place for place in range(len(self.sizes)) if self._uses(place)]
+        used.sort(key=lambda place: (self.strides[place], self.sizes[place]), reverse=True)
+        loops = [(self.strides[place], self.sizes[place]) for place in used]
+        if self._folded():
+            turns = {self.names[place]: f"p{turn}" for turn, place in enumerate(used)}
+            renamed = _LOOP.sub(lambda loop: turns.get(loop.group(), loop.group()), self.rest)
+            return sorted(_PART.findall(renamed)), tuple(loops)
         merged: list[tuple[int, int]] = []
-        loops = zip(self.strides, self.sizes, strict=False)
-        for stride, size in sorted((loop for loop in loops if loop[0]), reverse=True):
+        for stride, size in loops:
             if merged and merged[-1][0] == stride * size:
                 merged[-1] = (stride, size * merged[-1][1])
             else:
                 merged.append((stride, size))
-        return self.rest, tuple(merged)
+        return [self.rest], tuple(merged)
 
     def order_of(self, other: _Access) -> list[int] | None:
         """The loops of this access in the order of the other's, if strides tell them apart. Inner
         loops that do not change the other's index do not count."""
-        strides, wanted = self.strides, other.strides[: other._last_used()]
-        if not strides or set(strides) != set(wanted) or not all(strides):
+        last = other._last_used()
+        strides, wanted = self.strides, other.strides[:last]
+        if not strides or set(strides) != set(wanted):
+            return None
+        if not all(map(self._uses, range(len(strides)))) or not all(map(other._uses, range(last))):
             return None
         if len(set(strides)) != len(strides) or len(strides) != len(wanted):
             return None
@@ -102,11 +117,10 @@ class _Kernel(msgspec.Struct):
     """Buffer → accesses, reads before writes."""
     known_walks: dict[object, int] = msgspec.field(default_factory=dict)
 
-    def walks_alike(self, other: _Kernel) -> bool:
-        """Whether both access enough elements in the same order to fuse as they are."""
+    def shared(self, other: _Kernel) -> int:
+        """The number of elements that both access in the same order."""
         mine, others = self.walks(), other.walks()
-        shared = mine.keys() & others.keys()
-        return sum(mine[walk] for walk in shared) >= _LEAST_SHARED
+        return sum(mine[walk] for walk in mine.keys() & others.keys())
 
     def walks(self) -> dict[object, int]:
         """The elements accessed in each of its walks over a buffer."""
@@ -191,7 +205,7 @@ def _kernels(before: IrText, after: IrText) -> Iterator[_Kernel]:
                 yield kernel
                 continue
             kernel.reduces = _read(node.body, kernel)
-            alike = [part for part in parts if part.walks_alike(kernel)]
+            alike = [part for part in parts if part.shared(kernel)]
             for part in alike[1:]:
                 alike[0].join(part)
                 parts.remove(part)
@@ -249,16 +263,58 @@ def _access(index: str, loops: list[tuple[str, int]]) -> _Access:
         elif term.isdecimal():
             rest.append(term)
         else:
-            return _Access(sizes, (), index, names)
+            return _Access(sizes, _first_moves(index, names), index, names)
     if any(size < 0 for size in sizes):
         return _Access(sizes, (), index, names)
     own = tuple(strides.get(name, 0) for name in names)
     return _Access(sizes, own, " ".join(rest), names)
 
 
+def _first_moves(index: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    """How far the first turn of each loop moves in an index that divides loops; none if unknown."""
+    if len(index) > _LONGEST:
+        return ()
+    try:
+        parsed = ast.parse(index, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    start = _value(parsed, "")
+    ends = [_value(parsed, name) for name in names]
+    known = [end for end in ends if end is not None]
+    return () if start is None or len(known) < len(ends) else tuple(end - start for end in known)
+
+
+def _value(node: ast.expr, turned: str) -> int | None:
+    """The value of an index after one turn of a loop."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if isinstance(node, ast.Name):
+        return int(node.id == turned) if _LOOP.fullmatch(node.id) else None
+    operands: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        operands = [node.left, node.right]
+    elif isinstance(node, ast.Call):
+        operands = node.args
+    values = [value for each in operands if (value := _value(each, turned)) is not None]
+    if len(values) < len(operands):
+        return None
+    match node, values:
+        case ast.Call(func=ast.Name("ModularIndexing")), [value, divisor, size] if divisor and size:
+            return value // divisor % size
+        case ast.BinOp(op=ast.Add()), [left, right]:
+            return left + right
+        case ast.BinOp(op=ast.Sub()), [left, right]:
+            return left - right
+        case ast.BinOp(op=ast.Mult()), [left, right]:
+            return left * right
+        case ast.BinOp(op=ast.FloorDiv()), [left, right] if right:
+            return left // right
+    return None
+
+
 def _compare(first: _Kernel, second: _Kernel) -> list[str]:
     """The members that Inductor reorders when it compares two kernels, which may be none."""
-    if first.walks_alike(second):
+    if first.shared(second) >= _LEAST_SHARED:
         return []
     best: tuple[int, _Access, _Access] | None = None
     for name in first.accesses:
