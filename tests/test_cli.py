@@ -10,7 +10,7 @@ import sys
 import threading
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -149,7 +149,7 @@ def test_mistakes_get_a_sentence_and_a_code(
 
 def test_links_name_the_server_that_runs(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, database_url="")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with announced(replace(settings, port=server.server_port)):
         assert address(settings) == f"http://127.0.0.1:{server.server_port}"
@@ -230,7 +230,7 @@ def test_a_token_in_other_letters_does_not_stop_push() -> None:
         def log_message(self, format: str, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
         done = run("push", __file__, "--server", address, "--token", "schlüssel-ключ")

@@ -1,7 +1,7 @@
 // What the explorer shows at first: the line it opens on, colours of lines, short names of kernels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kernelNames } from "../src/explorer/kernels/names";
+import { kernelNames } from "../src/explorer/kernel-names";
 import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
 import { LinkIndex } from "../src/explorer/state/links";
 import { openingTarget } from "../src/explorer/state/opening";

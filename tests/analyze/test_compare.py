@@ -195,7 +195,7 @@ def test_the_parts_sum_to_the_difference_of_the_steps(data: st.DataObject) -> No
         more, overlap, idle = (data.draw(st.floats(0, 1e6)) for _ in range(3))
         whole = kernels_us + more - overlap + idle
         steps.append(StepTime(whole, kernels_us, more, -overlap, idle))
-    bars = waterfall(groups, *steps)
+    bars = waterfall(groups, steps[0], steps[1], {})
     difference = steps[1].step_us - steps[0].step_us
     assert sum(bar.more_us for bar in bars) == pytest.approx(difference, abs=1e-6)
 

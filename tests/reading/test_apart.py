@@ -21,6 +21,9 @@ from inductorscope.reading.graphs import apart
 from inductorscope.reading.graphs.apart import read_all
 from inductorscope.reading.graphs.content import read_texts
 from inductorscope.reading.graphs.task import Given, Outcome, Task
+from inductorscope.reading.graphs.task_texts import read_task
+from inductorscope.store.contents.content import content_of_bytes
+from inductorscope.store.contents.packing import Packed
 
 ROLES = {
     "fx_graph_transformed.py": POST_GRAD,
@@ -90,6 +93,16 @@ def test_a_graph_that_kills_its_process_fails_alone(task: Task) -> None:
     assert note.reason == (
         "the process that read this graph was ended by SIGKILL: its texts are kept, not read"
     )
+
+
+def test_a_stored_text_that_is_cut_is_a_failure_and_not_an_empty_graph(task: Task) -> None:
+    given = task.texts[CODE]
+    stored = content_of_bytes(given.data or b"")
+    given.size, given.data = stored.size, None
+    given.packed = Packed(stored.encoding, stored.data())
+    assert not read_task(deepcopy(task)).failed
+    given.packed = Packed(stored.encoding, stored.data()[:-40])
+    assert read_task(task).failed == "output_code.py could not be read"
 
 
 class Slow(dict[str, Given]):

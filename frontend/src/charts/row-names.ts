@@ -18,12 +18,13 @@ function short(run: Cell | undefined): string {
   return String(run).slice(0, 6);
 }
 
-/** Names rows by the columns of words that tell them apart, from the left; the same names, cut or
+/** Names rows by the first column and the columns of words that tell them apart, from the left; the same names, cut or
  *  whole, get the number of their row. */
 export function rowNames({ columns, rows, numeric }: Result, most: number): string[] {
   const words = columns.flatMap((name, at) => {
     const cells = rows.map((row) => (name === "run" ? short(row[at]) : String(row[at])));
-    return numeric.includes(at) || new Set(cells).size === 1 ? [] : [cells];
+    const measured = at > 0 && numeric.includes(at);
+    return measured || new Set(cells).size === 1 ? [] : [cells];
   });
   let names = rows.map(() => [] as string[]);
   for (const cells of words) {

@@ -12,9 +12,9 @@
 import { afterPaint, whenIdle } from "../shared/frames";
 import type { CodeOptions } from "./code/code";
 import { fetchHeat, type Heat, type WarmthOf, warmthOfTimes } from "./code/heat";
+import { type KernelName, kernelNames } from "./kernel-names";
 import { Compiled } from "./kernels/compiled";
 import { KernelFigures } from "./kernels/figures";
-import { type KernelName, kernelNames } from "./kernels/names";
 import { Comparison } from "./panes/compare";
 import { type Entry, entriesOf } from "./panes/compare-menu";
 import type { Pane } from "./panes/pane";

@@ -33,6 +33,8 @@ class Timeline implements Acts {
   private view: View;
   private mark: [number, number] | null;
   private selected: Selected | null = null;
+  /** The row of the last click on an event or a gap. */
+  private chosenRow: number | null = null;
   private number: number | null = null;
   private matches: Matches | null;
   private match: number | null = null;
@@ -150,7 +152,10 @@ class Timeline implements Acts {
       if (own !== this.asked) return;
       if (!answer.ok) throw new Error(`The server answered with status ${answer.status}.`);
       const held = this.panels.contains(document.activeElement);
+      const before = this.frame.clientHeight;
       this.panels.innerHTML = text;
+      // The panels can take room from the frame.
+      if (this.frame.clientHeight < before && this.chosenRow !== null) this.reveal(this.chosenRow);
       if (held) {
         const link = this.panels.querySelector<HTMLElement>("[data-event][aria-current]");
         link?.focus({ preventScroll: true });
@@ -286,13 +291,21 @@ class Timeline implements Acts {
       if (lane && top < lane.y + TITLE && lane.track.rows > 1) this.fold(lane.track.first_row);
       else if (y < RULER) this.setMark(null);
       else {
-        const gap = lane?.track.kind === "stream" ? this.gap(x, y) : null;
+        this.chosenRow = this.rowUnder(y);
+        // Events of other rows lie within those of the first.
+        const idle = lane?.track.kind === "stream" && lane.track.first_row === this.chosenRow;
+        const gap = idle ? this.gap(x, y) : null;
         this.select(null);
         // Rounded to nanoseconds, it would touch its neighbours.
-        if (gap) this.setMark([gap.start + NANOSECOND, gap.start + gap.us - NANOSECOND]);
+        if (gap && gap.us > 2 * NANOSECOND) {
+          this.setMark([gap.start + NANOSECOND, gap.start + gap.us - NANOSECOND]);
+        }
       }
     } else if (bar.count > 1) this.show(around(bar.start, bar.us, this.span, 1.5));
-    else this.select(bar.event);
+    else {
+      this.chosenRow = bar.row;
+      this.select(bar.event);
+    }
   }
 
   open(x: number, y: number): void {

@@ -27,6 +27,7 @@ class Reading(msgspec.Struct):
     run: RunDraft
     writer: RunWriter
     sessions: Sessions
+    """Reads what is stored; never waits for a writer."""
     beginning: Beginning
     """Makes the run appear; nothing is written before."""
     files: FileArtifacts

@@ -41,7 +41,7 @@ from inductorscope.reading.profiles.tensors import read_saved
 from inductorscope.reading.report import BECAME, read_in_words, report_of
 from inductorscope.reading.scrubbing import CleanFiles
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import Sessions
+from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.database.private import make_private_folder
 from inductorscope.store.runs.draft import ArtifactDraft, RunDraft
 from inductorscope.store.runs.writer import RunWriter
@@ -118,7 +118,7 @@ def read_run(
         intake=intake,
         run=run,
         writer=writer,
-        sessions=session_factory,
+        sessions=sessions(session_factory.kw["bind"], read_only=True),
         beginning=Beginning(intake, writer, owner, session_factory, progress),
         files=FileArtifacts(intake, settings.data if settings is not None else None, notes),
         notes=notes,
@@ -134,7 +134,7 @@ def read_run(
             progress("Storing", 0, None, None)
             stored = writer.finish(rest, owner.ended)
     except HereAlready:
-        result = _earlier(reading)
+        result = _earlier(reading, session_factory)
     except BaseException:
         reading.beginning.discard()
         raise
@@ -230,10 +230,10 @@ def _result(reading: Reading, stored: int) -> ReadResult:
     )
 
 
-def _earlier(reading: Reading) -> ReadResult:
+def _earlier(reading: Reading, session_factory: Sessions) -> ReadResult:
     """Returns the earlier, complete run of the same content."""
     digest = reading.intake.content_digest
-    with reading.sessions() as session:
+    with session_factory() as session:
         run = session.scalars(
             select(Run).where(Run.content_digest == digest, Run.state == "complete")
         ).one_or_none()

@@ -124,7 +124,7 @@ class Guard:
         reads = request.method in SAFE_METHODS or request.url.path in ONLY_READ
         if reads and who.may(READ):
             return None
-        return _ask_to_sign_in(request, settings)
+        return _ask_to_log_in(request, settings)
 
 
 def _takes_turn(path: str) -> bool:
@@ -235,7 +235,7 @@ def _same_origin(origin: str, host: str) -> bool:
 # --- logging in ---
 
 
-def _ask_to_sign_in(request: Request, settings: Settings) -> Response:
+def _ask_to_log_in(request: Request, settings: Settings) -> Response:
     if wants_json(request) or request.method not in SAFE_METHODS:
         asked = "a token" if settings.has_accounts else "the server's token"
         raise Refusal(

@@ -7,10 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-import torch
 from inductorscope.formats.graph.fx import parse_annotation, parse_file_comment, parse_fx
 from inductorscope.formats.log.trace_log import read_trace_log
-from torch.fx.graph import inplace_methods
 
 TUTORIAL = """class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "u8[1, 8]", arg1_1: "u8[8390, 8]"):
@@ -53,8 +51,12 @@ def test_keywords_and_devices_are_no_inputs() -> None:
     assert nodes["maximum"].inputs == []
 
 
+@pytest.mark.torch
 def test_operators_in_place_are_nodes() -> None:
     """As torch prints them: what they do first, then the node as another name of the operand."""
+    import torch  # which takes seconds of each process that collects the tests
+    from torch.fx.graph import inplace_methods
+
     graph = torch.fx.Graph()
     x, y = graph.placeholder("x"), graph.placeholder("y")
     for name in inplace_methods:

@@ -7,7 +7,7 @@ import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
 import { differences, type LevelLine, level, type Side } from "../code/level";
 import { withoutNoise } from "../code/noise";
-import { kernelNames } from "../kernels/names";
+import { kernelNames } from "../kernel-names";
 import { scrollTogether } from "../panes/compare";
 import { EXACT } from "../state/certainty";
 import type { Matches } from "../state/links";

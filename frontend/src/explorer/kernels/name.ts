@@ -1,6 +1,6 @@
 // Shows a kernel's name by its operations; the tooltip and copies contain the whole name.
 import { cutName, make } from "../../shared/elements";
-import type { KernelName } from "./names";
+import type { KernelName } from "../kernel-names";
 
 export function kernelName(whole: string, short: KernelName | undefined): HTMLElement {
   if (!short || short.operations === whole) return cutName(whole);

@@ -1,7 +1,7 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
 import { hueOf } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
-import { kernelTitles } from "../kernels/names";
+import { kernelTitles } from "../kernel-names";
 import type { Kernel } from "../shapes";
 import { complete, type Graph, type Group, newNode } from "./graph";
 

@@ -1,7 +1,7 @@
 // The scheduler's nodes from the text of the IR, before or after fusion: what each writes and
 // depends on. Pure.
 import { hueOf } from "../../shared/naming";
-import { kernelTitles } from "../kernels/names";
+import { kernelTitles } from "../kernel-names";
 import type { Kernel } from "../shapes";
 import type { LinkIndex } from "../state/links";
 import { complete, type Graph, type Group, type Node, newNode } from "./graph";

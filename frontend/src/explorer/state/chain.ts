@@ -4,7 +4,7 @@
 import { count, microseconds, share } from "../../shared/figures";
 import { titleOf } from "../../shared/naming";
 import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../shared/vocabulary";
-import { kernelTitles } from "../kernels/names";
+import { kernelTitles } from "../kernel-names";
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
 import { EXACT, INFERRED, KERNEL } from "./certainty";
 import { computedAgain, listedOnly } from "./computed";

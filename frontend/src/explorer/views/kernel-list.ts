@@ -3,9 +3,9 @@
 import { bar, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
+import type { KernelName } from "../kernel-names";
 import { kindOf, kindsOf } from "../kernels/kinds";
 import { kernelName } from "../kernels/name";
-import type { KernelName } from "../kernels/names";
 import type { GraphPicture, Kernel } from "../shapes";
 
 /** Kernels in one chunk of the list. The browser skips chunks that are not visible. */

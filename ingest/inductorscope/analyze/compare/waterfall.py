@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Literal
 
@@ -46,7 +46,7 @@ class Bar(msgspec.Struct, frozen=True):
     title: str
     more_us: float
     groups: int
-    """Number of groups of kernels in it; 0 if it is not about kernels."""
+    """Number of rows of kernels in it; 0 if it is not about kernels."""
 
 
 def group_parts(group: Group) -> dict[Part, float]:
@@ -69,14 +69,16 @@ def group_parts(group: Group) -> dict[Part, float]:
     return {"launches": more, "speed": after - before - more}
 
 
-def waterfall(groups: Sequence[Group], before: StepTime, after: StepTime) -> list[Bar]:
-    """Returns the bars from A's step to B's; they sum to its difference."""
+def waterfall(
+    groups: Sequence[Group], before: StepTime, after: StepTime, counts: Mapping[str, int]
+) -> list[Bar]:
+    """Returns the bars from A's step to B's; they sum to its difference. `counts`: rows of kernels
+    in each part, as the page groups them."""
     sums: dict[Part, list[float]] = {part: [] for part in PARTS}
     for group in groups:
         for part, us in group_parts(group).items():
             if us:
                 sums[part].append(us)
-    counts = {part: len(values) for part, values in sums.items()}
     known = fsum(us for part in sums.values() for us in part)
     # Kernels whose calls are no longer in the code: their time is in no group.
     rest = after.kernels_us - before.kernels_us - known
@@ -84,5 +86,7 @@ def waterfall(groups: Sequence[Group], before: StepTime, after: StepTime) -> lis
     sums["overlap"].append(after.overlap_us - before.overlap_us)
     sums["idle"].append(after.idle_us - before.idle_us)
     least = NOTHING * (before.step_us + after.step_us)
-    bars = [Bar(part, PARTS[part], fsum(values), counts[part]) for part, values in sums.items()]
+    bars = [
+        Bar(part, PARTS[part], fsum(values), counts.get(part, 0)) for part, values in sums.items()
+    ]
     return [bar for bar in bars if abs(bar.more_us) > least]

@@ -85,6 +85,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
     groups = match_calls(left.calls, right.calls)
     step = steps(session, before, after)
     rows = _group_rows(groups, timed=bool(step.measured))
+    counts = Counter(part for row in rows for part, us in row.parts.items() if us)
     pairs = [(_called(*row.a), _called(*row.b)) for row in rows if len(row.a) == len(row.b) == 1]
     names = {
         (graph.slug, node.name): node.partner.name
@@ -107,10 +108,7 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         verdict="cannot tell",
         measured=MeasuredShown(""),
         levels=None,
-        bars=[
-            replace(bar, groups=sum(bool(row.parts.get(bar.part)) for row in rows))
-            for bar in (waterfall(groups, step.a, step.b) if step.measured else [])
-        ],
+        bars=waterfall(groups, step.a, step.b, counts) if step.measured else [],
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),
         changed=sum(row.change != "same code" for row in rows),

@@ -142,7 +142,9 @@ def history(
     places = change_points([value for _, value in timed])
     edges = [0, *places, len(timed)]
     levels = [
-        median(value for _, value in timed[low:high]) for low, high in pairwise(edges) if timed
+        median(value for _, value in timed[low:high])
+        for low, high in pairwise(edges)
+        if len(timed) >= FEWEST
     ]
     changes = [
         LevelChange(

@@ -317,7 +317,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
 def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedError]:
     failures = failures_page(session, run).failures
     errors = [error for failure in failures for error in failure.errors]
-    return [error for error in errors if (error.graph, error.kernel) == (slug, kernel)]
+    return [each for each in errors if each.sure and (each.graph, each.kernel) == (slug, kernel)]
 
 
 def _call_work(work: CallWork) -> KernelCallWork:

@@ -7,7 +7,6 @@ affected: the remaining graphs of the batch are tried once more, each in its own
 from __future__ import annotations
 
 import gc
-import importlib
 import multiprocessing
 import os
 import signal
@@ -60,7 +59,7 @@ def start_server() -> None:
     """Starts loading the server in the background. Call it when graphs will be read soon."""
     # The server must not import from the current folder, which may hold an upload.
     os.environ["PYTHONSAFEPATH"] = "1"
-    multiprocessing.set_forkserver_preload([READER])
+    multiprocessing.set_forkserver_preload([READER, __name__])
     forkserver.ensure_running()
 
 
@@ -245,7 +244,8 @@ def _read(connection: Connection, tasks: list[Task]) -> None:
 
 
 def _reader() -> Callable[[Task], Outcome]:
-    read_task: Callable[[Task], Outcome] = importlib.import_module(READER).read_task
+    from inductorscope.reading.graphs.task_texts import read_task
+
     return read_task
 
 

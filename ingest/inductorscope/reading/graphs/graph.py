@@ -107,16 +107,16 @@ def _task(
     reading: Reading, source: GraphSource, record: dict[str, object] | None, align: bool
 ) -> Task:
     task = Task(source.slug, {}, record, align)
-    for role in worth_reading(source.texts, align=align):
-        text = source.texts[role]
-        given = Given(text.label, text.digest, size=text.size)
-        task.texts[role] = given
-        if text.file is not None:
-            given.file = text.file.absolute
-        elif text.put_together:
-            given.data = text.read()
-        elif text.size <= LARGEST_TEXT:
-            with reading.sessions() as session:
+    with reading.sessions() as session:
+        for role in worth_reading(source.texts, align=align):
+            text = source.texts[role]
+            given = Given(text.label, text.digest, size=text.size)
+            task.texts[role] = given
+            if text.file is not None:
+                given.file = text.file.absolute
+            elif text.put_together:
+                given.data = text.read()
+            elif text.size <= LARGEST_TEXT:
                 given.packed = packed_text(session, text.digest)
     return task
 

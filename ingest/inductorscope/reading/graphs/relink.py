@@ -171,7 +171,7 @@ def _task(reading: Sessions, alike: _Alike) -> Task:
 
 def _store(session: Session, graphs: list[int], outcome: Outcome, result: Relinked) -> None:
     content = outcome.content
-    if content.links is None:
+    if content.links is None or outcome.failed:  # fewer texts must not replace better links
         mark_unaligned(session, graphs, outcome.failed)
         result.failed += len(graphs)
     else:

@@ -85,7 +85,7 @@ class Outcome(msgspec.Struct):
     notes: Notes
     quotes: Quotes
     failed: str = ""
-    """Why the texts could not be read; empty if they were."""
+    """Why a text could not be read or parsed; empty if all were."""
 
 
 def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:

@@ -38,7 +38,10 @@ class Packed(msgspec.Struct, frozen=True):
     data: bytes
 
     def plain(self) -> bytes:
-        if self.encoding != "zstd":
-            return self.data
-        reader = zstandard.ZstdDecompressor().stream_reader(self.data, read_across_frames=True)
-        return reader.readall()
+        return decompressed(self.data) if self.encoding == "zstd" else self.data
+
+
+def decompressed(stored: bytes) -> bytes:
+    """Returns the content of one frame or of several."""
+    reader = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
+    return reader.readall()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-import zstandard
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
 from inductorscope.store.contents.objects import objects_of
-from inductorscope.store.contents.packing import Packed
+from inductorscope.store.contents.packing import Packed, decompressed
 from inductorscope.store.tables.models import Blob
 
 READ = 4 * MIB
@@ -37,7 +36,7 @@ class StoredText(msgspec.Struct, frozen=True):
             for number in range(len(self.index.frames)):
                 yield from self._frame(number)
         elif self.encoding == "zstd":
-            yield _decompressed(self.stored(0, self.stored_size))
+            yield decompressed(self.stored(0, self.stored_size))
         else:
             for start in range(0, self.stored_size, READ):
                 yield self.stored(start, min(start + READ, self.stored_size))
@@ -91,7 +90,7 @@ class StoredText(msgspec.Struct, frozen=True):
     def _frame(self, number: int) -> Iterator[bytes]:
         assert self.index is not None
         frame = self.index.frames[number]
-        plain = _decompressed(self.stored(frame.start, self.index.end(number)))
+        plain = decompressed(self.stored(frame.start, self.index.end(number)))
         if frame.parts:
             yield from self._with_parts(frame, plain)
         else:
@@ -181,7 +180,3 @@ def _split(chunk: bytes) -> list[bytes]:
     ended = [line + b"\n" for line in chunk.split(b"\n")]
     last = ended.pop()[:-1]
     return [*ended, last] if last else ended
-
-
-def _decompressed(stored: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().decompressobj().decompress(stored) if stored else b""

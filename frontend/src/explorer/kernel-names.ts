@@ -1,6 +1,6 @@
 // Names kernels by what they compute: `layer_norm + gelu`, with the number that distinguishes them.
 // Pure.
-import type { Kernel } from "../shapes";
+import type { Kernel } from "./shapes";
 
 export interface KernelName {
   operations: string;
