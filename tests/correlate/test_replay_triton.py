@@ -300,6 +300,62 @@ def test_a_reduction_for_two_buffers_is_written_once_and_leaves_the_next_loop_al
     assert found["tmp1"] == "op0.reduction"
 
 
+NORMED = """
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp1 = -tmp0
+        tmp2 = tl.broadcast_to(tmp1, [XBLOCK, R0_BLOCK])
+        tmp3_mean_next, tmp3_m2_next, tmp3_weight_next = triton_helpers.welford_reduce(
+            tmp2, tmp3_mean, tmp3_m2, tmp3_weight, roffset == 0
+        )
+        tmp3_mean = tl.where(r0_mask & xmask, tmp3_mean_next, tmp3_mean)
+        tmp3_m2 = tl.where(r0_mask & xmask, tmp3_m2_next, tmp3_m2)
+        tmp3_weight = tl.where(r0_mask & xmask, tmp3_weight_next, tmp3_weight)
+        tl.store(out_ptr0 + (r0_1 + 128*x0), tmp1, r0_mask & xmask)
+    tmp4, tmp5, tmp6 = triton_helpers.welford(tmp3_mean, tmp3_m2, tmp3_weight, 1)
+    tmp3 = tmp4[:, None]
+    tmp7 = tmp5[:, None]
+    tmp8 = tmp6[:, None]
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp9 = tl.load(out_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp10 = tmp9 - tmp3
+        tmp11 = tmp10 * tmp7
+        tl.store(out_ptr1 + (r0_1 + 128*x0), tmp11, r0_mask & xmask)
+"""
+
+
+def test_two_results_of_a_reduction_are_written_once_and_leave_the_next_loop_alone() -> None:
+    indexes = "index0 = 128*p0 + p1; index1 = p0"
+    negated = """\
+    load = ops.load('arg0_1', index0)
+    neg = ops.neg(load)
+    store = ops.store('buf0', index0, neg, None)
+    return store
+"""
+    result = """\
+    load = ops.load('buf0', index0)
+    reduction = ops.reduction(torch.float32, torch.float32, 'welford_reduce', load)
+    getitem = reduction[0]
+    getitem_1 = reduction[1]
+    store_reduction = ops.store_reduction('buf{}', index1, {})
+    return store_reduction
+"""
+    scaled = """\
+    load = ops.load('buf0', index0)
+    load_1 = ops.load('buf1', index1)
+    sub = ops.sub(load, load_1)
+    load_2 = ops.load('buf2', index1)
+    mul = ops.mul(sub, load_2)
+    store = ops.store('buf3', index0, mul, None)
+    return store
+"""
+    bodies = [negated, result.format(1, "getitem"), result.format(2, "getitem_1"), scaled]
+    ir = "".join(node(number, indexes, body) for number, body in enumerate(bodies))
+    pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf3": "out_ptr1"}
+    found = written(triton(NORMED), ir, pointers)
+    assert [found[f"tmp{n}"] for n in (9, 10, 11)] == ["op3.load", "op3.sub", "op3.mul"]
+
+
 CARRIED = f"""
     tmp3 = tl.full([XBLOCK, 1], float('nan'), tl.float32)
     tmp6 = tl.full([XBLOCK, 1], 0, tl.int64)

@@ -29,7 +29,7 @@ class _Reduced(msgspec.Struct, frozen=True):
     buffer: str
     store: IrOp
     reading: tuple[object, ...]
-    """The expression it computes, without the target buffer."""
+    """The expression it computes, without what is stored of it."""
 
 
 class Aligner(ValueReplay):
@@ -50,21 +50,24 @@ class Aligner(ValueReplay):
             self._walk("body", 0)
         elif not self._repeats(reduced):
             self._walk("body", 0)
-            self.reduced[reduced.reading] = reduced.buffer, self._loop()
+            self.reduced[reduced.reading] = reduced.store, self._loop(), self.values
         return self.result.cost - before
 
     def _repeats(self, reduced: _Reduced) -> bool:
-        """Whether the previous loop holds the same reduction for another buffer: then only its
-        store is written again, and nothing in the next loop."""
-        buffer, loop = self.reduced.get(reduced.reading, ("", ()))
-        if not loop or loop != self._loop() or buffer not in self.stored:
+        """Whether the previous loop holds the same reduction, for another buffer or another of its
+        results: then only its store is written again, and nothing in the next loop."""
+        store, loop, values = self.reduced.get(reduced.reading, (reduced.store, (), self.values))
+        if not loop or loop != self._loop():
             return False
-        self.same[reduced.buffer] = buffer
-        self._store(
-            reduced.store,
-            (self.node, "body", reduced.store.name),
-            [None, None, self.stored[buffer]],
-        )
+        if store.arguments[2:3] == reduced.store.arguments[2:3]:
+            buffer = store.arguments[0].strip("'")
+            if buffer not in self.stored:
+                return False
+            self.same[reduced.buffer] = buffer
+            value = self.stored[buffer]
+        else:
+            value = values.get(("body", reduced.store.arguments[2]))
+        self._store(reduced.store, (self.node, "body", reduced.store.name), [None, None, value])
         return True
 
     def _loop(self) -> tuple[int, ...]:
@@ -149,7 +152,7 @@ def _reduced(body: IrLoopBody, same: dict[str, str]) -> _Reduced | None:
     if len(body.blocks) != 1 or len(stores) != 1 or not any(op.op == "reduction" for op in ops):
         return None
     (store,) = stores
-    if store.op != "store_reduction" or not store.arguments:
+    if store.op != "store_reduction" or len(store.arguments) < 3:
         return None
     reading = [
         (op.name, op.op, *(same.get(each.strip("'"), each.strip("'")) for each in op.arguments))
@@ -160,5 +163,5 @@ def _reduced(body: IrLoopBody, same: dict[str, str]) -> _Reduced | None:
     return _Reduced(
         store.arguments[0].strip("'"),
         store,
-        (body.var_ranges, indexes, *reading, *store.arguments[2:3]),
+        (body.var_ranges, indexes, *reading),
     )

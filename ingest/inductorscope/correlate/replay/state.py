@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from inductorscope.correlate.kernels.statements import Block, Statement
-from inductorscope.formats.graph.ir import IrLoopBody
+from inductorscope.formats.graph.ir import IrLoopBody, IrOp
 from inductorscope.formats.text import split_top
 
 _INDIRECT = re.compile(r"\bindirect(\d+)\b")
@@ -88,8 +88,10 @@ class ReplayState:
         self.by_index: dict[str, str] = {}
         """Temporaries of loads in this node that are bound to another index."""
         self.indirect: dict[str, Value] = {}
-        self.reduced: dict[tuple[object, ...], tuple[str, tuple[int, ...]]] = {}
-        """Operand of reductions → its first buffer, and the loop it was written in."""
+        self.reduced: dict[
+            tuple[object, ...], tuple[IrOp, tuple[int, ...], dict[tuple[str, str], Value]]
+        ] = {}
+        """Operand of reductions → the first store, the loop it was written in, and its values."""
         self.scanned: dict[Value, set[str]] = {}
         """Value of a scan → its results that are in buffers."""
         self.same: dict[str, str] = {}
