@@ -29,7 +29,7 @@ def keeps_layout(graph: FxGraph) -> bool:
         return True
     work = dict.fromkeys(_TIMES, 0)
     for value in convolutions:
-        read = [graph.values[name] for name in value.inputs[:2]]
+        read = [graph.values[name] for name in value.inputs[:2] if name in graph.values]
         shapes = [sizes for each in (*read, value) if (sizes := sizes_of(each)) is not None]
         if len(shapes) < 3 or min(map(len, shapes)) < 3:
             return True

@@ -78,8 +78,8 @@ class Unifier(Costs):
         """The node that an index is of by its place among those of its load."""
         rank = self.region.ranks.get(index, 0)
         for name in indexers:
-            own = [self.graph.values[each] for each in self.graph.values[name].inputs[1:]]
-            rank -= sum(not each.constant for each in own)
+            own = map(self.graph.values.get, self.graph.values[name].inputs[1:])
+            rank -= sum(each is not None and not each.constant for each in own)
             if rank < 0:
                 return name
         return indexers[-1]
