@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from inductorscope.correlate.replay.loop_orders import retraced_nodes
+from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.formats.graph.ir import parse_ir
 
 ROWS, COLUMNS = "128*p0 + p1", "p0 + 128*p1"
@@ -94,7 +96,21 @@ def test_code_for_a_processor_is_never_reordered() -> None:
     assert retraced(*(each.replace("'cuda:0'", "'cpu'") for each in kernels)) == set()
 
 
-def test_sizes_that_are_no_numbers_are_left_alone() -> None:
+@pytest.mark.parametrize("size", ["s0", "8*s0", "((s0 + 7)//8)", "s0**2 - 1"])
+def test_sizes_may_be_symbols_that_have_several_names(size: str) -> None:
+    columns = kernel(0, f"p0 + 128*p1*{size}", f"{{p0: {size}, p1: 8}}", reduces=True)
+    rows = kernel(1, f"128*p0*{size} + p1", f"{{p0: 8, p1: {size.replace('s0', 's1')}}}")
+    assert retraced(columns, rows) == {"op1"}
+
+
+def test_loops_over_symbols_are_merged_or_reordered() -> None:
+    rows, merged = kernel(0, "s0*p0 + p1", "{p0: 8, p1: s0}"), kernel(0, "p0", "{p0: 8*s1}")
+    turned = kernel(0, "p0 + s0*p1", "{p0: s1, p1: 8}")
+    assert reordered_nodes(parse_ir(rows), parse_ir(merged)) == set()
+    assert reordered_nodes(parse_ir(rows), parse_ir(turned)) == {"op0"}
+
+
+def test_sizes_that_nobody_can_read_are_left_alone() -> None:
     assert retraced(kernel(0, COLUMNS, "{p0: s0, p1: ²}"), kernel(1, ROWS, by_rows)) == set()
 
 

@@ -470,3 +470,33 @@ def test_what_is_computed_of_a_turned_value_is_turned_and_its_view_asks_for_a_co
     kernel = "torch.ops.aten.convolution_backward.default"
     ir += extern(2, kernel, "StarDep(name='buf1', mode=None)")
     assert origins(graph(TURNED), ir).nodes["op1", "body", "store"] == "permute_1"
+
+
+OVERWRITTEN = """
+arg0_1: "f32[8][1]cpu", arg1_1: "f32[4][1]cpu", arg2_1: "f32[12][1]cpu"):
+written: "f32[12][1]cpu" = torch.ops.aten.slice_scatter.default(arg2_1, arg0_1, 0, 0, -4)
+slice_1: "f32[4][1]cpu" = torch.ops.aten.slice.Tensor(written, 0, 8, 12)
+copy: "f32[4][1]cpu" = torch.ops.aten.copy.default(slice_1, arg1_1)
+clone: "f32[4][1]cpu" = torch.ops.aten.clone.default(slice_1)
+again: "f32[12][1]cpu" = torch.ops.aten.slice_scatter.default(written, copy, 0, 8, 12)
+return (clone, again)
+"""
+
+
+def test_a_copy_over_another_value_does_not_hold_that_value() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(8, torch.int64)
+lt = ops.lt(index_expr, constant)
+masked_subblock1 = self.masked_subblock1(lt, 0.0)
+load = ops.load('arg2_1', index0)
+where = ops.where(lt, masked_subblock1, load)
+store = ops.store('buf0', index0, where, None)"""
+    ir = node(0, body, "[4]", OUTPUT).rstrip() + "\n"
+    ir += """\
+    def masked_subblock1(self, ops):
+        load = ops.load('arg0_1', index0)
+        return load
+"""
+    assert origins(graph(OVERWRITTEN), ir).nodes["op0", "body", "store"] == "clone"

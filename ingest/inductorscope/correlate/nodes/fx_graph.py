@@ -140,6 +140,9 @@ class FxGraph:
         copied = self._copied(node)
         if copied is not None:
             op, arguments, inputs = "clone", [copied], [copied]
+        elif op == "copy" and len(arguments) > 1:  # its first argument gives only size and type
+            arguments = arguments[1:]
+            inputs = [name for name in inputs if name == arguments[0]]
         value = FxValue(
             node.name, op, order, node.line, arguments, inputs, node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,

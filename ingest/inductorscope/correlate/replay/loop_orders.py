@@ -8,21 +8,16 @@ comparison itself shows that the bodies were traced again.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from math import prod
 
 import msgspec
 
+from inductorscope.correlate.replay.loop_numbers import LOOP, first_moves, loops_of, plain_strides
 from inductorscope.formats.graph.ir import IrLoopBody, IrText
-from inductorscope.formats.text import split_top, whole_number
 
-_LOOP = re.compile(r"\bp\d+\b")
-_TERM = re.compile(r"(?:(\d{1,18})\*)?(p\d+)$")
 _PART = re.compile(r"[^\s()+]+")
-_LONGEST = 1000
-"""Longest index that is parsed, in characters."""
 _MOST_APART = 64
 """The most kernels between two that are compared, of those that use the same buffer."""
 _LEAST_SHARED = 3
@@ -48,7 +43,7 @@ class _Access(msgspec.Struct, frozen=True):
         not change the index do not count."""
         last = self._last_used()
         places = {name: f"p{place}" for place, name in enumerate(self.names)}
-        rest = _LOOP.sub(lambda loop: places.get(loop.group(), loop.group()), self.rest)
+        rest = LOOP.sub(lambda loop: places.get(loop.group(), loop.group()), self.rest)
         return self.sizes[:last], self.strides[:last], rest
 
     def _last_used(self) -> int:
@@ -64,7 +59,7 @@ class _Access(msgspec.Struct, frozen=True):
 
     def _folded(self) -> list[str]:
         """The loops of an index that is no plain sum."""
-        return _LOOP.findall(self.rest)
+        return LOOP.findall(self.rest)
 
     def in_memory_order(self) -> tuple[list[str], tuple[tuple[int, int], ...]] | None:
         """The offset, and strides and sizes of the loops, outermost first, adjacent ones merged.
@@ -77,7 +72,7 @@ class _Access(msgspec.Struct, frozen=True):
         loops = [(self.strides[place], self.sizes[place]) for place in used]
         if self._folded():
             turns = {self.names[place]: f"p{turn}" for turn, place in enumerate(used)}
-            renamed = _LOOP.sub(lambda loop: turns.get(loop.group(), loop.group()), self.rest)
+            renamed = LOOP.sub(lambda loop: turns.get(loop.group(), loop.group()), self.rest)
             return sorted(_PART.findall(renamed)), tuple(loops)
         merged: list[tuple[int, int]] = []
         for stride, size in loops:
@@ -218,7 +213,7 @@ def _kernels(before: IrText, after: IrText) -> Iterator[_Kernel]:
 
 def _read(body: IrLoopBody, kernel: _Kernel) -> bool:
     """Adds the accesses of a body; returns whether it reduces."""
-    loops = _loops(body)
+    loops = loops_of(body)
     sizes = tuple(size for _, size in loops)
     kernel.loops.add(sizes)
     reduces = False
@@ -242,74 +237,17 @@ def _read(body: IrLoopBody, kernel: _Kernel) -> bool:
     return reduces
 
 
-def _loops(body: IrLoopBody) -> list[tuple[str, int]]:
-    loops: list[tuple[str, int]] = []
-    for item in split_top(body.var_ranges.strip()[1:-1]):
-        name, _, size = item.partition(":")
-        number = whole_number(size.strip())
-        loops.append((name.strip(), -1 if number is None else number))
-    return [(name, size) for name, size in loops if size != 1]
-
-
 def _access(index: str, loops: list[tuple[str, int]]) -> _Access:
     sizes = tuple(size for _, size in loops)
     names = tuple(name for name, _ in loops)
-    strides: dict[str, int] = {}
-    rest: list[str] = []
-    for term in index.split(" + "):
-        match = _TERM.match(term)
-        if match is not None:
-            strides[match.group(2)] = int(match.group(1) or 1)
-        elif term.isdecimal():
-            rest.append(term)
-        else:
-            return _Access(sizes, _first_moves(index, names), index, names)
+    plain = plain_strides(index)
+    if plain is None:
+        return _Access(sizes, first_moves(index, names), index, names)
     if any(size < 0 for size in sizes):
         return _Access(sizes, (), index, names)
+    strides, rest = plain
     own = tuple(strides.get(name, 0) for name in names)
     return _Access(sizes, own, " ".join(rest), names)
-
-
-def _first_moves(index: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """How far the first turn of each loop moves in an index that divides loops; none if unknown."""
-    if len(index) > _LONGEST:
-        return ()
-    try:
-        parsed = ast.parse(index, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    start = _value(parsed, "")
-    ends = [_value(parsed, name) for name in names]
-    known = [end for end in ends if end is not None]
-    return () if start is None or len(known) < len(ends) else tuple(end - start for end in known)
-
-
-def _value(node: ast.expr, turned: str) -> int | None:
-    """The value of an index after one turn of a loop."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int) else None
-    if isinstance(node, ast.Name):
-        return int(node.id == turned) if _LOOP.fullmatch(node.id) else None
-    operands: list[ast.expr] = []
-    if isinstance(node, ast.BinOp):
-        operands = [node.left, node.right]
-    elif isinstance(node, ast.Call):
-        operands = node.args
-    values = [value for each in operands if (value := _value(each, turned)) is not None]
-    if len(values) < len(operands):
-        return None
-    match node, values:
-        case ast.Call(func=ast.Name("ModularIndexing")), [value, divisor, size] if divisor and size:
-            return value // divisor % size
-        case ast.BinOp(op=ast.Add()), [left, right]:
-            return left + right
-        case ast.BinOp(op=ast.Sub()), [left, right]:
-            return left - right
-        case ast.BinOp(op=ast.Mult()), [left, right]:
-            return left * right
-        case ast.BinOp(op=ast.FloorDiv()), [left, right] if right:
-            return left // right
-    return None
 
 
 def _compare(first: _Kernel, second: _Kernel) -> list[str]:

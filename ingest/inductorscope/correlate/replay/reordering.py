@@ -7,14 +7,9 @@ origin of its operations. Merging adjacent loops does not count.
 
 from __future__ import annotations
 
-import re
-
+from inductorscope.correlate.replay.loop_numbers import loops_of, plain_strides
 from inductorscope.correlate.replay.loop_orders import retraced_nodes
 from inductorscope.formats.graph.ir import IrLoopBody, IrText
-from inductorscope.formats.text import split_top
-
-# `10240*p0 + 640*p1 + p3`
-_TERM = re.compile(r"(?:(\d{1,18})\*)?\b(p\d+)\b")
 
 
 def reordered_nodes(before: IrText, after: IrText) -> set[str]:
@@ -32,21 +27,9 @@ def reordered_nodes(before: IrText, after: IrText) -> set[str]:
     return names | retraced_nodes(before, after)
 
 
-def _ranges(body: IrLoopBody) -> list[tuple[str, int]]:
-    ranges: list[tuple[str, int]] = []
-    for item in split_top(body.var_ranges.strip()[1:-1]):
-        name, _, size = item.partition(":")
-        size = size.strip()
-        if not size.isdecimal() or len(size) > 18:
-            return []
-        ranges.append((name.strip(), int(size)))
-    return ranges
-
-
 def _reordered(before: IrLoopBody, after: IrLoopBody) -> bool:
-    old = [(name, size) for name, size in _ranges(before) if size != 1]
-    new = [(name, size) for name, size in _ranges(after) if size != 1]
-    if not old or not new:
+    old, new = loops_of(before), loops_of(after)
+    if not old or not new or any(size < 0 for _, size in old + new):
         return False
     last: dict[str, str] = {}
     position = 0
@@ -61,20 +44,16 @@ def _reordered(before: IrLoopBody, after: IrLoopBody) -> bool:
     if position != len(old):
         return True
     return any(
-        _moved(_coefficients(expression), _coefficients(after.indexes.get(index, "")), last)
+        _moved(_strides(expression), _strides(after.indexes.get(index, "")), last)
         for index, expression in before.indexes.items()
         if index in after.indexes
     )
 
 
-def _coefficients(expression: str) -> dict[str, int] | None:
-    """Coefficients of a sum of loop variables; None for anything else."""
-    if "(" in expression or "//" in expression:
-        return None
-    coefficients: dict[str, int] = {}
-    for factor, name in _TERM.findall(expression):
-        coefficients[name] = int(factor or 1)
-    return coefficients
+def _strides(index: str) -> dict[str, int] | None:
+    """Loop → stride of an index that is a plain sum; None for any other."""
+    plain = plain_strides(index)
+    return None if plain is None else plain[0]
 
 
 def _moved(old: dict[str, int] | None, new: dict[str, int] | None, last: dict[str, str]) -> bool:
