@@ -121,5 +121,5 @@ def _value(node: ast.expr, turned: str) -> int | None:
         case ast.BinOp(left=ast.Name(name), op=ast.Pow()), [base, power] if (
             not LOOP.fullmatch(name) and 0 <= power <= _LARGEST_POWER
         ):
-            return base**power
+            return prod([base] * power)
     return None
