@@ -9,6 +9,7 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,
+    PURE_COPIES,
     REDUCES,
     SCANS,
     SCATTERS,
@@ -112,7 +113,7 @@ class Candidates:
             if len(value.users) != 1 or value.users[0] not in self.graph.values:
                 return False
             value = self.graph.values[value.users[0]]
-            if value.op == "clone":
+            if value.op in PURE_COPIES:
                 return True
             if not value.view:
                 return False

@@ -129,7 +129,8 @@ class BufferMakers(Concatenations):
                 repeated = len(child.users) > 1
                 if repeated and any(map(reads_memory, users)) and region.reads() > 1:
                     return producer  # stored before a layout is chosen
-                return child if repeated or too_large(region) else producer
+                turned = "convolution" in self.takes_as_is  # to channels last, by the part
+                return child if turned and (repeated or too_large(region)) else producer
         return producer
 
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
