@@ -32,9 +32,19 @@ TIMM: dict[str, tuple[int, dict[str, Any]]] = {
     "lcnetv2_small": (64, {}),
     "csatv2": (64, {}),
     "lowformer_b0": (64, {}),
+    "sam2_hiera_tiny": (64, {"embed_dim": 16, "num_heads": 1}),
+    "naflexvit_base_patch16_gap": (64, {"depth": 2, "embed_dim": 96, "num_heads": 4}),
+    "dla34": (64, {}),
+    "haloregnetz_b": (224, {}),
 }
 _TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
 _HEADS = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+_PAIR = {
+    "vocab_size": 101, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
+    "max_position_embeddings": 64, "use_cache": False,
+}  # fmt: skip
 TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
     "DeepseekV3ForCausalLM": ("ids", _TEXT | _HEADS | {
         "num_key_value_heads": 4, "moe_intermediate_size": 24, "n_routed_experts": 4,
@@ -511,6 +521,105 @@ TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "vision_config": _HEADS | {"hidden_size": 32, "image_size": 32, "patch_size": 8},
         "projection_dim": 16,
     }),
+    "MBartModel": ("both ids", _PAIR),
+    "BigBirdPegasusModel": ("both ids", _PAIR | {
+        "attention_type": "original_full",
+    }),
+    "OpenAIGPTModel": ("ids", {
+        "vocab_size": 101, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64,
+    }),
+    "ModernBertDecoderForCausalLM": ("ids", _TEXT | _HEADS | {
+        "local_attention": 8, "global_attn_every_n_layers": 2,
+    }),
+    "UniSpeechSatModel": ("wave", _TEXT | _HEADS | {
+        "conv_dim": [8, 8, 8], "conv_stride": [5, 2, 2], "conv_kernel": [10, 3, 3],
+        "num_feat_extract_layers": 3, "num_conv_pos_embeddings": 8,
+        "num_conv_pos_embedding_groups": 4, "layerdrop": 0.0, "mask_time_prob": 0.0,
+    }),
+    "XLMRobertaXLModel": ("ids", _TEXT | _HEADS),
+    "RobertaPreLayerNormModel": ("ids", _TEXT | _HEADS),
+    "Olmo3ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "sliding_window": 8,
+    }),
+    "FlexOlmoForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "num_experts": 4, "num_experts_per_tok": 2,
+    }),
+    "LongcatFlashForCausalLM": ("ids", _TEXT | {
+        "num_layers": 1, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_hidden_size": 48,
+        "expert_ffn_hidden_size": 24, "n_routed_experts": 4, "zero_expert_num": 2, "moe_topk": 2,
+        "kv_lora_rank": 8, "q_lora_rank": 12, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
+        "v_head_dim": 8, "head_dim": 8,
+    }),
+    "Ernie4_5_MoeForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "moe_intermediate_size": 24, "moe_num_experts": 4, "moe_k": 2,
+        "moe_num_shared_experts": 1, "moe_layer_start_index": 1,
+    }),
+    "GraniteMoeSharedForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "shared_intermediate_size": 24,
+    }),
+    "VaultGemmaForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "sliding_window": 8,
+    }),
+    "NanoChatForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2,
+    }),
+    "ApertusForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2,
+    }),
+    "HunYuanMoEV1ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2, "head_dim": 8, "num_experts": 4, "moe_topk": 2,
+    }),
+    "MarkupLMModel": ("ids", _TEXT | _HEADS | {
+        "max_depth": 4, "xpath_unit_hidden_size": 4, "max_xpath_tag_unit_embeddings": 16,
+        "max_xpath_subs_unit_embeddings": 16, "tag_pad_id": 3, "subs_pad_id": 3,
+    }),
+    "LiltModel": ("text boxes", _TEXT | _HEADS | {
+        "hidden_size": 48, "channel_shrink_ratio": 2,
+    }),
+    "DINOv3ViTModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "DINOv3ConvNextModel": ("picture", {
+        "hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 2, 1],
+    }),
+    "IJepaModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "DonutSwinModel": ("picture", {
+        "image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4],
+        "window_size": 4,
+    }),
+    "Aimv2VisionModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "FocalNetModel": ("picture", {
+        "image_size": 32, "patch_size": 2, "embed_dim": 16, "hidden_sizes": [16, 32],
+        "depths": [1, 1], "focal_levels": [2, 2], "focal_windows": [3, 3],
+    }),
+    "AltCLIPModel": ("captioned picture", {
+        "text_config": _TEXT | _HEADS | {"project_dim": 16},
+        "vision_config": _HEADS | {"hidden_size": 32, "image_size": 32, "patch_size": 8},
+        "projection_dim": 16,
+    }),
+    "MusicgenForCausalLM": ("codes", {
+        "vocab_size": 101, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "ffn_dim": 48, "num_codebooks": 2, "layerdrop": 0.0, "use_cache": False,
+    }),
+    "Qwen2AudioEncoder": ("frames", {
+        "d_model": 32, "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 48,
+        "num_mel_bins": 24, "max_source_positions": 10,
+    }),
+    "PixioModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "EuroBertModel": ("ids", _TEXT | _HEADS | {
+        "num_key_value_heads": 2,
+    }),
+    "LasrEncoder": ("pitches", _HEADS | {
+        "hidden_size": 32, "num_mel_bins": 16, "subsampling_conv_channels": 8,
+        "conv_kernel_size": 5, "layerdrop": 0.0,
+    }),
 }  # fmt: skip
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "ids": {"input_ids": (2, 16)},
@@ -561,6 +670,8 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "film rows": {"pixel_values": (6, 3, 16, 16)},
     "past": {"past_values": (2, 32), "past_values_padding": (2, 32), "freq": (2, 1)},
+    "text boxes": {"input_ids": (2, 16), "bbox": (2, 16, 4)},
+    "codes": {"input_ids": (4, 8)},
 }
 NUMBERS = {
     "input_ids": (3, 90), "decoder_input_ids": (3, 90), "inputs": (3, 90),
