@@ -16,7 +16,7 @@ from inductorscope.correlate.nodes.lowerings import (
     by_library,
     is_spelled_out,
 )
-from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
 from inductorscope.correlate.nodes.sizes import numel, same_shape
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
@@ -104,19 +104,18 @@ class Candidates:
             pending += [user for user in users if user.view and len(pending) < _MOST_VIEWS]
         return bool(value.users)
 
-    def _only_cloned(self, value: FxValue) -> bool:
-        """Whether a value is only copied: then usually its copy is stored, not the value, unless it
-        is written into memory piece by piece."""
+    def _only_cloned(self, value: FxValue, region: Region) -> bool:
+        """Whether a value is only copied: then usually its copies are stored, not the value, unless
+        it is written into memory piece by piece or is too much to compute again for each copy."""
         if value.op in SCATTERS - CHOOSE_BY_PLACE:
             return False
         for _ in range(8):
-            if len(value.users) != 1 or value.users[0] not in self.graph.values:
+            users = [self.graph.values.get(name) for name in value.users]
+            if all(user is not None and user.op in PURE_COPIES for user in users):
+                return len(users) == 1 or 0 < len(users) and region.reads() <= MOST_READS_REUSED
+            if len(users) != 1 or users[0] is None or not users[0].view:
                 return False
-            value = self.graph.values[value.users[0]]
-            if value.op in PURE_COPIES:
-                return True
-            if not value.view:
-                return False
+            value = users[0]
         return False
 
     def _candidates(

@@ -71,12 +71,15 @@ class BufferMakers(Concatenations):
         if value is None:
             value = self._output(producer, index, operation, region)
             value = self._shaped(value, buffer, operation) or value
+        if value is producer and not (is_copy or region.eager() or too_large(region)):
+            value = self._returned_as(producer)
         if value is not producer:
             self.copies[buffer.name] = value
         if self._piece(buffer):
             joining = self._next_joining(value, buffer)
-            seen = value is not producer or not same_shape(producer.shape, buffer.size)
-            seen = seen or joining not in value.users
+            held_value = self._part(producer, index) if value is producer else value
+            seen = value is not producer or not same_shape(held_value.shape, buffer.size)
+            seen = seen or joining not in held_value.users
             again = producer.op in FILLS and self._stored_before(producer)
             if joining is not None and (is_copy or again or (seen and value.op != "cat")):
                 return joining
@@ -116,22 +119,22 @@ class BufferMakers(Concatenations):
             returned = [part for part in parts if part.op == "getitem" and "output" in part.users]
             copied = operation.op == "load" and len(returned) == 1
             return returned[0] if copied else producer
-        for name in producer.users:
-            child = self.graph.values.get(name)
-            if (
-                child is not None
-                and child.op == "getitem"
-                and (self.graph.root(name) == (producer.name, index))
-            ):
-                if "output" in child.users:
-                    return child
-                users = (self.graph.values[n].op for n in child.users if n in self.graph.values)
-                repeated = len(child.users) > 1
-                if repeated and any(map(reads_memory, users)) and region.reads() > 1:
-                    return producer  # stored before a layout is chosen
-                turned = "convolution" in self.takes_as_is  # to channels last, by the part
-                return child if turned and (repeated or too_large(region)) else producer
-        return producer
+        part = self._part(producer, index)
+        if part is producer or "output" in part.users:
+            return part
+        users = (self.graph.values[n].op for n in part.users if n in self.graph.values)
+        repeated = len(part.users) > 1
+        if repeated and any(map(reads_memory, users)) and region.reads() > 1:
+            return producer  # stored before a layout is chosen
+        turned = "convolution" in self.takes_as_is  # to channels last, by the part
+        return part if turned and (repeated or too_large(region)) else producer
+
+    def _part(self, producer: FxValue, index: int) -> FxValue:
+        """One of several outputs of a node; the node itself if it has one."""
+        users = [self.graph.values[name] for name in producer.users if name in self.graph.values]
+        parts = (user for user in users if user.op == "getitem")
+        own = (part for part in parts if self.graph.root(part.name) == (producer.name, index))
+        return next(own, producer)
 
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
         """Whether an extern call that needs strides copies a value not yet realised."""
@@ -148,7 +151,12 @@ class BufferMakers(Concatenations):
     def _shaped(self, producer: FxValue, buffer: IrBuffer, operation: Operation) -> FxValue | None:
         """The view whose shape the buffer has, if not the producer's; of several, the one that
         begins at the offset that the body reads."""
-        if producer.shape is None or buffer.size is None or same_shape(producer.shape, buffer.size):
+        if producer.shape is None or buffer.size is None:
+            return None
+        own = same_shape(producer.shape, buffer.size)
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        again = held is not None and held[0] == producer.name and "output" not in producer.users
+        if own and (buffer.users or not again):
             return None
         copied = self.copies.get(operation.buffer) if operation.op == "load" else None
         if copied is not None and same_shape(copied.shape, buffer.size):
@@ -166,7 +174,7 @@ class BufferMakers(Concatenations):
                     queue.append(child)
         if not buffer.users:  # only the caller receives it
             outputs = [v for v in alike if "output" in v.users and v.name not in self.claimed]
-            alike = outputs or alike
+            alike = outputs if own else outputs or alike
         if self._piece(buffer):  # only its concatenation asked for it
             alike = [view for view in alike if self._fits_in(view, buffer)] or alike
         alike = [view for view in alike if not self._served(view)] or alike
@@ -177,6 +185,16 @@ class BufferMakers(Concatenations):
         if view is not None and not buffer.users:
             self.claimed.add(view.name)
         return view
+
+    def _returned_as(self, value: FxValue) -> FxValue:
+        """The view that shows all of a value alike and that the caller receives, in a copy."""
+        view = value
+        while len(view.users) == 1:
+            user = self.graph.values.get(view.users[0])
+            if user is None or user.op != "expand" or not same_shape(user.shape, value.shape):
+                break
+            view = user
+        return view if "output" in view.users else value
 
     def _served(self, view: FxValue) -> bool:
         """Whether only calls that request strides take a view, and each has been made."""
@@ -225,6 +243,7 @@ class BufferMakers(Concatenations):
                     elif same_operation(name, child.op) and child.name not in self.extern:
                         # A value of indices only is computed again for each call.
                         again = child.op == "cat" or value.constant
+                        again = again or self._computed_for_each(value, buffer)
                         shared = len(value.users) > 1 and not again
                         as_is = child.op in self.takes_as_is or not child.strided
                         if as_is and not is_copy:
@@ -243,6 +262,14 @@ class BufferMakers(Concatenations):
                         fixes = self._fixes_layout(value, buffer, operation) and not laid_out
                         return value.name if fixes else child.name
         return None
+
+    def _computed_for_each(self, value: FxValue, buffer: IrBuffer) -> bool:
+        """Whether fewer calls read the buffer than request strides of the value: the others then
+        have it computed again, each for itself."""
+        users = (self.graph.values.get(name) for name in value.users)
+        asking = [user for user in users if user is not None and user.strided]
+        calls = [user for user in self._users(buffer) if user.body is None]
+        return len(asking) == len(value.users) and len(calls) < len(asking)
 
     def _asking(
         self, value: FxValue, followers: list[FxValue], buffer: IrBuffer, operation: Operation
@@ -288,10 +315,12 @@ class BufferMakers(Concatenations):
             return True
         memory = self.layouts.get(operation.buffer)
         root = self.graph.values.get(self.graph.root(view.name)[0])
-        strides = self.graph.strides(view.name)
-        if memory is None or root is None or strides is None or is_channels_last(buffer):
+        if memory is None or root is None:
             return False
-        if root.name in self.graph.turned:
+        if root.placeholder and not in_order(memory):
+            return True  # in an argument, whose strides are those of the graph
+        strides = self.graph.strides(view.name)
+        if strides is None or is_channels_last(buffer) or root.name in self.graph.turned:
             return False
         kept = root.shape == memory.size and in_order(memory)
         return kept and not same_order(buffer, strides)

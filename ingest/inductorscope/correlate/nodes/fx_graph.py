@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
+import msgspec
+
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     PURE_COPIES,
@@ -66,6 +68,8 @@ class FxGraph:
         self.by_op: dict[str, list[FxValue]] = {}
         for order, node in enumerate(text.main()):
             self._add(order, node)
+        for joining in self.by_op.get("cat", ()):
+            self._convert_joined(joining)
         self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
         """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
@@ -105,6 +109,27 @@ class FxGraph:
             if element in self.values:
                 value.inputs.append(element)
                 self.values[element].users.append(value.name)
+
+    def _convert_joined(self, joining: FxValue) -> None:
+        """Adds the conversions of what a concatenation joins to its own type."""
+        for name in dict.fromkeys(joining.inputs):
+            value = self.values.get(name)
+            if value is None or value.number or value.dtype in ("", joining.dtype):
+                continue
+            converted = msgspec.structs.replace(
+                value, name=f"{joining.name}_of_{name}", op="convert_element_type",
+                order=joining.order, arguments=[name, joining.dtype], inputs=[name],
+                users=[joining.name], dtype=joining.dtype, placeholder=False,
+                owner=joining.owner, strided=False,
+            )  # fmt: skip
+            if converted.name in self.values:
+                continue
+            self.values[converted.name] = converted
+            self.by_op.setdefault(converted.op, []).append(converted)
+            value.users = [converted.name if u == joining.name else u for u in value.users]
+            joining.inputs = [converted.name if i == name else i for i in joining.inputs]
+            own = re.compile(rf"\b{re.escape(name)}\b")
+            joining.arguments = [own.sub(converted.name, each) for each in joining.arguments]
 
     def _find_constants(self) -> None:
         """Marks fills and index arithmetic, unless a node writes into their memory, and what has no

@@ -38,6 +38,8 @@ DOUBTFUL = 2.5
 SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
+_NOT_RETURNED = 0.02
+"""Cost of a buffer that only the caller reads for a value that the caller does not receive."""
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
@@ -58,7 +60,6 @@ _TOO_EARLY = 1.0
 _MOST_VIEWS = 20
 """The most views of a value to look at."""
 
-_EAGER = frozenset(["scan", "sort", "reduction"])
 _UNUSED = frozenset(["maximum", "minimum"])
 _UNREAD = 0.5
 """The highest cost of an index that is not read."""
@@ -310,7 +311,7 @@ class OriginWalk(BufferMakers):
         decided, unless none fits well."""
         if not self.equals or self.result.costs[node.name] > DOUBTFUL:
             return
-        if _is_eager(unifier.region):
+        if unifier.region.eager():
             self.eager.add(node.name)
         self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
         for rival in self.equals:
@@ -339,7 +340,7 @@ class OriginWalk(BufferMakers):
         operation = region.operations[value]
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
-        eager = _is_eager(region)
+        eager = region.eager()
         backwards = run_backwards(region)
         turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
@@ -365,8 +366,8 @@ class OriginWalk(BufferMakers):
                 cost += not_reversed(self.graph, candidate, turned)
             if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
                 continue
-            if not eager and self._only_cloned(candidate) and not too_large(region):
-                cost += 0.1
+            if not eager and self._only_cloned(candidate, region) and not too_large(region):
+                cost += 0.2
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
             copied = piece and self._holds(operation, candidate)
@@ -382,6 +383,7 @@ class OriginWalk(BufferMakers):
                 + (_AGAIN if again and self._taken(candidate, operation, index) else 0.0)
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (_PLACED if whole is not None and not self._fits_in(candidate, buffer) else 0.0)
+                + (_NOT_RETURNED if not (buffer.users or self._returned(candidate)) else 0.0)
                 + self._distance(self._store_order(candidate)),
                 float(candidate.order),
             )
@@ -418,6 +420,17 @@ class OriginWalk(BufferMakers):
             chosen, equals = tied[0], tied[1:]
         self.equals = equals
         return best[1], chosen, best[3]
+
+    def _returned(self, candidate: FxValue) -> bool:
+        """Whether the caller receives the value, perhaps through views or a copy."""
+        queue = [candidate]
+        for value in queue:
+            if "output" in value.users:
+                return True
+            users = [self.graph.values[name] for name in value.users if name in self.graph.values]
+            if len(queue) <= _MOST_VIEWS:
+                queue += [u for u in users if u.view or u.op == "getitem" or u.op in PURE_COPIES]
+        return False
 
     def _needs_memory(self, candidate: FxValue) -> bool:
         """Whether it is computed from a scan or a reduction, which loops would load."""
@@ -505,23 +518,29 @@ class OriginWalk(BufferMakers):
             for index in check.children
         ]
         makers = dict.fromkeys([producer.name, *owners.values()]) if unread else {}
-        names = self._indices_above([self.graph.values[name] for name in makers])
+        readers = self._indices_above([self.graph.values[name] for name in makers])
+        names = list(readers)
         for place in unread:
             costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
             best = min(names, key=costs.__getitem__, default="")
             if best and costs[best] < _UNREAD:
                 names = [*(name for name in names if name != best), best]  # the next one's turn
-                for each, name in unifier.owners(place, best).items():
+                found = unifier.owners(place, best)
+                if self._holds(operations[place], self.graph.values[best]):
+                    found = {place: readers[best]}
+                for each, name in found.items():
                     owners.setdefault(each, name)
 
-    def _indices_above(self, values: list[FxValue]) -> list[str]:
+    def _indices_above(self, values: list[FxValue]) -> dict[str, str]:
         """The indices of what looks values up among the nodes that these are computed from, in
-        graph order."""
+        graph order, and what looks up first."""
         above = [each for value in values for each in (value, *self._above(value))]
         found = sorted({each.name: each for each in above}.values(), key=lambda each: each.order)
-        indices = [name for each in found if each.op in INDEXERS for name in each.inputs[1:]]
-        roots = dict.fromkeys(self.graph.root(name)[0] for name in indices)
-        return [name for name in roots if name in self.graph.values]
+        readers: dict[str, str] = {}
+        for each in found:
+            for name in each.inputs[1:] if each.op in INDEXERS else ():
+                readers.setdefault(self.graph.root(name)[0], each.name)
+        return {name: reader for name, reader in readers.items() if name in self.graph.values}
 
     def _above(self, value: FxValue) -> list[FxValue]:
         """The nodes that a value of positions only is computed from, nearest first."""
@@ -566,11 +585,6 @@ def _stored(region: Region, store: Operation) -> Place | None:
     """The stored value: the last operand that is not an index dependency."""
     values = [c for c in store.children if region.operations[c].op != "set_indirect"]
     return values[-1] if values else (store.children[-1] if store.children else None)
-
-
-def _is_eager(region: Region) -> bool:
-    """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
-    return any(each.op in _EAGER for each in region.operations.values())
 
 
 def _is_leaf(node: IrTextNode) -> bool:

@@ -24,6 +24,7 @@ _DEEPEST = 40
 MOST_READS_REUSED = 4
 """The number of elements read above which Inductor stores a value with several users."""
 _COSTLY = frozenset(["exp", "sigmoid"])
+_EAGER = frozenset(["scan", "sort", "reduction"])
 
 Place = tuple[str, str]
 """(block, operation name)"""
@@ -102,6 +103,10 @@ class Region:
         self._read("body", 0)
         for name in body.blocks:  # blocks that are never called
             self._read(name, 1)
+
+    def eager(self) -> bool:
+        """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
+        return any(each.op in _EAGER for each in self.operations.values())
 
     def _read(self, name: str, depth: int) -> None:
         body = self.node.body
