@@ -112,7 +112,7 @@ class Candidates:
         for _ in range(8):
             users = [self.graph.values.get(name) for name in value.users]
             if all(user is not None and user.op in PURE_COPIES for user in users):
-                return len(users) == 1 or 0 < len(users) and region.reads() <= MOST_READS_REUSED
+                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
             if len(users) != 1 or users[0] is None or not users[0].view:
                 return False
             value = users[0]
