@@ -204,8 +204,8 @@ SPLIT = """
 primals_1: "f32[2, 4, 3]", primals_2: "f32[8, 2, 1]"):
 split = torch.ops.aten.split_with_sizes.default(primals_1, [2, 2], 1)
 getitem: "f32[2, 2, 3]" = split[0]
-convolution: "f32[2, 8, 3]" = torch.ops.aten.convolution.default(getitem, primals_2, None, [1], [0],\
- [1], False, [0], 1)
+convolution: "f32[2, 8, 3]" = torch.ops.aten.convolution.default(getitem, primals_2, None, [1],\
+ [0], [1], False, [0], 1)
 return (convolution, getitem)
 """
 
