@@ -179,7 +179,7 @@ SCATTERS = frozenset(
         "_unsafe_masked_index_put_accumulate", "embedding_dense_backward", "masked_scatter",
         "slice_scatter", "select_scatter", "as_strided_scatter", "copy_", "index_copy",
         "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward",
-        "_low_memory_max_pool_offsets_to_indices", "kthvalue", "bernoulli",
+        "kthvalue", "bernoulli",
     ]
 )  # fmt: skip
 
