@@ -200,3 +200,26 @@ store = ops.store('buf0', index0, constant, None)"""
     assert found["op0", "body", "store"] == "scatter_add"
     assert found["op1", "body", "store"] == "exp"
     assert found["op2", "body", "load"] == found["op2", "body", "store"] == "scatter_add"
+
+
+TWICE = """
+arg0_1: "f32[4, 4][4, 1]cpu", arg1_1: "i64[4][1]cpu"):
+index: "f32[4, 4][4, 1]cpu" = torch.ops.aten.index.Tensor(arg0_1, [None, arg1_1])
+index_1: "f32[4, 4][4, 1]cpu" = torch.ops.aten.index.Tensor(index, [arg1_1])
+exp: "f32[4, 4][4, 1]cpu" = torch.ops.aten.exp.default(index_1)
+return (exp, index_1)
+"""
+
+
+def test_two_lookups_with_one_index_are_both_made() -> None:
+    body = """
+load = ops.load('arg1_1', index0)
+set_indirect0 = self.set_indirect0(load)
+load_1 = ops.load('arg1_1', index1)
+set_indirect1 = self.set_indirect1(load_1)
+get_index = self.get_index('index2')
+load_2 = ops.load('arg0_1', get_index)
+store = ops.store('buf0', index0, load_2, None)"""
+    ir = node(0, body, "[4, 4]", user("op1"))
+    ir = ir.replace("index1 = p0 + 8", "index1 = p1\n    index2 = 4*indirect0 + indirect1")
+    assert origins(graph(TWICE), ir).nodes["op0", "body", "store"] == "index_1"

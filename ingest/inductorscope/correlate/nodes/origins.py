@@ -408,7 +408,9 @@ class OriginWalk(BufferMakers):
             if through is None or self.graph.root(through)[0] != best[2].name:
                 continue
             known = unifier.index_cost(value, best[2].name)
-            if unifier.index_cost(value, candidate.name) < known:  # it looks the chosen one up
+            own = unifier.index_cost(value, candidate.name)
+            more = best[2].op in INDEXERS and len(region.indirect) >= len(best[2].inputs)
+            if own < known or (own == known and more):  # it looks the chosen one up
                 best = (best[0], cost, candidate, index)
         chosen, limit = best[2], best[1] + SAME
         equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
