@@ -39,6 +39,7 @@ TIMM: dict[str, tuple[int, dict[str, Any]]] = {
 }
 _TEXT = {"vocab_size": 101, "hidden_size": 32, "pad_token_id": 0, "use_cache": False}
 _HEADS = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+_GROUPED = _TEXT | _HEADS | {"num_key_value_heads": 2, "head_dim": 8}
 _PAIR = {
     "vocab_size": 101, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
     "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
@@ -620,6 +621,108 @@ TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
         "hidden_size": 32, "num_mel_bins": 16, "subsampling_conv_channels": 8,
         "conv_kernel_size": 5, "layerdrop": 0.0,
     }),
+    "AfmoeForCausalLM": ("ids", _GROUPED | {
+        "moe_intermediate_size": 24, "num_experts": 4, "num_experts_per_tok": 2,
+        "num_dense_layers": 1, "sliding_window": 8,
+    }),
+    "AriaTextForCausalLM": ("ids", _GROUPED | {
+        "moe_num_experts": 4, "moe_topk": 2, "moe_num_shared_experts": 1,
+    }),
+    "ExaoneMoeForCausalLM": ("ids", _GROUPED | {
+        "moe_intermediate_size": 24, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1,
+    }),
+    "Cohere2MoeForCausalLM": ("ids", _GROUPED | {
+        "num_experts": 4, "num_experts_per_tok": 2,
+    }),
+    "CwmForCausalLM": ("ids", _GROUPED | {
+        "sliding_window": 8, "layer_types": ["full_attention", "sliding_attention"],
+    }),
+    "Dots1ForCausalLM": ("ids", _GROUPED | {
+        "moe_intermediate_size": 24, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1, "n_shared_experts": 1,
+    }),
+    "Gemma3ForCausalLM": ("ids", _GROUPED | {
+        "sliding_window": 8,
+    }),
+    "Lfm3ForCausalLM": ("ids", _GROUPED),
+    "MiniCPM3ForCausalLM": ("ids", _TEXT | _HEADS | {
+        "kv_lora_rank": 8, "q_lora_rank": 12, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
+        "v_head_dim": 8,
+    }),
+    "MinistralForCausalLM": ("ids", _GROUPED | {
+        "sliding_window": 8,
+    }),
+    "Ministral3ForCausalLM": ("ids", _GROUPED),
+    "MiMoV2FlashForCausalLM": ("ids", _GROUPED | {
+        "moe_intermediate_size": 24, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1,
+    }),
+    "NomicBertModel": ("ids", _TEXT | _HEADS),
+    "Qwen2MoeForCausalLM": ("ids", _GROUPED | {
+        "moe_intermediate_size": 24, "shared_expert_intermediate_size": 24, "num_experts": 4,
+        "num_experts_per_tok": 2,
+    }),
+    "SolarOpenForCausalLM": ("ids", _GROUPED | {
+        "moe_intermediate_size": 24, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1,
+    }),
+    "Jais2ForCausalLM": ("ids", _GROUPED),
+    "GteModel": ("ids", _TEXT | _HEADS),
+    "JinaEmbeddingsV3Model": ("ids", _TEXT | _HEADS),
+    "T5GemmaModel": ("both ids", {
+        "encoder": _GROUPED | {"sliding_window": 8}, "decoder": _GROUPED | {"sliding_window": 8},
+    }),
+    "BlipTextModel": ("ids", _TEXT | _HEADS | {
+        "encoder_hidden_size": 32, "is_decoder": False,
+    }),
+    "Blip2QFormerModel": ("queries", _HEADS | {
+        "hidden_size": 32, "encoder_hidden_size": 24,
+    }),
+    "Idefics3VisionTransformer": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "Owlv2VisionModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "MetaClip2VisionModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "MaskFormerSwinModel": ("picture", {
+        "image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4],
+        "window_size": 4,
+    }),
+    "Sam2HieraDetModel": ("square picture", {
+        "hidden_size": 16, "num_attention_heads": 1, "image_size": [64, 64],
+        "blocks_per_stage": [1, 1, 2, 1], "embed_dim_per_stage": [16, 32, 64, 128],
+        "num_attention_heads_per_stage": [1, 2, 4, 8], "window_size_per_stage": [4, 2, 4, 2],
+        "global_attention_blocks": [3], "window_positional_embedding_background_size": [4, 4],
+    }),
+    "Sam3ViTModel": ("square picture", _HEADS | {
+        "hidden_size": 32, "image_size": 64, "patch_size": 8, "window_size": 4,
+        "global_attn_indexes": [1], "pretrain_image_size": 32,
+    }),
+    "SamHQVisionModel": ("square picture", _HEADS | {
+        "hidden_size": 32, "image_size": 64, "patch_size": 8, "window_size": 3,
+        "global_attn_indexes": [1], "mlp_dim": 48, "output_channels": 16,
+    }),
+    "Sapiens2Model": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "VoxtralEncoder": ("frames", {
+        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_size": 48, "num_mel_bins": 24, "max_source_positions": 10,
+    }),
+    "GlmAsrEncoder": ("frames", _HEADS | {
+        "hidden_size": 32, "num_mel_bins": 24,
+    }),
+    "HrmTextModel": ("ids", _GROUPED),
+    "SiglipTextModel": ("ids", _TEXT | _HEADS | {
+        "max_position_embeddings": 16,
+    }),
+    "IBertModel": ("ids", _TEXT | _HEADS | {
+        "quant_mode": True,
+    }),
 }  # fmt: skip
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "ids": {"input_ids": (2, 16)},
@@ -672,6 +775,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "past": {"past_values": (2, 32), "past_values_padding": (2, 32), "freq": (2, 1)},
     "text boxes": {"input_ids": (2, 16), "bbox": (2, 16, 4)},
     "codes": {"input_ids": (4, 8)},
+    "queries": {"query_embeds": (2, 6, 32), "encoder_hidden_states": (2, 9, 24)},
 }
 NUMBERS = {
     "input_ids": (3, 90), "decoder_input_ids": (3, 90), "inputs": (3, 90),
