@@ -13,6 +13,8 @@ _BRANCH = re.compile(r"(if|elif) pid\b|else:")
 _ASSIGN = re.compile(r"(_?tmp\d\w*+(?:\s*+,\s*+_?tmp\d\w*+)*)\s*+(?:,\s*+)?=(?!=)\s*")
 _PAIR = re.compile(r"_(?:val|idx)$")
 _CARRIES = "tl.where(roffset > 0, "
+# `tl.device_assert(tmp5, 'no element is NaN')`; an index is compared in its assertion
+_ASSERTS = re.compile(r"tl\.device_assert\(tmp\d+, ")
 _INDEX = re.compile(r"([xyzr]\w*)\s*=(?!=)\s*")
 
 
@@ -104,7 +106,8 @@ def _statement(
         block.others.append(statement)
     elif text.startswith("tl.device_assert("):
         describe(statement, "", text)
-        statement.checks = True
+        statement.asserts = _ASSERTS.match(text) is not None
+        statement.checks = not statement.asserts
         statement.pointer = ""
         block.others.append(statement)
     elif _INDEX.match(text):

@@ -70,16 +70,23 @@ class MemoryReplay(ReplayState):
         return self._remember(expression, value)
 
     def _read_again(self, known: Value, places: frozenset[str]) -> bool:
-        """Whether a known load is written again with another name for a size: Triton's code uses
-        `ks2 // 2` until it has the size as the parameter `ks0`."""
+        """Whether a known load is written again in Triton's code: with another name for a size,
+        `ks2 // 2` until the size is the parameter `ks0`; or as it is, a single element in front of
+        the next loop."""
         if self.cpp or not isinstance(known, str):
             return False
-        before = self.definitions[known].text if known in self.definitions else ""
+        read = self.definitions.get(known)
+        if read is not None and not read.is_load and len(read.uses) == 1:
+            read = self.definitions.get(read.uses[0])  # it was broadcast
+        before = read.text if read is not None else ""
         for position in self._upcoming(1):
             statement = self.block.numbered[position]
-            if statement.is_load and statement.pointer in places and "ks" in before:
+            if statement.is_load and statement.pointer in places:
                 again = statement.text
-                return _right(again) != _right(before) and _unsized(again) == _unsized(before)
+                sized = "ks" in before and _unsized(again) == _unsized(before)
+                return (sized and _right(again) != _right(before)) or (
+                    not sized and _right(again) == _right(before)
+                )
         return False
 
     def _load_at(self, places: frozenset[str], index: str) -> int:
