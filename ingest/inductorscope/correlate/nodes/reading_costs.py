@@ -342,6 +342,8 @@ class Costs(ByPlace):
         if strict is not None:
             if (op, node.op) in _CONTRARY:
                 return 0.1
+            if (op, node.op) == ("mul", "div") and not self._by_number(node):
+                return BAD
             return 0.0 if op in strict else BAD
         if op == "reduction":
             kinds = REDUCES.get(node.op)
@@ -375,6 +377,11 @@ class Costs(ByPlace):
         maker = self.graph.values.get(held[0]) if held is not None else None
         stored = memory is not None and memory.dtype == "int16"
         return maker.name if stored and maker is not None and maker.op == "sort" else ""
+
+    def _by_number(self, division: FxValue) -> bool:
+        """Whether a node divides by a number, of which loops may multiply by the inverse."""
+        divisor = self.graph.values.get(division.arguments[1]) if division.arguments[1:] else None
+        return divisor is None or divisor.constant or divisor.number
 
     def _pads(self, name: str, node: FxValue) -> bool:
         """Whether a pool's input was padded before, and the pool adds no padding."""
