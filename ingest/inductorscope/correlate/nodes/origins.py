@@ -162,7 +162,7 @@ class OriginWalk(BufferMakers):
                 self.result.externs[each.name] = computed.name
                 self.result.held[each.name] = (computed.name, 0)
                 for mutated in each.mutations:
-                    self.result.held.setdefault(mutated, (computed.name, 0))
+                    self.result.held[mutated] = (computed.name, 0)
 
     def _extern_node(self, node: IrTextNode) -> FxValue | None:
         kernel = extern_name(node.extern)
