@@ -17,6 +17,9 @@ BAD = 4.0
 _BOUNDS = 0.01
 """The part of the cost of a slice's bounds that counts: slices within slices repeat them all, so
 that their sum doubles with each."""
+_WRITTEN = 0.25
+"""The part of the cost of what is written into a slice: it contains, once more, all that was
+written into the slices before."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 _CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
 
@@ -80,8 +83,8 @@ class ByPlace(ABC):
         bounds = bounds or (parent.op == "masked_subblock" and index > 0)
         if bounds or (parent.op == "where" and index == 1):
             cost = self.inside(child, node, depth + 1)
-            part = _BOUNDS if bounds and cost < BAD else 1.0
-            return part * cost, ("inside", node.name)
+            part = _BOUNDS if bounds else _WRITTEN
+            return part * cost if cost < BAD else cost, ("inside", node.name)
         if parent.op not in ("where", "masked_subblock"):
             return None
         name = node.arguments[0 if parent.op == "where" else 1]
