@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.literals import OTHER_NUMBER, fills
 from inductorscope.correlate.nodes.region import Operation, Place, Region
 
 BAD = 4.0
@@ -76,8 +77,15 @@ class ByPlace(ABC):
     ) -> tuple[float, Choice] | None:
         """`where(inside, masked(inside, source), self)`: the mask passes only the source, which may
         be such a choice too; conditions belong to the node."""
-        if len(node.arguments) < 2 or self.region.operations[child].op in LEAVES:
+        if len(node.arguments) < 2:
             return None
+        operation = self.region.operations[child]
+        if operation.op in LEAVES:
+            source = self.graph.values.get(node.arguments[1])
+            if source is None or parent.op != "masked_subblock" or index > 0:
+                return None
+            unlike = fills(self.graph, operation, source) is False
+            return (OTHER_NUMBER, ("inside", node.name)) if unlike else None
         bounds = parent.op in _CONDITIONS
         bounds = bounds or (parent.op == "where" and index == 0)
         bounds = bounds or (parent.op == "masked_subblock" and index > 0)

@@ -13,7 +13,7 @@ from inductorscope.correlate.nodes.axes import across_of, lies_across
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES, ByPlace, Choice
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.literals import contradicted, scales, seeded
+from inductorscope.correlate.nodes.literals import OTHER_NUMBER, contradicted, fills, scales, seeded
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     CHOOSES,
@@ -253,6 +253,9 @@ class Costs(ByPlace):
                 return 0.03 + self._turned(place, node)
             if node.op in SCANS:
                 return 0.5
+            filled = fills(self.graph, operation, node)
+            if filled is not None:
+                return 0.0 if filled else OTHER_NUMBER
             looked_up = 0.0 if node.constant else self._looked_up(operation, node, depth)
             return looked_up + (0.04 if node.constant or node.op not in STRICT else 0.5)
         if op in ("load", "load_seed"):
