@@ -140,7 +140,7 @@ class FxGraph:
             if value.op.endswith("_") and not value.op.endswith("__") and value.inputs
         }
         for value in self.values.values():
-            value.constant = value.constant or value.numel == "0"
+            value.constant = value.constant or (value.numel == "0" and not value.view)
             if value.placeholder or value.op in RANDOM or value.name in written:
                 continue
             inputs = [self.values[name] for name in value.inputs if name in self.values]
