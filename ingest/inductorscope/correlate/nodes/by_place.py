@@ -80,6 +80,10 @@ class ByPlace(ABC):
         if len(node.arguments) < 2:
             return None
         operation = self.region.operations[child]
+        if operation.op == "load" and parent.op == "where" and index == 2:
+            rest = self.graph.root(node.arguments[0])[0]  # a slice is read where it is written
+            cost = self.value(child, rest, depth + 1) if rest in self.graph.values else BAD
+            return (cost, ("value", node.arguments[0])) if cost == 0.0 else None
         if operation.op in LEAVES:
             source = self.graph.values.get(node.arguments[1])
             if source is None or parent.op != "masked_subblock" or index > 0:
