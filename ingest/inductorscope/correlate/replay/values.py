@@ -40,6 +40,11 @@ ACCEPT = 1.6
 """The highest cost of an accepted match."""
 
 
+_LANES = "vector_lane_mask_check"
+# `if (vector_lane_mask_check(tmp3, x2_inner)) { tmpbuf[x2_inner] = …; }`
+_SELECTED = re.compile(r"if \(vector_lane_mask_check\(\w+, \w+\)\) \{ (tmpbuf[^;]*+;) \}")
+
+
 class ValueReplay(ControlReplay):
     """Replays operations that define a new temporary, unless the same expression was written
     before."""
@@ -66,7 +71,8 @@ class ValueReplay(ControlReplay):
                 and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
                 and _looked_up(values[0])
             )
-            if not statement.is_leaf and not indirect:
+            selects = op.op == "index_expr" and _LANES in statement.text
+            if not statement.is_leaf and not indirect and not selects:
                 break
             if wanted is not None and not _contains(statement.literals, wanted):
                 continue
@@ -85,11 +91,12 @@ class ValueReplay(ControlReplay):
 
     def _again(self, known: Value) -> bool:
         """Whether a known value is written again next, as Triton's code does after a loop:
-        `tmp0 = x0`, and later `tmp45 = x0`."""
+        `tmp0 = x0`, and later `tmp45 = x0`. C++ code computes an index anew for the lanes that a
+        mask selects."""
         name = known if isinstance(known, str) else ""
         statement = self.definitions.get(([name, *self._chain(name)])[-1])
         return statement is not None and any(
-            _right(self.block.numbered[position]) == _right(statement)
+            _unmasked(_right(self.block.numbered[position])) == _unmasked(_right(statement))
             for position in self._upcoming(1)
         )
 
@@ -383,6 +390,11 @@ def _takes(op: IrOp, of: IrOp) -> bool:
 def _cast(value: Value, dtype: str) -> tuple[object, ...]:
     """The conversion without its source type."""
     return ("to_dtype", value, dtype)
+
+
+def _unmasked(text: str) -> str:
+    """An index over the lanes, without the mask that selects some."""
+    return _SELECTED.sub(r"\1", text) if _LANES in text else text
 
 
 def _right(statement: Statement) -> str:
