@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.correlate.test_copies import graph
 from tests.correlate.test_origins import node, origins, user
 
-LEVELS = 7
+LEVELS = 9
 
 
 def lines() -> str:

@@ -500,3 +500,105 @@ store = ops.store('buf0', index0, where, None)"""
         return load
 """
     assert origins(graph(OVERWRITTEN), ir).nodes["op0", "body", "store"] == "clone"
+
+
+FILLED = """
+arg0_1: "f32[8][1]cpu"):
+full: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
+three: "f32[4][1]cpu" = torch.ops.aten.full.default([4], 3)
+four: "f32[4][1]cpu" = torch.ops.aten.full.default([4], 4)
+threes: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(full, three, 0, 4, 8)
+fours: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(full, four, 0, 4, 8)
+return (threes, fours)
+"""
+
+
+def test_numbers_tell_apart_what_is_written_into_slices() -> None:
+    ir = ""
+    for place, number in enumerate((4, 3)):  # the second one is stored first
+        body = f"""
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(4, torch.int64)
+ge = ops.ge(index_expr, constant)
+masked_subblock1 = self.masked_subblock1(ge, 0.0)
+constant_1 = ops.constant(0.0, torch.float32)
+where = ops.where(ge, masked_subblock1, constant_1)
+store = ops.store('buf{place}', index0, where, None)"""
+        ir += f"""{node(place, body, "[8]", OUTPUT).rstrip()}
+    def masked_subblock1(self, ops):
+        constant = ops.constant({number}.0, torch.float32)
+        return constant
+
+
+"""
+    found = origins(graph(FILLED), ir).nodes
+    assert [found[f"op{place}", "body", "store"] for place in (0, 1)] == ["fours", "threes"]
+
+
+DIVIDED = """
+arg0_1: "f32[8][1]cpu", arg1_1: "f32[8][1]cpu"):
+full: "f32[][]cpu" = torch.ops.aten.full.default([], 0.5)
+div: "f32[8][1]cpu" = torch.ops.aten.div.Tensor(arg0_1, arg1_1)
+mul: "f32[8][1]cpu" = torch.ops.aten.mul.Tensor(full, arg1_1)
+return (div, mul)
+"""
+
+
+def test_a_division_by_a_tensor_is_no_multiplication_by_a_number() -> None:
+    body = """
+load = ops.load('arg1_1', index0)
+constant = ops.constant(0.5, torch.float32)
+mul = ops.mul(constant, load)
+store = ops.store('buf0', index0, mul, None)"""
+    found = origins(graph(DIVIDED), node(0, body, "[8]", OUTPUT)).nodes
+    assert found["op0", "body", "mul"] == "mul"
+
+
+IN_PLACE = """
+arg0_1: "f32[8][1]cpu", arg1_1: "i64[4][1]cpu", arg2_1: "f32[4][1]cpu"):
+index_put: "f32[8][1]cpu" = torch.ops.aten.index_put_.default(arg0_1, [arg1_1], arg2_1)
+exp: "f32[8][1]cpu" = torch.ops.aten.exp.default(index_put)
+return (exp,)
+"""
+
+
+def test_memory_that_a_call_writes_is_loaded_by_its_reader() -> None:
+    put = extern(0, "aten.index_put_", "StarDep(name='arg0_1', mode=None)")
+    put = put.replace("    buf0.users", "    buf0.mutations = ['arg0_1']\n    buf0.users")
+    ir = put + node(1, EXP.replace("buf0", "buf1"), "[8]", OUTPUT)
+    assert origins(graph(IN_PLACE), ir).nodes["op1", "body", "load"] == "exp"
+
+
+EMPTY_SLICE = """
+arg0_1: "f32[8][1]cpu", arg1_1: "f32[8][1]cpu"):
+exp: "f32[8][1]cpu" = torch.ops.aten.exp.default(arg0_1)
+slice_1: "f32[0][1]cpu" = torch.ops.aten.slice.Tensor(exp, 0, 8, 8)
+full: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
+written: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(full, slice_1, 0, 8, 9223372036854775807)
+add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(written, arg1_1)
+return (add,)
+"""  # noqa: E501  # as torch writes it
+
+
+def test_a_slice_without_elements_is_read_from_its_source() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(8, torch.int64)
+ge = ops.ge(index_expr, constant)
+masked_subblock1 = self.masked_subblock1(ge, 0.0)
+constant_1 = ops.constant(0.0, torch.float32)
+where = ops.where(ge, masked_subblock1, constant_1)
+load = ops.load('arg1_1', index0)
+add = ops.add(where, load)
+store = ops.store('buf0', index0, add, None)"""
+    ir = node(0, body, "[8]", OUTPUT).rstrip() + "\n"
+    ir += """\
+    def masked_subblock1(self, ops):
+        load = ops.load('arg0_1', index0)
+        exp = ops.exp(load)
+        return exp
+"""
+    found = origins(graph(EMPTY_SLICE), ir).nodes
+    assert (found["op0", "body", "add"], found["op0", "masked_subblock1", "exp"]) == ("add", "exp")

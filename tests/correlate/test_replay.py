@@ -691,3 +691,49 @@ def test_bounds_that_need_no_check_leave_the_next_check_alone() -> None:
     steps = {"tmp0": "load", "tmp1": "load_1", "tmp2": "mul", "tmp4": "set_indirect0"}
     assert {name: found[name] for name in steps} == {n: f"op0.{s}" for n, s in steps.items()}
     assert found["tmp6"] == "op0.load_2"
+
+
+SELECTED_LANES = """\
+extern "C" void kernel(float* out_ptr0)
+{
+    auto tmp0 = [&] { TMPBUF };
+    auto tmp1 = static_cast<int>(6);
+    auto tmp2 = at::vec::Vectorized<int>(tmp1);
+    auto tmp3 = to_float_mask(tmp0 >= tmp2);
+    auto tmp4 = [&]
+    {
+        auto tmp5 = [&] { if (vector_lane_mask_check(tmp3, x2_inner)) { TMPBUF } };
+        auto tmp6 = static_cast<int>(7);
+        auto tmp7 = at::vec::Vectorized<int>(tmp6);
+        auto tmp8 = to_float_mask(tmp5 < tmp7);
+        return tmp8;
+    }
+    ;
+}
+""".replace("TMPBUF", "tmpbuf[x2_inner] = static_cast<long>((x2 + x2_inner) % 4L);")
+SELECTED_INDEX = node(
+    0,
+    "index0 = p1",
+    """\
+    get_index = self.get_index('index0')
+    index_expr = ops.index_expr(get_index, torch.int64)
+    constant = ops.constant(6, torch.int64)
+    ge = ops.ge(index_expr, constant)
+    masked_subblock1 = self.masked_subblock1(ge, 0.0)
+    return masked_subblock1
+def masked_subblock1(self, ops):
+    get_index = self.get_index('index0')
+    index_expr = ops.index_expr(get_index, torch.int64)
+    constant = ops.constant(7, torch.int64)
+    lt = ops.lt(index_expr, constant)
+    return lt
+""",
+)
+
+
+def test_an_index_is_computed_anew_for_the_lanes_of_a_mask() -> None:
+    lines = SELECTED_LANES.split("\n")
+    (block,) = read_kernel(lines, 1, len(lines)).blocks
+    found = written(block, SELECTED_INDEX, {}, cpp=True)
+    assert (found["tmp0"], found["tmp3"]) == ("op0.index_expr", "op0.ge")
+    assert (found["tmp5"], found["tmp8"]) == ("op0.index_expr", "op0.lt")

@@ -492,3 +492,83 @@ def masked_subblock1(self, ops):
     pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
     found = written(triton(OTHERWISE), ir, pointers)
     assert (found["tmp3"], found["tmp4"]) == ("op0.load", "op1.load")
+
+
+AGAIN = """
+    tmp1 = tl.load(in_ptr1 + (0))
+    tmp2 = tl.broadcast_to(tmp1, [1, 1])
+    _tmp5 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, eviction_policy='evict_last')
+        tmp3 = (tmp0 / tmp2)
+        tmp4 = tl.broadcast_to(tmp3, [XBLOCK, R0_BLOCK])
+        tmp6 = _tmp5 + tmp4
+        _tmp5 = tl.where(r0_mask & xmask, tmp6, _tmp5)
+    tmp5 = tl.sum(_tmp5, 1)[:, None]
+    tmp8 = tl.load(in_ptr1 + (0))
+    tmp9 = tl.broadcast_to(tmp8, [1, 1])
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp7 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, eviction_policy='evict_first')
+        tmp10 = (tmp7 / tmp9)
+        tmp11 = tmp10 * tmp5
+        tl.store(out_ptr1 + (r0_1 + 128*x0), tmp11, r0_mask & xmask)
+"""
+DIVIDED = """\
+    get_index = self.get_index('index0')
+    load = ops.load('arg0_1', get_index)
+    get_index_1 = self.get_index('index1')
+    load_1 = ops.load('arg1_1', get_index_1)
+    truediv = ops.truediv(load, load_1)
+"""
+
+
+def test_a_single_element_is_read_again_in_front_of_the_next_loop() -> None:
+    indexes = "index0 = 128*p0 + p1; index1 = 0; index2 = p0"
+    summed = """\
+    reduction = ops.reduction(torch.float32, torch.float32, 'sum', truediv)
+    get_index_2 = self.get_index('index2')
+    store_reduction = ops.store_reduction('buf0', get_index_2, reduction)
+    return None
+"""
+    scaled = """\
+    get_index_2 = self.get_index('index2')
+    load_2 = ops.load('buf0', get_index_2)
+    mul = ops.mul(truediv, load_2)
+    store = ops.store('buf1', get_index, mul, None)
+    return store
+"""
+    ir = node(0, indexes, DIVIDED + summed) + node(1, indexes, DIVIDED + scaled)
+    pointers = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf1": "out_ptr1"}
+    found = written(triton(AGAIN), ir, pointers)
+    assert (found["tmp1"], found["tmp8"]) == ("op0.load_1", "op1.load_1")
+    assert (found["tmp10"], found["tmp11"]) == ("op1.truediv", "op1.mul")
+
+
+ASSERTED = """
+    tmp0 = tl.load(in_ptr0 + (0))
+    tmp1 = tl.broadcast_to(tmp0, [XBLOCK])
+    tmp2 = libdevice.isnan(tmp1).to(tl.int1)
+    tl.device_assert(tmp2, 'every element is a number, none is missing')
+"""
+
+
+def test_an_assertion_that_nothing_stores_is_a_node_of_its_own() -> None:
+    lines = ["def kernel(in_ptr0, out_ptr0):", *ASSERTED.strip("\n").split("\n")]
+    checked = """\
+    load = ops.load('arg0_1', index0)
+    isnan = ops.isnan(load)
+    store = ops.store('buf0', index0, isnan, None)
+    return store
+"""
+    asserted = """\
+    load = ops.load('buf0', index0)
+    device_assert_async = ops.device_assert_async(load, 'every element is a number')
+    store = ops.store('buf1', index0, device_assert_async, None)
+    return store
+"""
+    nodes = parse_ir(node(0, "index0 = 0", checked) + node(1, "index0 = 0", asserted)).nodes
+    kernel = CodeKernel("kernel", "triton", "poi", 1, len(lines), 1, 1, len(lines))
+    pointers = {"arg0_1": frozenset(["in_ptr0"])}
+    site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, pointers)
+    found = align_call(read_kernel_text(kernel, lines), site).lines
+    assert [key[2] for key in found[len(lines)]] == ["device_assert_async"]
