@@ -242,3 +242,25 @@ sin = ops.sin(load_1)
 store = ops.store('buf1', index0, sin, None)"""
     found = origins(graph(ONE_ROW), made + node(1, body, "[8, 4]", OUTPUT)).nodes
     assert found["op1", "body", "load"] == "embedding"
+
+
+ALL_ALIKE = """
+arg0_1: "f32[8][1]cpu"):
+mask: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0.0)
+other: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0.0)
+attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(arg0_1, mask)
+attention_1 = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(arg0_1, mask)
+return (attention, attention_1, other)
+"""
+
+
+def test_a_mask_without_values_is_made_again_for_each_call() -> None:
+    body = """
+constant = ops.constant(0.0, torch.float32)
+store = ops.store('buf0', index0, constant, None)"""
+    nodes = []
+    for place in (0, 2):
+        users = user(f"op{place + 1}", "ExternKernelSchedulerNode")
+        nodes.append(node(place, number(body, place), "[8]", users))
+        nodes.append(call(place + 1, "_scaled_dot_product_flash_attention_for_cpu"))
+    assert stored(ALL_ALIKE, *nodes) == ["attention", "attention_1"]

@@ -373,6 +373,7 @@ class OriginWalk(BufferMakers):
             copied = piece and self._holds(operation, candidate)
             again = operation.op == "load" and candidate.op in PURE_COPIES and not copied
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
+            completed |= self._computed_for_call(candidate, buffer)
             rank = (
                 cost
                 + (
@@ -422,6 +423,18 @@ class OriginWalk(BufferMakers):
             chosen, equals = tied[0], tied[1:]
         self.equals = equals
         return best[1], chosen, best[3]
+
+    def _computed_for_call(self, candidate: FxValue, buffer: IrBuffer) -> bool:
+        """Whether a value of indices only is computed again for one of several calls."""
+        if not candidate.constant or not self._only_extern(buffer):
+            return False
+        calls, queue = 0, [candidate]
+        for value in queue:
+            users = [self.graph.values[name] for name in value.users if name in self.graph.values]
+            calls += sum(user.strided for user in users)
+            if len(queue) <= _MOST_VIEWS:
+                queue += [user for user in users if user.view]
+        return self.used.get(candidate.name, 0) < calls
 
     def _returned(self, candidate: FxValue) -> bool:
         """Whether the caller receives the value, perhaps through views or a copy."""
