@@ -4,7 +4,7 @@ They were recorded and scored before anybody looked at a line of them. Each is u
 trained, at a small size, with random weights.
 
 Held back are efficientvim_m1, res2net50_26w_4s, hrnet_w18_small, Perceiver, ghostnetv2,
-bat_resnext26ts, RTDetr and all from Afmoe on. Of tiny_vit_5m_224,
+bat_resnext26ts, RTDetr and all from Dinov2WithRegisters on. Of tiny_vit_5m_224,
 mambaout_femto, Dbrx, Encodec, Gemma3n and ViTMAE wrong lines of Triton's kernels have been looked
 at, none of C++. The others have been looked at since; of skresnet18 only the total, to choose
 between rules. LongT5 and Qwen3Next cannot be recorded: torch refuses the one, the other takes too

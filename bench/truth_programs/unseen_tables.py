@@ -723,6 +723,36 @@ TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
     "IBertModel": ("ids", _TEXT | _HEADS | {
         "quant_mode": True,
     }),
+    "Dinov2WithRegistersModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "ViTMSNModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "MLCDVisionModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "FlavaImageModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "SmolVLMVisionTransformer": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": 32, "patch_size": 8,
+    }),
+    "InternVLVisionModel": ("picture", _HEADS | {
+        "hidden_size": 32, "image_size": [32, 32], "patch_size": [8, 8],
+    }),
+    "ChineseCLIPModel": ("captioned picture", {
+        "text_config": _TEXT | _HEADS,
+        "vision_config": _HEADS | {"hidden_size": 32, "image_size": 32, "patch_size": 8},
+        "projection_dim": 16,
+    }),
+    "HubertModel": ("wave", _TEXT | _HEADS | {
+        "conv_dim": [8, 8, 8], "conv_stride": [5, 2, 2], "conv_kernel": [10, 3, 3],
+        "num_feat_extract_layers": 3, "num_conv_pos_embeddings": 8,
+        "num_conv_pos_embedding_groups": 4, "layerdrop": 0.0, "mask_time_prob": 0.0,
+    }),
+    "Glm4ForCausalLM": ("ids", _GROUPED),
+    "SeedOssForCausalLM": ("ids", _GROUPED),
 }  # fmt: skip
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "ids": {"input_ids": (2, 16)},
