@@ -737,3 +737,53 @@ def test_an_index_is_computed_anew_for_the_lanes_of_a_mask() -> None:
     found = written(block, SELECTED_INDEX, {}, cpp=True)
     assert (found["tmp0"], found["tmp3"]) == ("op0.index_expr", "op0.ge")
     assert (found["tmp5"], found["tmp8"]) == ("op0.index_expr", "op0.lt")
+
+
+INNER = """\
+extern "C" void kernel(float* out_ptr0)
+{
+    auto tmp0 = c10::convert<int>(x0);
+    auto tmp1 = static_cast<int>(4);
+    auto tmp2 = tmp0 < tmp1;
+    auto tmp3 = [&]
+    {
+        auto tmp4 = c10::convert<int>(x0);
+        auto tmp5 = static_cast<int>(5);
+        auto tmp6 = tmp4 < tmp5;
+        return tmp6;
+    }
+    ;
+    auto tmp7 = static_cast<int>(6);
+    auto tmp8 = tmp0 >= tmp7;
+}
+"""
+OUTER = node(
+    0,
+    "index0 = p0",
+    """\
+    get_index = self.get_index('index0')
+    index_expr = ops.index_expr(get_index, torch.int64)
+    constant = ops.constant(4, torch.int64)
+    lt = ops.lt(index_expr, constant)
+    masked_subblock1 = self.masked_subblock1(lt, 0.0)
+    get_index_1 = self.get_index('index0')
+    index_expr_1 = ops.index_expr(get_index_1, torch.int64)
+    constant_1 = ops.constant(6, torch.int64)
+    ge = ops.ge(index_expr_1, constant_1)
+    return ge
+def masked_subblock1(self, ops):
+    get_index = self.get_index('index0')
+    index_expr = ops.index_expr(get_index, torch.int64)
+    constant = ops.constant(5, torch.int64)
+    lt = ops.lt(index_expr, constant)
+    return lt
+""",
+)
+
+
+def test_after_a_scope_an_index_has_the_value_that_it_had_before() -> None:
+    lines = INNER.split("\n")
+    (block,) = read_kernel(lines, 1, len(lines)).blocks
+    found = written(block, OUTER, {}, cpp=True)
+    assert (found["tmp4"], found["tmp6"]) == ("op0.index_expr", "op0.lt")
+    assert (found["tmp7"], found["tmp8"]) == ("op0.constant_1", "op0.ge")

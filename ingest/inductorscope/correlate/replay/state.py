@@ -54,6 +54,10 @@ class Alignment(msgspec.Struct):
         )
 
 
+_MOST_HIDDEN = 200
+"""The most earlier values of an expression to look at."""
+
+
 class ReplayState:
     """Statements of the block, their owners, and the values of operations so far."""
 
@@ -78,6 +82,8 @@ class ReplayState:
                 self.definitions.setdefault(name, statement)
         self.place = {id(s): index for index, s in enumerate(block.numbered)}
         self.cse: dict[tuple[object, ...], Value] = {}
+        self.hidden: dict[tuple[object, ...], list[Value]] = {}
+        """Expression → values that it had before, in outer scopes perhaps."""
         self.stored: dict[str, Value] = {}
         self.overwritten: dict[str, Value] = {}
         """Memory that another buffer writes into → the value put there, which later loads read."""
@@ -169,8 +175,11 @@ class ReplayState:
         self.result.unmatched += 1
 
     def _remember(self, key: tuple[object, ...], value: Value) -> Value:
-        self.cse[key] = value
-        self.cse[self._under_mask(key)] = value
+        for each in {key, self._under_mask(key)}:
+            before = self.cse.get(each)
+            if before is not None and before != value:
+                self.hidden.setdefault(each, []).append(before)
+            self.cse[each] = value
         return value
 
     def _under_mask(self, key: tuple[object, ...]) -> tuple[object, ...]:
@@ -181,6 +190,11 @@ class ReplayState:
     def _known(self, key: tuple[object, ...]) -> Value:
         value = self.cse.get(self._under_mask(key))
         return value if value is not None and self._alive(value) else None
+
+    def _known_outside(self, key: tuple[object, ...]) -> Value:
+        """An earlier value of an expression, which another one hid that is out of scope now."""
+        hidden = reversed(self.hidden.get(self._under_mask(key), [])[-_MOST_HIDDEN:])
+        return next((value for value in hidden if self._alive(value)), None)
 
     def _leading_to(self, names: tuple[str, ...], start: int) -> set[int]:
         """Positions of unowned statements, from `start` on, that compute `names`."""

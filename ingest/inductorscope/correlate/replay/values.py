@@ -53,7 +53,7 @@ class ValueReplay(ControlReplay):
         expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
         if op.op == "index_expr":
             expression = (op.op, tuple(op.arguments[1:]), *self._index_placed(values[0]))
-        known = self._known(expression)
+        known = self._known(expression) or self._known_outside(expression)
         if known is not None and not self._again(known):
             return known
         wanted = None
