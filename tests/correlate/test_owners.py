@@ -575,10 +575,10 @@ arg0_1: "f32[8][1]cpu", arg1_1: "f32[8][1]cpu"):
 exp: "f32[8][1]cpu" = torch.ops.aten.exp.default(arg0_1)
 slice_1: "f32[0][1]cpu" = torch.ops.aten.slice.Tensor(exp, 0, 8, 8)
 full: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
-written: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(full, slice_1, 0, 8, 9223372036854775807)
+written: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(full, slice_1, 0, 8, 16)
 add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(written, arg1_1)
 return (add,)
-"""  # noqa: E501  # as torch writes it
+"""
 
 
 def test_a_slice_without_elements_is_read_from_its_source() -> None:

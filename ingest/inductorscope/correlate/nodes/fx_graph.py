@@ -60,6 +60,9 @@ class Reuse(IntEnum):
     in_memory = 2
 
 
+_WORD = re.compile(r"\w+")
+
+
 class FxGraph:
     """Nodes of the outermost graph by name, and roots of their values."""
 
@@ -112,6 +115,7 @@ class FxGraph:
 
     def _convert_joined(self, joining: FxValue) -> None:
         """Adds the conversions of what a concatenation joins to its own type."""
+        names: dict[str, str] = {}
         for name in dict.fromkeys(joining.inputs):
             value = self.values.get(name)
             if value is None or value.number or value.dtype in ("", joining.dtype):
@@ -124,12 +128,16 @@ class FxGraph:
             )  # fmt: skip
             if converted.name in self.values:
                 continue
+            names[name] = converted.name
             self.values[converted.name] = converted
             self.by_op.setdefault(converted.op, []).append(converted)
             value.users = [converted.name if u == joining.name else u for u in value.users]
-            joining.inputs = [converted.name if i == name else i for i in joining.inputs]
-            own = re.compile(rf"\b{re.escape(name)}\b")
-            joining.arguments = [own.sub(converted.name, each) for each in joining.arguments]
+        if names:
+            joining.inputs = [names.get(name, name) for name in joining.inputs]
+            joining.arguments = [
+                _WORD.sub(lambda word: names.get(word.group(), word.group()), each)
+                for each in joining.arguments
+            ]
 
     def _find_constants(self) -> None:
         """Marks fills and index arithmetic, unless a node writes into their memory, and what has no
