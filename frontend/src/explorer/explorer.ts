@@ -218,7 +218,7 @@ export class Explorer implements RowHost {
 
   private change(reveal: boolean): void {
     this.settled = this.show(reveal);
-    afterPaint(() => this.push()); // the browser takes long to write the address
+    this.push();
   }
 
   // --- selecting ---------------------------------------------------------------------------------
