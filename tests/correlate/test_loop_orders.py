@@ -72,6 +72,16 @@ def test_loops_are_told_apart_by_how_far_their_first_turn_moves() -> None:
     assert retraced(columns, kernel(1, unknown, "{p0: 4, p1: 8, p2: 16}")) == set()
 
 
+def test_a_loop_may_stop_moving_at_the_smaller_of_two_places() -> None:
+    clipped, turned = "128*p1 + Min(127, p0)", "128*p0 + Min(127, p1)"
+    columns = kernel(0, clipped, by_columns, reduces=True)
+    assert retraced(columns, kernel(1, turned, by_rows)) == {"op1"}
+    # Neither of two loops moves in its first turn, so nothing tells them apart.
+    still, turned = "64*p2 + Min(0, p0) + Min(0, p1)", "64*p2 + Min(0, p1) + Min(0, p0)"
+    columns = kernel(0, still, "{p0: 8, p1: 4, p2: 16}", reduces=True)
+    assert retraced(columns, kernel(1, turned, "{p0: 4, p1: 8, p2: 16}")) == set()
+
+
 def test_what_fused_although_it_shares_little_keeps_its_loops() -> None:
     kernels = [kernel(0, "p0", "{p0: 2, p1: 64}", reduces=True), kernel(1, "p0", "{p0: 2}")]
     assert retraced(*kernels) == {"op1"}

@@ -38,6 +38,47 @@ def test_a_sigmoid_of_doubles_is_all_of_its_steps() -> None:
     assert found["tmp6"] == "op0.mul"
 
 
+RECIPROCALS = """\
+def kernel(in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    tmp0 = tl.load(in_ptr0 + (x0), xmask)
+    tmp1 = tl.load(in_ptr1 + (x0), xmask)
+    tmp2 = tl.full([1], 1, tl.int32)
+    tmp3 = (tmp2 / tmp0)
+    tmp4 = (tmp2 / tmp1)
+    tmp5 = tmp3 + tmp4
+    tmp6 = tmp5 * tmp0
+    tl.store(out_ptr0 + (x0), tmp6, xmask)
+"""
+
+
+def test_the_one_that_a_reciprocal_divides_is_part_of_it() -> None:
+    """Otherwise a later node that computes the same and more would seem to fit better."""
+    sums = """\
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('arg1_1', index0)
+    reciprocal = ops.reciprocal(load)
+    reciprocal_1 = ops.reciprocal(load_1)
+    add = ops.add(reciprocal, reciprocal_1)
+"""
+    first = sums + "    store = ops.store('buf0', index0, add, None)\n    return store\n"
+    second = (
+        sums
+        + """\
+    mul = ops.mul(add, load)
+    store = ops.store('buf1', index0, mul, None)
+    return store
+"""
+    )
+    nodes = parse_ir(node(0, "index0 = p0", first) + node(1, "index0 = p0", second)).nodes
+    lines = RECIPROCALS.splitlines()
+    kernel = CodeKernel("kernel", "triton", "poi", 1, len(lines), 1, 1, len(lines))
+    pointers = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf1": "out_ptr0"}
+    places = {buffer: frozenset([name]) for buffer, name in pointers.items()}
+    site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, places)
+    found = align_call(read_kernel_text(kernel, lines), site).lines
+    assert [found[line][0][0] for line in range(2, 10)] == ["op0"] * 6 + ["op1"] * 2
+
+
 BYTES = """
     tmp0 = tl.load(in_ptr0 + (r0_1 + 40*x0), r0_mask & xmask, other=0.0)
     tmp4 = tl.full([1, 1], 3, tl.uint8)

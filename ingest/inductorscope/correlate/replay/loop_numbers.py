@@ -108,6 +108,8 @@ def _value(node: ast.expr, turned: str) -> int | None:
     match node, values:
         case ast.Call(func=ast.Name("ModularIndexing")), [value, divisor, size] if divisor and size:
             return value // divisor % size
+        case ast.Call(func=ast.Name("Min" | "Max" as choice)), [_, *_]:
+            return min(values) if choice == "Min" else max(values)
         case ast.UnaryOp(op=ast.USub()), [value]:
             return -value
         case ast.BinOp(op=ast.Add()), [left, right]:

@@ -351,6 +351,10 @@ class ValueReplay(ControlReplay):
             and not (numbered[place].is_leaf and len(numbered[place].scope) < loops)
         )
 
+    def _is_constant(self, name: str) -> bool:
+        statement = self.definitions.get(name)
+        return statement is not None and statement.is_leaf and bool(statement.literals)
+
     def _operand_cost(
         self, op: str, uses: tuple[str, ...], operands: list[Value], several: bool
     ) -> float:
@@ -371,6 +375,8 @@ class ValueReplay(ControlReplay):
                 left.remove(match)
         if not several:
             unknown = sum(1 for operand in operands if operand is None)
+            if op == "reciprocal":  # Triton divides a one that it writes for this
+                left = [use for use in left if not self._is_constant(use)]
             cost += 0.4 * max(0, len(left) - unknown)
             if op not in COMMUTATIVE and op != "where" and order != sorted(order):
                 cost += 0.8
