@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inductorscope.correlate.replay.align import Aligner
 from inductorscope.correlate.replay.kernel_lines import align_call, read_kernel_text
 from inductorscope.correlate.replay.schedule import CallSite
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
@@ -77,6 +78,52 @@ def test_the_one_that_a_reciprocal_divides_is_part_of_it() -> None:
     site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, places)
     found = align_call(read_kernel_text(kernel, lines), site).lines
     assert [found[line][0][0] for line in range(2, 10)] == ["op0"] * 6 + ["op1"] * 2
+
+
+CORNERS = """
+    tmp0 = tl.load(in_ptr0 + (1 + 4*x0), xmask)
+    tmp1 = tl.load(in_ptr0 + (4*x0), xmask)
+    tmp2 = tmp0 - tmp1
+    tmp3 = tmp1 * tmp0
+    tl.store(out_ptr0 + (x0), tmp2, xmask)
+    tl.store(out_ptr1 + (x0), tmp3, xmask)
+"""
+
+
+def test_a_load_is_found_again_by_the_numbers_in_its_index() -> None:
+    first = node(
+        0,
+        "index0 = 4*p0 + 1; index1 = 4*p0; index2 = p0",
+        """\
+    get_index = self.get_index('index0')
+    load = ops.load('arg0_1', get_index)
+    get_index_1 = self.get_index('index1')
+    load_1 = ops.load('arg0_1', get_index_1)
+    sub = ops.sub(load, load_1)
+    store = ops.store('buf0', index2, sub, None)
+    return store
+""",
+    )
+    second = node(  # the number of a loop is none of its numbers
+        1,
+        "index0 = 64*p0 + 4*p1; index1 = 64*p0 + 4*p1 + 1; index2 = 16*p0 + p1",
+        """\
+    get_index = self.get_index('index0')
+    load = ops.load('arg0_1', get_index)
+    get_index_1 = self.get_index('index1')
+    load_1 = ops.load('arg0_1', get_index_1)
+    mul = ops.mul(load, load_1)
+    store = ops.store('buf1', index2, mul, None)
+    return store
+""",
+    )
+    places = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
+    block = triton(CORNERS)
+    aligner = Aligner(block, {n: frozenset([p]) for n, p in places.items()}, {}, False)
+    costs = [aligner.replay(each) for each in parse_ir(first + second).nodes]
+    assert costs == [0.0, 0.0]
+    assert aligner.values["body", "load"] == "tmp1"
+    assert aligner.values["body", "load_1"] == "tmp0"
 
 
 BYTES = """

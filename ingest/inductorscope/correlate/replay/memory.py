@@ -10,7 +10,8 @@ from inductorscope.formats.graph.ir import IrOp
 
 _LOCAL = frozenset(["local_buffer_data_"])
 """The pointer of memory that never leaves the kernel."""
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<!\w)\d+")
+"""A number, not the end of a name."""
 # `alignas(32) float tmp0[8*8];`, until 2.2 `float tmp0[8*8] __attribute__ ((aligned (8)));`
 _TILE = re.compile(r"alignas\b|\w+ tmp\d+\[[^]]*+\] __attribute__")
 # `tl.where(tmp4, tmp6, 0)`
@@ -176,7 +177,7 @@ class MemoryReplay(ReplayState):
                 if self.by_index.get(name, index) != index or not self._alive(name):
                     continue
                 statement = self.definitions[name]
-                present = set(_NUMBER.findall(statement.text.partition("ptr")[2]))
+                present = set(_NUMBER.findall(statement.text))
                 likeness = len(wanted & present) / max(1, len(wanted | present))
                 if best is None or likeness > best[0]:
                     best = (likeness, name)
@@ -262,7 +263,7 @@ class MemoryReplay(ReplayState):
         named = _SEED.search(text)
         if named is not None:
             return named.group() in self.pointers.get(offset, ())
-        return offset in _NUMBER.findall(text.partition("ptr")[2][1:])
+        return offset in _NUMBER.findall(text)
 
 
 def _right(text: str) -> str:
