@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.buffer_candidates import Origins
+from inductorscope.correlate.nodes.buffer_candidates import Comments, Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.formats.graph.fx import parse_fx
@@ -88,8 +88,8 @@ return (cat, clone)
 
 def test_what_a_library_made_is_copied_though_it_is_of_no_loop() -> None:
     ir = product("[4, 4]") + copied(1, "buf0", "[4, 2]", 2) + concat(2, "[8, 2]", of(1))
-    members = {"op1": frozenset(["cat", "clone"])}
-    found: Origins = find_origins(FxGraph(parse_fx(graph(PART))), parse_ir(ir), {}, set(), members)
+    comments = Comments(members={"op1": frozenset(["cat", "clone"])})
+    found: Origins = find_origins(FxGraph(parse_fx(graph(PART))), parse_ir(ir), {}, set(), comments)
     assert found.held["buf1"] == ("mm", 0)
     assert found.nodes["op1", "body", "store"] == "cat"
 

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
+from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
@@ -62,8 +63,8 @@ def link_lines(
     before, after = ir
     reordered = reordered_nodes(before, after)
     sites = call_sites(code, lines, after)
-    members = members_of(sites, nodes)
-    origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered, members)
+    comments = kernel_comments(sites, nodes, graph)
+    origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered, comments)
     for entity, site, places in aligned_calls(sites, lines, recorded):
         origins.doubtful.update(doubtful_operations(site, places))
         for line, position, block, op in places:
@@ -75,18 +76,6 @@ def link_lines(
             _link(collector, line, (node.name, block, asked), entity, origins)
     _link_externs(collector, code, origins)
     return origins
-
-
-def members_of(
-    sites: list[CallSite], nodes: dict[tuple[str, int], list[str]]
-) -> dict[str, frozenset[str]]:
-    """Scheduler node → the nodes of its kernel's call, where all are known."""
-    members: dict[str, frozenset[str]] = {}
-    for site in sites:
-        known = nodes.get((site.call.kernel, site.call.handle))
-        if known:
-            members.update(dict.fromkeys([node.name for node in site.nodes], frozenset(known)))
-    return members
 
 
 def doubtful_operations(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:

@@ -15,8 +15,8 @@ from inductorscope.correlate.code_lines import (
     aligned_calls,
     certainty_of,
     doubtful_operations,
-    members_of,
 )
+from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.links.kernel_nodes import complete_nodes, nodes_of_calls
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
@@ -70,12 +70,13 @@ class Explainer:
             outputs = unpacked_outputs(self.code, self.lines)
             complete = complete_nodes(self.code, read.provenance)
             self.sites = call_sites(self.code, self.lines, self.after)
+        graph = FxGraph(read.post_grad)
         self.origins = find_origins(
-            FxGraph(read.post_grad),
+            graph,
             self.after,
             outputs,
             reordered_nodes(self.before, self.after),
-            members_of(self.sites, complete),
+            kernel_comments(self.sites, complete, graph),
         )
         self.nodes = self.after.by_name()
         self.read = read

@@ -9,13 +9,14 @@ from __future__ import annotations
 import msgspec
 
 from inductorscope.analyze.memory.layouts import annotation_layout
+from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.correlate.nodes.lowerings import by_library
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.replay.reordering import reordered_nodes
-from inductorscope.correlate.replay.schedule import unpacked_outputs
+from inductorscope.correlate.replay.schedule import call_sites, unpacked_outputs
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx import FxText, FxTextNode
@@ -65,8 +66,13 @@ class Cutter:
         self.may_be_library = False
         self.nodes = {node.name: node for node in fx.main()}
         self.order = {name: position for position, name in enumerate(self.nodes)}
-        outputs = unpacked_outputs(code, lines)
-        origins = find_origins(self.graph, after, outputs, reordered_nodes(before, after))
+        origins = find_origins(
+            self.graph,
+            after,
+            unpacked_outputs(code, lines),
+            reordered_nodes(before, after),
+            kernel_comments(call_sites(code, lines, after), {}, self.graph),
+        )
         self.held: dict[str, Root] = origins.held
         self.makers = {
             buffer.name: node

@@ -33,6 +33,9 @@ _WRITERS = 40
 _IN_ORDER = SCANS | {"sort"}
 """Their results are those of the operation, in the same order."""
 ACCUMULATED = 0.05
+_OTHER_OP = 0.3
+_STORED = 0.01
+"""Cost of an output that is in another buffer already, so that the next one's turn comes."""
 _OTHER_SIZE = 0.3
 """Cost when a size is a number in the loops and a name in the graph."""
 
@@ -60,6 +63,17 @@ class Origins(msgspec.Struct):
     """Operation → its nodes if one of the rivals is the right one."""
 
 
+class Comments(msgspec.Struct):
+    """What comments above kernels say."""
+
+    members: dict[str, frozenset[str]] = msgspec.field(default_factory=dict)
+    """Scheduler node → the nodes of its kernel's call, where all are known."""
+    made_for: dict[str, str] = msgspec.field(default_factory=dict)
+    """Buffer → the node that it was made for, where known."""
+    made_like: dict[str, str] = msgspec.field(default_factory=dict)
+    """Buffer → what the kernel's first call computed in its place, as the operation of a node."""
+
+
 class Candidates:
     """The values in buffers so far, and candidates for the next buffer."""
 
@@ -78,6 +92,7 @@ class Candidates:
         self.extern: set[str] = set()
         """Nodes computed by extern calls."""
         self.reached = 0
+        self.comments = Comments()
         self.members: frozenset[str] | None = None
         """The nodes of the current body's kernel, if all are known."""
         self.by_size: dict[tuple[str, str], list[FxValue]] = {}
@@ -122,6 +137,10 @@ class Candidates:
         self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
     ) -> list[tuple[FxValue, int, float]]:
         """Nodes whose values the buffer may hold: (node, output, penalty)."""
+        known = self.comments.made_for.get(buffer.name)
+        if known is not None:
+            root, index = self.graph.root(known)
+            return [(self.graph.values[root], index, 0.0)]
         offers: dict[str, tuple[FxValue, int, float]] = {}
         size, dtype = numel_of(buffer), buffer.dtype
         reduces = any(o.op == "reduction" for o in region.operations.values())
@@ -166,7 +185,9 @@ class Candidates:
                 if producer.op in _IN_ORDER and operation.part not in ("", str(index)):
                     continue
                 part = self.graph.values[value.inputs[0]].view  # seldom stored by itself
-                self._offer(offers, producer, index, penalty + 0.05 * part + (0.0 if same else 0.6))
+                stored = (producer.name, f"output {index}") in self.parts
+                penalty += 0.05 * part + _STORED * stored
+                self._offer(offers, producer, index, penalty + (0.0 if same else 0.6))
             elif same:
                 self._offer(offers, value, 0, penalty)
             elif not value.dtype and value.users:
@@ -177,13 +198,19 @@ class Candidates:
                 or value.op in SCATTERS
             ):
                 self._offer(offers, value, 0, penalty + 0.4)
-        known = [penalty for value, _, penalty in offers.values() if value.dtype]
-        if all(penalty > _OTHER_SIZE for penalty in known):
+        penalties = [penalty for value, _, penalty in offers.values() if value.dtype]
+        if all(penalty > _OTHER_SIZE for penalty in penalties):
             self._of_any_size(offers, nearby, buffer)
         held = self._held(operation.buffer) if operation.op == "load" else None
         copied = self.graph.values.get(held[0]) if held and not operation.indirect else None
         if held is not None and copied is not None:
             self._offer(offers, copied, held[1], 0.0)
+        like = self.comments.made_like.get(buffer.name)
+        if like is not None:
+            offers = {
+                name: (value, index, penalty + _OTHER_OP * (value.op != like))
+                for name, (value, index, penalty) in offers.items()
+            }
         ordered = sorted(offers.values(), key=self._likely)
         likely, rest = ordered[:_CANDIDATES], ordered[_CANDIDATES:]
         likely += [offer for offer in rest if offer[0] is copied]  # however far away it is

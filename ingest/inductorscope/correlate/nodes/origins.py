@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from inductorscope.correlate.nodes.buffer_candidates import ACCUMULATED, Origins, numel_of
+from inductorscope.correlate.nodes.buffer_candidates import (
+    ACCUMULATED,
+    Comments,
+    Origins,
+    numel_of,
+)
 from inductorscope.correlate.nodes.buffer_makers import BufferMakers, too_large
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
@@ -78,16 +82,15 @@ def find_origins(
     ir: IrText,
     outputs_of: dict[str, tuple[str, int]],
     reordered: set[str],
-    members: Mapping[str, frozenset[str]] | None = None,
+    comments: Comments | None = None,
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
     unpacks them.
 
-    `reordered`: scheduler nodes whose loops fusion reordered. `members`: scheduler node → the nodes
-    of its kernel's call, where all are known.
+    `reordered`: scheduler nodes whose loops fusion reordered.
     """
     walk = OriginWalk(graph, ir, outputs_of, reordered)
-    walk.members_of = members or {}
+    walk.comments = comments or Comments()
     return walk.run()
 
 
@@ -108,7 +111,6 @@ class OriginWalk(BufferMakers):
             for value in graph.by_op.get(scan, ()):
                 value.strided = True
         self.reordered = reordered
-        self.members_of: Mapping[str, frozenset[str]] = {}
         self.eager: set[str] = set()
         """Scheduler nodes that scan, sort or reduce and fit several nodes."""
         self.equals: list[FxValue] = []
@@ -223,7 +225,7 @@ class OriginWalk(BufferMakers):
         if not node.buffers or not region.stores or self._asserted(node, region):
             return
         buffer = node.buffers[0]
-        self.members = self.members_of.get(node.name)
+        self.members = self.comments.members.get(node.name)
         unifier = Unifier(self.graph, region, self._held, self.extern, self.layouts, self.members)
         store = region.stores[-1]
         value = _stored(region, store)
@@ -236,6 +238,9 @@ class OriginWalk(BufferMakers):
         cost, producer, index = best
         owners = unifier.owners(value, producer.name)
         owner = self._store_owner(buffer, region.operations[value], producer, index, region)
+        made_for = self.graph.values.get(self.comments.made_for.get(buffer.name, ""))
+        if made_for is not None and not made_for.view and made_for.op != "getitem":
+            owner = made_for.name
         operation = region.operations[value]
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
@@ -341,6 +346,7 @@ class OriginWalk(BufferMakers):
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
         eager = region.eager()
+        sure = buffer.name in self.comments.made_for
         backwards = run_backwards(region)
         turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
@@ -364,7 +370,8 @@ class OriginWalk(BufferMakers):
                 cost += _TOO_EARLY
             if backwards:
                 cost += not_reversed(self.graph, candidate, turned)
-            if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
+            unlikely = cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate)
+            if unlikely and not sure:
                 continue
             if not eager and self._only_cloned(candidate, region) and not too_large(region):
                 cost += 0.2
