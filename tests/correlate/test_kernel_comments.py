@@ -82,16 +82,23 @@ class GraphModule(torch.nn.Module):
 
 
 def test_a_fill_is_not_what_is_written_into_it_later() -> None:
-    body = """
+    fill = """
 get_index = self.get_index('index0')
 constant = ops.constant(0.0, torch.float32)
 store = ops.store('buf0', get_index, constant, None)
 """
-    nodes = parse_ir(node(0, body, "[8]", OUTPUT)).nodes
+    chosen = fill.replace("constant, None", "where, None").replace(
+        "store =",
+        "load = ops.load('value', get_index)\nwhere = ops.where(constant, load, constant)\nstore =",
+    )
     fragment = read_fragment(["# Graph fragment:", "#   return %index_put"])
     kernel = CodeKernel("kernel", "triton", "poi", 1, 1, 1, 1, 1, fragment=fragment)
-    sites = [CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes)]
-    assert kernel_comments(sites, {}, FxGraph(parse_fx(FILL))).made_for == {}
+    made_for = []
+    for body in (fill, chosen):
+        nodes = parse_ir(node(0, body, "[8]", OUTPUT)).nodes
+        sites = [CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes)]
+        made_for.append(kernel_comments(sites, {}, FxGraph(parse_fx(FILL))).made_for)
+    assert made_for == [{}, {"buf0": "index_put"}]
 
 
 def test_the_nodes_of_a_call_are_those_of_all_its_buffers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from inductorscope.correlate.replay.loop_places import placed
 
 from tests.correlate.test_origins import node, origins, user
@@ -440,24 +441,33 @@ store = ops.store('buf0', get_index, exp, None)"""
 
 POOLED = """\
 class GraphModule(torch.nn.Module):
-    def forward(self, arg0_1: "f32[1, 6, 8][48, 8, 1]cpu"):
-        mul: "f32[1, 6, 8][48, 8, 1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, arg0_1)
-        pad: "f32[1, 8, 8][64, 8, 1]cpu" = torch.ops.aten.constant_pad_nd.default(mul, [0, 0, 1, 1])
-        pool: "f32[1, 7, 8][56, 8, 1]cpu" = torch.ops.aten.avg_pool2d.default(pad, [2, 1], [1, 1])
+    def forward(self, arg0_1: "f32[1, 6, 8]cpu"):
+        pad: "f32[1, 8, 8]cpu" = torch.ops.aten.constant_pad_nd.default(arg0_1, [0, 0, 1, 1])
+        pool: "f32[1, 7, 8]cpu" = torch.ops.aten.{}
         return (pool,)
 """
 
 
-def test_a_pool_that_adds_no_border_has_no_masks() -> None:
-    body = """
+@pytest.mark.parametrize(
+    "pool",
+    [
+        "avg_pool2d.default(pad, [2, 1], [1, 1])",
+        "_low_memory_max_pool_with_offsets.default(pad, [2, 1], [1, 1], [0, 0], [1, 1], False)",
+    ],
+)
+def test_a_pool_that_adds_no_border_has_no_masks(pool: str) -> None:
+    inside = """
+index_expr{n} = ops.index_expr(get_index, torch.int64)
+ge{n} = ops.ge(index_expr{n}, zero)
+lt{n} = ops.lt(index_expr{n}, constant)
+and_{n} = ops.and_(ge{n}, lt{n})
+also{n} = ops.and_(and_{n}, ge{n})
+masked_subblock{n} = self.masked_subblock{n}(also{n}, 0.0)"""
+    body = f"""
 get_index = self.get_index('index0')
-index_expr = ops.index_expr(get_index, torch.int64)
+zero = ops.constant(0, torch.int64)
 constant = ops.constant(6, torch.int64)
-lt = ops.lt(index_expr, constant)
-masked_subblock1 = self.masked_subblock1(lt, 0.0)
-index_expr_1 = ops.index_expr(get_index, torch.int64)
-lt_1 = ops.lt(index_expr_1, constant)
-masked_subblock2 = self.masked_subblock2(lt_1, 0.0)
+{inside.format(n=1).strip()}{inside.format(n=2)}
 add = ops.add(masked_subblock1, masked_subblock2)
 constant_1 = ops.constant(0.5, torch.float32)
 mul = ops.mul(add, constant_1)
@@ -467,13 +477,45 @@ store = ops.store('buf0', get_index, mul, None)"""
     def masked_subblock{number}(self, ops):
         get_index = self.get_index('index{number - 1}')
         load = ops.load('arg0_1', get_index)
-        mul = ops.mul(load, load)
-        return mul
+        return load
 """
         for number in (1, 2)
     )
     ir = node(0, body, "[1, 7, 8]", user("OUTPUT")).replace("        return store\n", masked)
-    found = origins(POOLED, ir).nodes
-    assert {found["op0", "body", name] for name in ("lt", "masked_subblock1", "lt_1")} == {"pad"}
+    found = origins(POOLED.format(pool), ir).nodes
+    names = [f"{name}{n}" for n in (1, 2) for name in ("ge", "lt", "and_", "masked_subblock")]
+    assert {found["op0", "body", name] for name in names} == {"pad"}
     assert {found["op0", "body", name] for name in ("add", "mul", "constant_1")} == {"pool"}
-    assert found["op0", "masked_subblock2", "mul"] == "mul"
+
+
+SPLIT = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[10, 8][8, 1]cpu"):
+        sum_1: "f32[1, 8][8, 1]cpu" = torch.ops.aten.sum.dim_IntList(arg0_1, [0], True)
+        return (sum_1,)
+"""
+
+
+def test_a_reduction_masks_what_the_last_of_its_equal_parts_lacks() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int32)
+constant = ops.constant(10, torch.int32)
+lt = ops.lt(index_expr, constant)
+masked_subblock1 = self.masked_subblock1(lt, 0)
+reduction = ops.reduction(torch.float32, torch.float32, 'sum', masked_subblock1)
+get_index_1 = self.get_index('index1')
+store_reduction = ops.store_reduction('buf0', get_index_1, reduction)"""
+    masked = """\
+        return None
+    def masked_subblock1(self, ops):
+        get_index = self.get_index('index2')
+        load = ops.load('arg0_1', get_index)
+        return load
+"""
+    ir = node(0, body, "[1, 8, 4]", user("op1")).replace("        return store\n", masked)
+    ir = ir.replace("{p0: 8}", "{p0: 4, p1: 8, p2: 3}").replace("    index0 = p0\n", "")
+    indexes = "index0 = 3*p0 + p2\n    index1 = 8*p0 + p1\n    index2 = 24*p0 + p1 + 8*p2"
+    found = origins(SPLIT, ir.replace("index1 = p0 + 8", indexes))
+    assert {name for key, name in found.nodes.items() if key[0] == "op0"} == {"sum_1"}
+    assert found.costs["op0"] < 0.7

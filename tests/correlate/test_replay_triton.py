@@ -360,6 +360,62 @@ SOFTMAX = """
 """
 
 
+ONLINE = """
+    _tmp2_max = tl.full([XBLOCK, R0_BLOCK], float('-inf'), tl.float32)
+    _tmp2_sum = tl.zeros([XBLOCK, R0_BLOCK], tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp1 = tl.broadcast_to(tmp0, [XBLOCK, R0_BLOCK])
+        _tmp2_max_next, _tmp2_sum_next = triton_helpers.online_softmax_combine(
+            _tmp2_max, _tmp2_sum, tmp1, False
+        )
+        _tmp2_max = tl.where(r0_mask & xmask, _tmp2_max_next, _tmp2_max)
+        _tmp2_sum = tl.where(r0_mask & xmask, _tmp2_sum_next, _tmp2_sum)
+    tmp2, tmp3 = triton_helpers.online_softmax_reduce(
+        _tmp2_max, _tmp2_sum, 1, False)
+    tmp2 = tmp2[:, None]
+    tmp3 = tmp3[:, None]
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp4 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp5 = tmp4 - tmp2
+        tmp6 = libdevice.exp(tmp5)
+        tmp7 = (tmp6 / tmp3)
+        tl.store(out_ptr0 + (r0_1 + 128*x0), tmp7, r0_mask & xmask)
+"""
+
+
+def test_a_softmax_in_one_loop_has_its_largest_value_and_its_sum() -> None:
+    part = """\
+    load = ops.load('arg0_1', index0)
+    reduction = ops.reduction(torch.float32, torch.float32, 'online_softmax_reduce', load)
+    getitem = reduction[0]
+    getitem_1 = reduction[1]
+    store_reduction = ops.store_reduction('buf{n}', index1, {part})
+    return None
+"""
+    quotient = """\
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('buf0', index1)
+    sub = ops.sub(load, load_1)
+    exp = ops.exp(sub)
+    load_2 = ops.load('buf1', index1)
+    truediv = ops.truediv(exp, load_2)
+    store = ops.store('buf2', index0, truediv, None)
+    return store
+"""
+    indexes = "index0 = 128*p0 + p1; index1 = p0"
+    ir = "".join(
+        node(n, indexes, part.format(n=n, part=p)) for n, p in enumerate(["getitem", "getitem_1"])
+    )
+    pointers = {"arg0_1": "in_ptr0", "buf2": "out_ptr0"}
+    found = written(triton(ONLINE), ir + node(2, indexes, quotient), pointers)
+    steps = ("tmp1", "tmp2", "tmp3", "_tmp2_max", "_tmp2_sum", "_tmp2_max_next")
+    assert {found[name] for name in steps} == {"op0.reduction"}
+    assert [found[f"tmp{n}"] for n in (4, 5, 6, 7)] == [
+        "op2.load", "op2.sub", "op2.exp", "op2.truediv",
+    ]  # fmt: skip
+
+
 def test_a_reduction_for_two_buffers_is_written_once_and_leaves_the_next_loop_alone() -> None:
     largest = """\
     load = ops.load('arg0_1', index0)

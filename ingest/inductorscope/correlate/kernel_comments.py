@@ -63,5 +63,5 @@ def _returned(
 def _is_fill(value: FxValue, node: IrTextNode) -> bool:
     """Whether the buffer is a fill: what writes into one in place takes over its name."""
     blocks = node.body.blocks.values() if node.body is not None else ()
-    loads = any(op.op == "load" for block in blocks for op in block.ops)
-    return not loads and value.op in SCATTERS | FILLS
+    computed = {op.op for block in blocks for op in block.ops} - {"get_index", "store"}
+    return computed <= {"constant"} and value.op in SCATTERS | FILLS

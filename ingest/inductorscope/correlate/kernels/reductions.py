@@ -29,7 +29,9 @@ _COMBINE = frozenset(
         "min",
     ]
 )
-_ACCUMULATOR = re.compile(r"\b_tmp(\d+)\b|\btmp(\d+)_(?:mean|m2|weight|max|sum|index|next)\b")
+_ACCUMULATOR = re.compile(
+    r"\b_tmp(\d+)\b|\b_?tmp(\d+)(?:_(?:mean|m2|weight|max|sum|index|next))+\b"
+)
 # `[:, None]`, `[:, :, None]` beside tiles of two dimensions
 _EXPANDS = re.compile(r"\[(?::, )+None\]")
 _REACH = 40

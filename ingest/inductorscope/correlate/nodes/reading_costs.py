@@ -389,9 +389,18 @@ class Costs(ByPlace):
     def _pads(self, name: str, node: FxValue) -> bool:
         """Whether a pool's input was padded before, and the pool adds no padding."""
         maker = self.graph.values.get(self.graph.root(name)[0])
-        own = "".join(node.arguments[3:5])
         padded = maker is not None and maker.op == "constant_pad_nd"
+        rounds_up = 5 if "max_pool" in node.op else 4  # after the dilation, which others lack
+        own = "".join([*node.arguments[3:4], *node.arguments[rounds_up : rounds_up + 1]])
         return padded and node.op.startswith(POOLS) and not any(c in own for c in "123456789T")
+
+    def _past_the_end(self, operation: Operation) -> Place | None:
+        """The mask of what the last of the equal parts of a reduction lacks, if it is masked."""
+        if operation.op != "masked_subblock":
+            return None
+        mask = self.region.operations[operation.children[-1]]
+        compared = [self.region.operations[child].op for child in mask.children]
+        return mask.place if mask.op == "lt" and compared == ["index_expr", "constant"] else None
 
     def _divides(self, operation: Operation) -> bool:
         """Whether it is `x / 24`, unlike `1 / x`, which is a power of -1."""
@@ -443,6 +452,10 @@ class Costs(ByPlace):
         if operation.op == "set_indirect" and node.op not in STRICT:
             # The node that uses an index checks it; the index may be another node's value.
             return self.inside(child, node, depth + 1), ("inside", node.name)
+        past = self._past_the_end(operation)
+        if parent.op == "reduction" and node.op in REDUCES and past is not None:
+            cost = self.inside(child, node, depth + 1) - self.inside(past, node, depth + 2)
+            return max(cost, 0.0), ("inside", node.name)
         best, choice = BAD, ("inside", node.name)
         strict = node.op in STRICT
         inputs = node.inputs
