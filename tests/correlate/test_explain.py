@@ -39,6 +39,7 @@ def test_the_sentence_names_operation_buffers_and_node(foo1: GraphTexts) -> None
     assert reason.operation == "op:op0.neg"
     assert reason.nodes == ["fx:neg"]
     assert "the `neg` of op0's loop body, computes from arg0_1" in reason.sentence
+    assert "The kernel's comment says that buf0 was made for `maximum`." in reason.sentence
     assert "it belongs to `neg`" in reason.sentence
 
 

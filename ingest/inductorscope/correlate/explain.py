@@ -71,13 +71,9 @@ class Explainer:
             complete = complete_nodes(self.code, read.provenance)
             self.sites = call_sites(self.code, self.lines, self.after)
         graph = FxGraph(read.post_grad)
-        self.origins = find_origins(
-            graph,
-            self.after,
-            outputs,
-            reordered_nodes(self.before, self.after),
-            kernel_comments(self.sites, complete, graph),
-        )
+        self.comments = kernel_comments(self.sites, complete, graph)
+        reordered = reordered_nodes(self.before, self.after)
+        self.origins = find_origins(graph, self.after, outputs, reordered, self.comments)
         self.nodes = self.after.by_name()
         self.read = read
         self._raised: dict[int, list[Reason]] | None = None
@@ -150,9 +146,18 @@ class Explainer:
             second = (
                 f"By its operands and the stored value it belongs to `{node}` (cost {cost:.2f})."
             )
-        sentence = f"Matched by operation and data flow: {self._describe(key)}. {second}"
+        sentence = f"Matched by operation and data flow: {self._describe(key)}. "
+        sentence += self._made_for(key) + second
         certainty = certainty_of(origins, key) if nodes else Confidence.kernel
         return Reason(code, sentence, certainty.name, op_entity(*key), nodes, calls)
+
+    def _made_for(self, key: OpKey) -> str:
+        node = self.nodes.get(key[0])
+        for buffer in node.buffers if node is not None else ():
+            name = self.comments.made_for.get(buffer.name)
+            if name is not None:
+                return f"The kernel's comment says that {buffer.name} was made for `{name}`. "
+        return ""
 
     def _describe(self, key: OpKey) -> str:
         name, block_name, op_name = key
