@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from inductorscope.correlate.kernel_comments import kernel_comments
+from inductorscope.correlate.nodes.buffer_candidates import Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.replay.schedule import CallSite
@@ -29,12 +30,14 @@ class GraphModule(torch.nn.Module):
         mul_1: "f32[8][1]cpu" = torch.ops.aten.mul.Tensor(b, b)
         pow_2: "f32[8][1]cpu" = torch.ops.aten.pow.Tensor_Scalar(b, 2)
         sum_1: "f32[][]cpu" = torch.ops.aten.sum.default(a)
-        return (mul, pow_1, mul_1, pow_2, sum_1)
+        reshape: "f32[8][1]cpu" = torch.ops.aten.reshape.default(mul, [8])
+        expand: "f32[8][1]cpu" = torch.ops.aten.expand.default(mul, [8])
+        return (mul, pow_1, mul_1, pow_2, sum_1, reshape, expand)
 """
 
 
-def held(*returns: str) -> dict[str, str]:
-    """What two calls of one kernel put into their buffers, if its comment returns these names."""
+def found(*returns: str) -> Origins:
+    """What is found for two calls of one kernel, if its comment returns these names."""
     ir = "".join(
         node(number, SQUARE.format(of=name, number=number), "[8]", OUTPUT)
         for number, name in enumerate("ab")
@@ -46,16 +49,28 @@ def held(*returns: str) -> dict[str, str]:
         for place, computed in enumerate(parse_ir(ir).nodes)
     ]
     graph = FxGraph(parse_fx(FX))
-    comments = kernel_comments(sites, {}, graph)
-    found = find_origins(graph, parse_ir(ir), {}, set(), comments)
-    stored = {f"buf{n}": found.nodes[f"op{n}", "body", "store"] for n in range(2)}
-    assert stored == {name: found.held[name][0] for name in stored}
+    return find_origins(graph, parse_ir(ir), {}, set(), kernel_comments(sites, {}, graph))
+
+
+def held(*returns: str) -> dict[str, str]:
+    """What both calls put into their buffers."""
+    origins = found(*returns)
+    stored = {f"buf{n}": origins.nodes[f"op{n}", "body", "store"] for n in range(2)}
+    assert stored == {name: origins.held[name][0] for name in stored}
     return stored
 
 
 def test_a_buffer_holds_what_the_comment_returns_and_that_of_a_later_call_what_is_like_it() -> None:
     assert held("%pow_1") == {"buf0": "pow_1", "buf1": "pow_2"}
     assert held("%mul") == {"buf0": "mul", "buf1": "mul_1"}
+
+
+def test_a_view_may_be_what_needed_the_buffer_unless_it_shares_memory() -> None:
+    for name, stored in (("reshape", "reshape"), ("expand", "mul")):
+        origins = found(f"%{name}")
+        assert origins.nodes["op0", "body", "store"] == stored
+        assert origins.nodes["op0", "body", "mul"] == "mul"
+        assert origins.held["buf0"] == ("mul", 0)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,9 @@ _ABSORBED = 0.01
 
 COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
 
+_SAME_MEMORY = frozenset(["getitem", "expand"])
+"""Operations whose nodes take over the name of a buffer without being what stored it."""
+
 
 def find_origins(
     graph: FxGraph,
@@ -239,7 +242,7 @@ class OriginWalk(BufferMakers):
         owners = unifier.owners(value, producer.name)
         owner = self._store_owner(buffer, region.operations[value], producer, index, region)
         made_for = self.graph.values.get(self.comments.made_for.get(buffer.name, ""))
-        if made_for is not None and not made_for.view and made_for.op != "getitem":
+        if made_for is not None and made_for.op not in _SAME_MEMORY:
             owner = made_for.name
         operation = region.operations[value]
         leaf = operation.op in ("constant", "index_expr")
