@@ -263,6 +263,99 @@ store = ops.store('buf1', get_index_1, load_1, 'atomic_add')"""
     assert found["op1", "body", "store"] == "one"
 
 
+ONE_ROW = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[4, 1][1, 1]cpu", arg1_1: "i64[8][1]cpu", arg2_1: "i64[1][1]cpu"):
+        exp: "f32[4, 1][1, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+        index: "f32[8][1]cpu" = torch.ops.aten.index.Tensor(exp, [arg1_1, arg2_1])
+        return (index,)
+"""
+
+
+def test_an_index_with_one_possible_place_is_checked_by_what_looks_it_up() -> None:
+    body = """
+get_index = self.get_index('index0')
+load = ops.load('arg1_1', get_index)
+set_indirect0 = self.set_indirect0(load)
+get_index_1 = self.get_index('index2')
+load_1 = ops.load('arg2_1', get_index_1)
+set_indirect1 = self.set_indirect1(load_1)
+get_index_2 = self.get_index('index3')
+load_2 = ops.load('arg0_1', get_index_2)
+exp = ops.exp(load_2)
+store = ops.store('buf0', get_index, exp, None)"""
+    ir = node(0, body, "[8]", user("OUTPUT"))
+    ir = ir.replace("index1 = p0 + 8", "index2 = 0\n    index3 = indirect0")
+    found = origins(ONE_ROW, ir).nodes
+    for name in ("load", "set_indirect0", "load_1", "set_indirect1"):
+        assert found["op0", "body", name] == "index"
+    assert found["op0", "body", "exp"] == "exp"
+
+
+PARTS = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8][1]cpu", arg1_1: "f32[4][1]cpu", arg2_1: "f32[][]cpu"):
+        select: "f32[8][1]cpu" = torch.ops.aten.select_scatter.default(arg0_1, arg2_1, 0, 4)
+        before: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(arg0_1, arg1_1, 0, 0, -4)
+        after: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(arg0_1, arg1_1, 0, 4, 99)
+        inner: "f32[8][1]cpu" = torch.ops.aten.slice_scatter.default(arg0_1, arg1_1, 0, 2, 6)
+        return (select, before, after, inner)
+"""
+
+
+@pytest.mark.parametrize(
+    ("tests", "written"),
+    [
+        ("inside = ops.lt(index_expr, constant)", "before"),
+        ("inside = ops.ge(index_expr, constant)", "after"),
+        (
+            "constant_1 = ops.constant(2, torch.int64)\n"
+            "ge = ops.ge(index_expr, constant_1)\n"
+            "constant_2 = ops.constant(6, torch.int64)\n"
+            "lt = ops.lt(index_expr, constant_2)\n"
+            "inside = ops.and_(ge, lt)",
+            "inner",
+        ),
+    ],
+)
+def test_a_slice_that_is_written_into_is_known_by_its_bounds(tests: str, written: str) -> None:
+    body = f"""
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(4, torch.int64)
+{tests}
+masked_subblock1 = self.masked_subblock1(inside, 0.0)
+load = ops.load('arg0_1', get_index)
+where = ops.where(inside, masked_subblock1, load)
+store = ops.store('buf0', get_index, where, None)"""
+    masked = """\
+        return store
+    def masked_subblock1(self, ops):
+        get_index = self.get_index('index0')
+        load = ops.load('arg1_1', get_index)
+        return load
+"""
+    ir = node(0, body, "[8]", user("OUTPUT")).replace("        return store\n", masked)
+    assert origins(PARTS, ir).nodes["op0", "body", "store"] == written
+
+
+def test_what_is_selected_and_written_is_known_by_one_place() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(4, torch.int64)
+{test}
+load = ops.load('arg2_1', get_index)
+load_1 = ops.load('arg0_1', get_index)
+where = ops.where(test, load, load_1)
+store = ops.store('buf0', get_index, where, None)"""
+    costs = [
+        origins(PARTS, node(0, body.format(test=test), "[8]", user("OUTPUT"))).costs.get("op0", 9)
+        for test in ("test = ops.eq(index_expr, constant)", "test = ops.ge(index_expr, constant)")
+    ]
+    assert costs[0] < 0.1 < 0.4 < costs[1]
+
+
 SCATTERED = """\
 class GraphModule(torch.nn.Module):
     def forward(self, arg0_1: "i64[4][1]cpu", arg1_1: "f32[4][1]cpu"):

@@ -731,8 +731,12 @@ def masked_subblock1(self, ops):
 )
 
 
-def test_an_index_is_computed_anew_for_the_lanes_of_a_mask() -> None:
-    lines = SELECTED_LANES.split("\n")
+@pytest.mark.parametrize(
+    "selected", ["vector_lane_mask_check(tmp3, x2_inner)", "tmp3.is_masked(x2_inner)", "tmp3 != 0"]
+)
+def test_an_index_is_computed_anew_for_the_lanes_of_a_mask(selected: str) -> None:
+    text = SELECTED_LANES.replace("vector_lane_mask_check(tmp3, x2_inner)", selected)
+    lines = text.split("\n")
     (block,) = read_kernel(lines, 1, len(lines)).blocks
     found = written(block, SELECTED_INDEX, {}, cpp=True)
     assert (found["tmp0"], found["tmp3"]) == ("op0.index_expr", "op0.ge")

@@ -6,6 +6,7 @@ to the argument for that position.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph
@@ -21,12 +22,33 @@ that their sum doubles with each."""
 _WRITTEN = 0.25
 """The part of the cost of what is written into a slice: it contains, once more, all that was
 written into the slices before."""
+OTHER_TEST = 0.5
+"""Cost of a choice that tests something else."""
+_END = 2**63 - 1
+_INTEGER = re.compile(r"-?\d{1,19}")
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 _CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
 
 Choice = tuple[str, str]
 """(`inside` or `operand`, node): the child belongs to the node; (`value`, argument): to the
 argument."""
+
+
+def bounds_of(node: FxValue) -> set[tuple[str, float]] | None:
+    """How a slice is tested that is written into: `{("ge", 1), ("lt", 3)}`; None where its bounds
+    are no numbers, or it leaves elements out."""
+    given = node.arguments[2:5]
+    if node.shape is None or len(node.arguments) > 5 or not all(map(_INTEGER.fullmatch, given)):
+        return None
+    numbers = [int(argument) for argument in given]
+    dim, start, end = (*numbers, *(0, 0, _END)[len(numbers) :])
+    if not -len(node.shape) <= dim < len(node.shape) or not _INTEGER.fullmatch(node.shape[dim]):
+        return None
+    size = int(node.shape[dim])
+    first, last = (min(max(at + size if at < 0 else at, 0), size) for at in (start, end))
+    return ({("ge", float(first))} if first else set()) | (
+        {("lt", float(last))} if last < size else set()
+    )
 
 
 class ByPlace(ABC):
@@ -103,6 +125,28 @@ class ByPlace(ABC):
         cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
         another = self.chooses(self.region.operations[child], node)
         return (cost, ("value", name)) if cost < BAD or another else None
+
+    def tests_place(self, choice: Operation, node: FxValue) -> bool:
+        """Whether a choice tests whether a place is where the node writes, as far as both are
+        known. One that is selected is equal. Of a slice it is `ge(place, start)` unless it starts
+        at 0, and `lt(place, end)` unless it ends with the dimension."""
+        condition = self.region.operations[choice.children[0]]
+        if node.op == "select_scatter":
+            return condition.op == "eq"
+        wanted = bounds_of(node)
+        if wanted is None:
+            return condition.op != "eq" or len(node.arguments) > 5  # a step
+        operations = self.region.operations
+        tests = [condition]
+        if condition.op in ("and_", "logical_and"):
+            tests = [operations[child] for child in condition.children]
+        found: set[tuple[str, float]] = set()
+        for test in tests:
+            number = operations[test.children[-1]].literal if test.children else None
+            if test.op not in ("ge", "lt") or number is None:
+                return test.op != "eq"
+            found.add((test.op, number))
+        return found == wanted
 
     def chooses(self, operation: Operation, node: FxValue) -> bool:
         """Whether the operation is the choice that the node is lowered to, and not one of its

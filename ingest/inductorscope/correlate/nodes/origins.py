@@ -537,7 +537,7 @@ class OriginWalk(BufferMakers):
         read = {child for operation in operations.values() for child in operation.children}
         checks = (each for each in operations.values() if each.op == "set_indirect")
         unread = [
-            index
+            (check.place, index)
             for check in checks
             if check.place not in owners and check.place not in read
             for index in check.children
@@ -545,7 +545,7 @@ class OriginWalk(BufferMakers):
         makers = dict.fromkeys([producer.name, *owners.values()]) if unread else {}
         readers = self._indices_above([self.graph.values[name] for name in makers])
         names = list(readers)
-        for place in unread:
+        for check_place, place in unread:
             costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
             best = min(names, key=costs.__getitem__, default="")
             if best and costs[best] < _UNREAD:
@@ -553,7 +553,7 @@ class OriginWalk(BufferMakers):
                 found = unifier.owners(place, best)
                 if self._holds(operations[place], self.graph.values[best]):
                     found = {place: readers[best]}
-                for each, name in found.items():
+                for each, name in (found | {check_place: readers[best]}).items():
                     owners.setdefault(each, name)
 
     def _indices_above(self, values: list[FxValue]) -> dict[str, str]:

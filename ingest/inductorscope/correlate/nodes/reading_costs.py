@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from inductorscope.correlate.nodes.axes import across_of, lies_across
-from inductorscope.correlate.nodes.by_place import BAD, LEAVES, ByPlace, Choice
+from inductorscope.correlate.nodes.by_place import BAD, LEAVES, OTHER_TEST, ByPlace, Choice
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import OTHER_NUMBER, contradicted, fills, scales, seeded
@@ -316,6 +316,8 @@ class Costs(ByPlace):
         op = operation.op
         if op == "masked_subblock" and node.op in MOVES and node.op not in MASKS:
             return 0.3
+        if op == "where" and node.op in CHOOSE_BY_PLACE and not self.tests_place(operation, node):
+            return OTHER_TEST
         if node.op in SCANS and op not in ("scan", "getitem"):
             return 0.05 if op == "to_dtype" else 0.5
         if op == "scan" and node.op not in SCANS:

@@ -41,8 +41,12 @@ ACCEPT = 1.6
 
 
 _LANES = "vector_lane_mask_check"
-# `if (vector_lane_mask_check(tmp3, x2_inner)) { tmpbuf[x2_inner] = …; }`
-_SELECTED = re.compile(r"if \(vector_lane_mask_check\(\w+, \w+\)\) \{ (tmpbuf[^;]*+;) \}")
+# `if (vector_lane_mask_check(tmp3, x2_inner)) { tmpbuf[x2_inner] = …; }`, from 2.4 on
+# `tmp3.is_masked(x2_inner)`, or `tmp3 != 0` for all lanes
+_SELECTED = re.compile(
+    r"if \((?:vector_lane_mask_check\(\w+, \w+\)|\w+\.is_masked\(\w+\)|\w+ != 0)\) "
+    r"\{ (tmpbuf[^;]*+;) \}"
+)
 
 
 class ValueReplay(ControlReplay):
@@ -71,7 +75,7 @@ class ValueReplay(ControlReplay):
                 and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
                 and _looked_up(values[0])
             )
-            selects = op.op == "index_expr" and _LANES in statement.text
+            selects = op.op == "index_expr" and self._selects_lanes(statement)
             if not statement.is_leaf and not indirect and not selects:
                 break
             if wanted is not None and not _contains(statement.literals, wanted):
@@ -88,6 +92,13 @@ class ValueReplay(ControlReplay):
         if value is None:
             self._miss(0.3)
         return self._remember(expression, value)
+
+    def _selects_lanes(self, statement: Statement) -> bool:
+        """Whether it spreads an index over the lanes that the current mask selects."""
+        if _LANES in statement.text:
+            return True
+        masked = "tmpbuf" in statement.text and isinstance(self.mask, str) and not statement.pointer
+        return masked and all(self._same(use, str(self.mask)) for use in statement.uses)
 
     def _again(self, known: Value) -> bool:
         """Whether a known value is written again next, as Triton's code does after a loop:
@@ -400,7 +411,7 @@ def _cast(value: Value, dtype: str) -> tuple[object, ...]:
 
 def _unmasked(text: str) -> str:
     """An index over the lanes, without the mask that selects some."""
-    return _SELECTED.sub(r"\1", text) if _LANES in text else text
+    return _SELECTED.sub(r"\1", text) if "tmpbuf" in text else text
 
 
 def _right(statement: Statement) -> str:
