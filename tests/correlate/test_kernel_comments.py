@@ -30,6 +30,7 @@ class GraphModule(torch.nn.Module):
         mul_1: "f32[8][1]cpu" = torch.ops.aten.mul.Tensor(b, b)
         pow_2: "f32[8][1]cpu" = torch.ops.aten.pow.Tensor_Scalar(b, 2)
         sum_1: "f32[][]cpu" = torch.ops.aten.sum.default(a)
+        lost: "f32[8][1]cpu" = torch.ops.aten.reshape.default(gone, [8])
         reshape: "f32[8][1]cpu" = torch.ops.aten.reshape.default(mul, [8])
         expand: "f32[8][1]cpu" = torch.ops.aten.expand.default(mul, [8])
         return (mul, pow_1, mul_1, pow_2, sum_1, reshape, expand)
@@ -80,6 +81,7 @@ def test_a_view_may_be_what_needed_the_buffer_unless_it_shares_memory() -> None:
         ("%pow_1", "%pow_2"),  # there are more names than buffers
         ("%sum_1",),  # of another size
         ("%gone",),
+        ("%lost",),  # a view of what the graph lacks
         (),
     ],
 )

@@ -354,6 +354,9 @@ store = ops.store('buf0', get_index, where, None)"""
         for test in ("test = ops.eq(index_expr, constant)", "test = ops.ge(index_expr, constant)")
     ]
     assert costs[0] < 0.1 < 0.4 < costs[1]
+    cut = node(0, body.format(test="test = ops.eq()"), "[8]", user("OUTPUT"))
+    for damaged in (cut, cut.replace("ops.where(test, load, load_1)", "ops.where()")):
+        origins(PARTS, damaged)  # as far as it can be read
 
 
 SCATTERED = """\

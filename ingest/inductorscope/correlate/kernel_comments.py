@@ -56,7 +56,10 @@ def _returned(
         value = graph.values.get(name)
         if name != buffer.name and (value is None or value.numel != numel(buffer.size)):
             return []
-        values.append(None if value is None or _is_fill(value, node) else value)
+        maker = graph.values.get(graph.root(name)[0])
+        # The graph may lack what a view is of.
+        unknown = value is None or maker is None or maker.view or _is_fill(value, node)
+        values.append(None if unknown else value)
     return values
 
 

@@ -34,6 +34,7 @@ _IN_ORDER = SCANS | {"sort"}
 """Their results are those of the operation, in the same order."""
 ACCUMULATED = 0.05
 _OTHER_OP = 0.3
+"""Cost of another operation than the one in the kernel's first call."""
 _STORED = 0.01
 """Cost of an output that is in another buffer already, so that the next one's turn comes."""
 _OTHER_SIZE = 0.3

@@ -130,6 +130,8 @@ class ByPlace(ABC):
         """Whether a choice tests whether a place is where the node writes, as far as both are
         known. One that is selected is equal. Of a slice it is `ge(place, start)` unless it starts
         at 0, and `lt(place, end)` unless it ends with the dimension."""
+        if not choice.children:
+            return True
         condition = self.region.operations[choice.children[0]]
         if node.op == "select_scatter":
             return condition.op == "eq"

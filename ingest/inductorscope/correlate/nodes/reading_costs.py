@@ -398,7 +398,7 @@ class Costs(ByPlace):
 
     def _past_the_end(self, operation: Operation) -> Place | None:
         """The mask of what the last of the equal parts of a reduction lacks, if it is masked."""
-        if operation.op != "masked_subblock":
+        if operation.op != "masked_subblock" or not operation.children:
             return None
         mask = self.region.operations[operation.children[-1]]
         compared = [self.region.operations[child].op for child in mask.children]
