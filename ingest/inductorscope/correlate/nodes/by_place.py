@@ -102,10 +102,6 @@ class ByPlace(ABC):
         if len(node.arguments) < 2:
             return None
         operation = self.region.operations[child]
-        if operation.op == "load" and parent.op == "where" and index == 2:
-            rest = self.graph.root(node.arguments[0])[0]  # a slice is read where it is written
-            cost = self.value(child, rest, depth + 1) if rest in self.graph.values else BAD
-            return (cost, ("value", node.arguments[0])) if cost == 0.0 else None
         if operation.op in LEAVES:
             source = self.graph.values.get(node.arguments[1])
             if source is None or parent.op != "masked_subblock" or index > 0:
@@ -123,8 +119,7 @@ class ByPlace(ABC):
             return None
         name = node.arguments[0 if parent.op == "where" else 1]
         cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
-        another = self.chooses(self.region.operations[child], node)
-        return (cost, ("value", name)) if cost < BAD or another else None
+        return (cost, ("value", name)) if cost < BAD else None
 
     def tests_place(self, choice: Operation, node: FxValue) -> bool:
         """Whether a choice tests whether a place is where the node writes, as far as both are

@@ -40,7 +40,6 @@ ACCEPT = 1.6
 """The highest cost of an accepted match."""
 
 
-_LANES = "vector_lane_mask_check"
 # `if (vector_lane_mask_check(tmp3, x2_inner)) { tmpbuf[x2_inner] = …; }`, from 2.4 on
 # `tmp3.is_masked(x2_inner)`, or `tmp3 != 0` for all lanes
 _SELECTED = re.compile(
@@ -95,10 +94,10 @@ class ValueReplay(ControlReplay):
 
     def _selects_lanes(self, statement: Statement) -> bool:
         """Whether it spreads an index over the lanes that the current mask selects."""
-        if _LANES in statement.text:
-            return True
-        masked = "tmpbuf" in statement.text and isinstance(self.mask, str) and not statement.pointer
-        return masked and all(self._same(use, str(self.mask)) for use in statement.uses)
+        mask = self.mask
+        if not isinstance(mask, str) or statement.pointer or "tmpbuf" not in statement.text:
+            return False
+        return all(self._same(use, mask) for use in statement.uses)
 
     def _again(self, known: Value) -> bool:
         """Whether a known value is written again next, as Triton's code does after a loop:
@@ -362,10 +361,6 @@ class ValueReplay(ControlReplay):
             and not (numbered[place].is_leaf and len(numbered[place].scope) < loops)
         )
 
-    def _is_constant(self, name: str) -> bool:
-        statement = self.definitions.get(name)
-        return statement is not None and statement.is_leaf and bool(statement.literals)
-
     def _operand_cost(
         self, op: str, uses: tuple[str, ...], operands: list[Value], several: bool
     ) -> float:
@@ -387,7 +382,8 @@ class ValueReplay(ControlReplay):
         if not several:
             unknown = sum(1 for operand in operands if operand is None)
             if op == "reciprocal":  # Triton divides a one that it writes for this
-                left = [use for use in left if not self._is_constant(use)]
+                made = {use: self.definitions.get(use) for use in left}
+                left = [use for use, by in made.items() if by is None or by.literals != (1.0,)]
             cost += 0.4 * max(0, len(left) - unknown)
             if op not in COMMUTATIVE and op != "where" and order != sorted(order):
                 cost += 0.8
