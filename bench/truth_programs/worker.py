@@ -14,8 +14,12 @@ import shutil
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.truth_programs.program import Case
+
+if TYPE_CHECKING:
+    from inductorscope.capturing.record.placing import GraphLines
 
 _STAGES = (
     "output_code.py", "fx_graph_transformed.py", "fx_graph_readable.py", "fx_graph_runnable.py",
@@ -54,13 +58,11 @@ class Programs:
 
         from bench.truth_programs.catalogue import all_programs
         from bench.truth_programs.compile_only import compile_no_kernels, generate_only
-        from bench.truth_programs.retraced import Makers
 
         self.out, self.device = out, device
         compile_no_kernels()
         self.backend = generate_only
         self.recording = Recording()
-        self.makers = Makers()
         self.programs = {program.name: program for program in all_programs()}
 
     def record(self, name: str) -> tuple[int, str]:
@@ -72,7 +74,6 @@ class Programs:
         folder.mkdir(parents=True)
         _reset(folder, name)
         self.recording.forget()
-        self.makers.by_folder.clear()
         torch.manual_seed(0)
         problem = ""
         try:
@@ -108,11 +109,7 @@ class Programs:
         record, lost = self.recording.place()
         if lost:
             print(f"{folder.name}: {lost} recorded lines not found", file=sys.stderr)
-        truth = {
-            name: self.makers.lines(name, graph)
-            for name, graph in record.graphs.items()
-            if graph.lines
-        }
+        truth = {name: _truth(graph) for name, graph in record.graphs.items() if graph.lines}
         for graph in folder.glob("torch_compile_debug/*/torchinductor/*"):
             if graph.is_dir() and graph.name in truth:
                 for file in graph.iterdir():
@@ -126,6 +123,19 @@ class Programs:
             shutil.rmtree(other)
         (folder / "truth.json").write_text(json.dumps(truth))
         return sum(len(lines) for lines in truth.values())
+
+
+def _truth(graph: GraphLines) -> dict[str, list[list[str | None]]]:
+    """Line → [operation, loop-body node, FX node] of each operation that the capture recorded."""
+    truth: dict[str, list[list[str | None]]] = {}
+    for call in graph.calls:
+        for line, entries in call.lines.items():
+            found = truth.setdefault(line, [])
+            for op, place, node, _ in entries:
+                entry = [op, (place or "").rpartition(".")[2], node]
+                if node is not None and entry not in found:
+                    found.append(entry)
+    return {line: entries for line, entries in truth.items() if entries}
 
 
 def _reset(folder: Path, name: str) -> None:

@@ -28,6 +28,8 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import select
 
+from bench.link_measure import lines_of_program
+
 pytestmark = pytest.mark.torch
 
 SUBJECTS = Path(__file__).with_name("subjects.py")
@@ -132,6 +134,16 @@ def test_every_computing_line_is_recorded(captured_tutorial: Path) -> None:
     ]
 
 
+def assert_upload_agrees(captured: Path, truth: Path) -> None:
+    """Links inferred from a capture's debug folder alone are those that the capture recorded."""
+    write_truth(captured, truth)
+    lines = lines_of_program(truth)
+    wrong = [line for line in lines if not line.right]
+    assert len(wrong) <= 0.001 * len(lines), wrong
+    assert [line for line in wrong if line.confidence == "inferred"] == []
+    assert len(lines) > 100
+
+
 def test_a_captured_run_is_truth_to_score_links_by(captured_tutorial: Path, tmp_path: Path) -> None:
     written = write_truth(captured_tutorial, tmp_path / "truth")
     truth = json.loads((tmp_path / "truth" / "truth.json").read_text())
@@ -167,6 +179,7 @@ def test_generated_code_is_the_same_with_and_without_the_record(
     recorded = graph_files(tmp_path / "with", "output_code.py")
     assert recorded == graph_files(tmp_path / "without", "output_code.py")
     assert len(recorded) == 2
+    assert_upload_agrees(tmp_path / "with", tmp_path / "truth")
     assert facts.record is not None
     assert plain.record is not None
     assert (facts.record.made, facts.record.reason, facts.record.graphs) == (True, "", 2)

@@ -50,7 +50,7 @@ def found(*returns: str) -> Origins:
         for place, computed in enumerate(parse_ir(ir).nodes)
     ]
     graph = FxGraph(parse_fx(FX))
-    return find_origins(graph, parse_ir(ir), {}, set(), kernel_comments(sites, {}, graph))
+    return find_origins(graph, parse_ir(ir), {}, kernel_comments(sites, {}, graph))
 
 
 def held(*returns: str) -> dict[str, str]:

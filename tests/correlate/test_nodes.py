@@ -34,7 +34,7 @@ class op0_loop_body:
 
 
 def origins(fx: str, ir: str) -> Origins:
-    return find_origins(FxGraph(parse_fx(fx)), parse_ir(ir), {}, set())
+    return find_origins(FxGraph(parse_fx(fx)), parse_ir(ir), {})
 
 
 PADS = """\

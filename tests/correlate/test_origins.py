@@ -39,7 +39,7 @@ def user(name: str, kind: str = "SchedulerNode") -> str:
 
 
 def origins(fx: str, ir: str) -> Origins:
-    return find_origins(FxGraph(parse_fx(fx)), parse_ir(ir), {}, set())
+    return find_origins(FxGraph(parse_fx(fx)), parse_ir(ir), {})
 
 
 SEEDS = """\
@@ -294,7 +294,7 @@ def owner_of_the_input(
     ir = parse_ir(text + LIBRARY.format(kernel=kernel))
     ir.dense_scans = dense_scans
     fx = ASKED.format(kernel=kernel, rest=rest, factor=factor)
-    return find_origins(FxGraph(parse_fx(fx)), ir, {}, set()).nodes["op0", "body", "store"]
+    return find_origins(FxGraph(parse_fx(fx)), ir, {}).nodes["op0", "body", "store"]
 
 
 def test_until_torch_2_2_a_running_sum_copies_its_input() -> None:

@@ -89,7 +89,7 @@ return (cat, clone)
 def test_what_a_library_made_is_copied_though_it_is_of_no_loop() -> None:
     ir = product("[4, 4]") + copied(1, "buf0", "[4, 2]", 2) + concat(2, "[8, 2]", of(1))
     comments = Comments(members={"op1": frozenset(["cat", "clone"])})
-    found: Origins = find_origins(FxGraph(parse_fx(graph(PART))), parse_ir(ir), {}, set(), comments)
+    found: Origins = find_origins(FxGraph(parse_fx(graph(PART))), parse_ir(ir), {}, comments)
     assert found.held["buf1"] == ("mm", 0)
     assert found.nodes["op1", "body", "store"] == "cat"
 

@@ -93,7 +93,7 @@ def _node(
 
 
 def test_what_an_unrolled_reduction_uses_again_counts_once() -> None:
-    found = find_origins(FxGraph(parse_fx(LARGEST)), parse_ir(_unrolled()), {}, set())
+    found = find_origins(FxGraph(parse_fx(LARGEST)), parse_ir(_unrolled()), {})
     assert found.nodes["op0", "body", f"where_{_STEPS - 1}0"] == "max_1"
     assert found.nodes["op0", "body", "gt_1"] == "max_1"
     assert found.nodes["op0", "body", "add_3"] == "add"
@@ -124,7 +124,7 @@ def test_reductions_of_half_precision_are_accumulated_in_single_precision() -> N
         0, "torch.float32", "[4]", "[1]",
         ["    index0 = 8*p0 + p1", "    index1 = p0"], lines.split("\n"),
     )  # fmt: skip
-    found = find_origins(FxGraph(parse_fx(HALF)), parse_ir(ir), {}, set())
+    found = find_origins(FxGraph(parse_fx(HALF)), parse_ir(ir), {})
     assert found.nodes["op0", "body", "reduction"] == "mean"
 
 
@@ -148,7 +148,7 @@ def test_a_size_may_be_a_number_by_the_time_loops_are_written() -> None:
         store = ops.store('buf0', get_index_2, mul, None)"""
     indexes = ["    index0 = 16*p0 + p1", "    index1 = 16*p0 + p1 + 8", "    index2 = 8*p0 + p1"]
     ir = _node(0, "torch.float32", "[4, 8]", "[8, 1]", indexes, lines.split("\n"))
-    found = find_origins(FxGraph(parse_fx(HALVED)), parse_ir(ir), {}, set())
+    found = find_origins(FxGraph(parse_fx(HALVED)), parse_ir(ir), {})
     assert found.nodes["op0", "body", "mul"] == "glu"
 
 
@@ -191,7 +191,7 @@ def test_constants_of_a_few_numbers_are_choices_by_position() -> None:
         store = ops.store('buf0', get_index_2, mul, None)"""
     indexes = ["    index0 = 2*p0 + p1", "    index1 = p1"]
     ir = _node(0, "torch.float32", "[4, 2]", "[2, 1]", indexes, lines.split("\n"))
-    found = find_origins(FxGraph(parse_fx(SHORT)), parse_ir(ir), {}, set())
+    found = find_origins(FxGraph(parse_fx(SHORT)), parse_ir(ir), {})
     assert found.nodes["op0", "body", "where"] == "_tensor_constant0"
     assert found.nodes["op0", "body", "mul"] == "mul"
     assert found.costs["op0"] < 1.0
@@ -217,7 +217,7 @@ def test_memory_laid_out_anew_is_of_the_value_whose_shape_it_has() -> None:
     indexes = ["    index0 = 36*p0 + 9*p1 + p2", "    index1 = 36*p0 + p1 + 4*p2"]
     for size, owner in (("[2, 4, 3, 3]", "arg0_1"), ("[2, 3, 3, 4]", "clone")):
         ir = _node(0, "torch.float32", size, "[36, 1, 12, 4]", indexes, lines.split("\n"))
-        found = find_origins(FxGraph(parse_fx(RELAID)), parse_ir(ir), {}, set())
+        found = find_origins(FxGraph(parse_fx(RELAID)), parse_ir(ir), {})
         assert found.nodes["op0", "body", "load"] == owner
 
 
@@ -278,5 +278,5 @@ def test_memory_that_is_written_in_place_is_filled_by_the_fill() -> None:
     ir = ir.replace("    buf1.users", "    buf1.mutations = ['buf0']\n    buf1.users")
     for first, owner in (("index_put_", "full_default"), ("index_put", "index_put")):
         graph = FxGraph(parse_fx(WRITTEN.format(first=first)))
-        found = find_origins(graph, parse_ir(ir), {}, set())
+        found = find_origins(graph, parse_ir(ir), {})
         assert found.nodes["op0", "body", "constant"] == owner

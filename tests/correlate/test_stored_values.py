@@ -96,7 +96,7 @@ store = ops.store('buf0', get_index_1, relu, None)"""
         + convolution(2, "buf1", "copied_weight")
         + copy(3, "buf0", " + 4", dense, output)
     )
-    found = find_origins(FxGraph(parse_fx(SPLIT)), parse_ir(ir), {}, set())
+    found = find_origins(FxGraph(parse_fx(SPLIT)), parse_ir(ir), {})
     assert found.nodes["op1", "body", "store"] == "convolution"
     assert found.nodes["op3", "body", "store"] == "second"  # not `first`: it begins elsewhere
 
@@ -136,7 +136,7 @@ store = ops.store_reduction('buf1', get_index, reduction)"""
     ) + computed(
         1, "'cpu', torch.float32, size=[], stride=[]", "", ["p0"], rest
     )  # fmt: skip
-    found = find_origins(FxGraph(parse_fx(fx)), parse_ir(ir), {}, set())
+    found = find_origins(FxGraph(parse_fx(fx)), parse_ir(ir), {})
     assert found.held["buf0"] is not None
     assert found.nodes["op1", "body", "load"] == "sum_1"
 

@@ -21,7 +21,6 @@ from inductorscope.correlate.replay.kernel_lines import (
     align_call,
     read_kernel_text,
 )
-from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.correlate.replay.schedule import (
     CallSite,
     argument_buffer,
@@ -52,19 +51,17 @@ def link_lines(
     collector: Collector,
     code: OutputCode,
     text: str,
-    ir: tuple[IrText, IrText],
+    ir: IrText,
     graph: FxGraph,
     nodes: dict[tuple[str, int], list[str]],
     recorded: set[str],
 ) -> Origins:
-    """`ir`: scheduler nodes before and after fusion. `nodes`: call → all its nodes, where known.
+    """`ir`: scheduler nodes after fusion. `nodes`: call → all its nodes, where known.
     `recorded`: calls that need no inference."""
     lines = lines_of(text)
-    before, after = ir
-    reordered = reordered_nodes(before, after)
-    sites = call_sites(code, lines, after)
+    sites = call_sites(code, lines, ir)
     comments = kernel_comments(sites, nodes, graph)
-    origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered, comments)
+    origins = find_origins(graph, ir, unpacked_outputs(code, lines), comments)
     for entity, site, places in aligned_calls(sites, lines, recorded):
         origins.doubtful.update(doubtful_operations(site, places))
         for line, position, block, op in places:
@@ -162,14 +159,8 @@ def _link(
 ) -> None:
     collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
     node = origins.nodes.get(key)
-    maker = origins.makers.get(key[0])
-    certainty = certainty_of(origins, key)
-    if maker is not None:
-        collector.add("code", line, f"fx:{maker}", certainty, call=call)
-    if node is not None and node != maker:
-        # The node that the operation computes, in addition to the maker of a reordered body.
-        confidence = certainty if maker is None else Confidence.kernel
-        collector.add("code", line, f"fx:{node}", confidence, call=call)
+    if node is not None:
+        collector.add("code", line, f"fx:{node}", certainty_of(origins, key), call=call)
     for other in origins.others.get(key, ()):
         collector.add("code", line, f"fx:{other}", Confidence.kernel, call=call)
 
@@ -196,7 +187,7 @@ def link_ir_nodes(
                 for name in exact or ():
                     collector.add(stage, op.line, name, Confidence.exact)
                 key = (node.name, block.name, op.name)
-                owner = origins.nodes.get(key) or origins.makers.get(node.name)
+                owner = origins.nodes.get(key)
                 if exact or owner is None:
                     continue
                 collector.add(stage, op.line, f"fx:{owner}", certainty_of(origins, key))

@@ -24,7 +24,6 @@ from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_t
 from inductorscope.correlate.nodes.buffer_candidates import OpKey
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
-from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.correlate.replay.schedule import CallSite, call_sites, unpacked_outputs
 from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
@@ -43,7 +42,7 @@ class Reason(msgspec.Struct):
     """Why one operation is on a line, and which node it belongs to."""
 
     code: str
-    """`data_flow`, `reordered`, `ambiguous`, `doubtful`, `unknown` or `recorded`."""
+    """`data_flow`, `ambiguous`, `doubtful`, `unknown` or `recorded`."""
     sentence: str
     certainty: str
     """How certain it is that the operation belongs to the first of `nodes`, as its link says."""
@@ -72,8 +71,7 @@ class Explainer:
             self.sites = call_sites(self.code, self.lines, self.after)
         graph = FxGraph(read.post_grad)
         self.comments = kernel_comments(self.sites, complete, graph)
-        reordered = reordered_nodes(self.before, self.after)
-        self.origins = find_origins(graph, self.after, outputs, reordered, self.comments)
+        self.origins = find_origins(graph, self.after, outputs, self.comments)
         self.nodes = self.after.by_name()
         self.read = read
         self._raised: dict[int, list[Reason]] | None = None
@@ -110,12 +108,11 @@ class Explainer:
     def _reason(self, key: OpKey, calls: list[str]) -> Reason:
         origins = self.origins
         node = origins.nodes.get(key)
-        maker = origins.makers.get(key[0])
         others = origins.others.get(key, [])
         cost = origins.costs.get(key[0])
         doubt = origins.doubtful.get(key)
-        nodes = [f"fx:{name}" for name in dict.fromkeys([maker, node, *others]) if name is not None]
-        code, second, likeliest = "data_flow", "", maker or node
+        nodes = [f"fx:{name}" for name in dict.fromkeys([node, *others]) if name is not None]
+        code, second = "data_flow", ""
         if not nodes or cost is None:
             code = "unknown"
             second = f"No node of the graph has the value that {key[0]}'s loop body computes."
@@ -123,20 +120,13 @@ class Explainer:
             code = "doubtful"
             second = (
                 f"{key[0]}'s loop body fits the graph only partly (cost {cost:.2f}, doubtful "
-                f"above {DOUBTFUL:g}), so `{likeliest}` is a guess."
+                f"above {DOUBTFUL:g}), so `{node}` is a guess."
             )
         elif doubt is not None:
             code = "doubtful"
             second = (
-                f"By its operands and the stored value it belongs to `{likeliest}`, "
+                f"By its operands and the stored value it belongs to `{node}`, "
                 f"but {doubt}: a guess."
-            )
-        elif maker is not None:
-            code = "reordered"
-            second = (
-                f"Fusion reordered the loops of {key[0]} and traced its body again: "
-                f"its lines count for `{maker}`, whose lowering made the buffer"
-                + (f"; the operation alone is part of `{node}`." if node != maker else ".")
             )
         elif others:
             code = "ambiguous"

@@ -64,7 +64,7 @@ def graph_links(
                 collector,
                 code,
                 texts.code,
-                (before, after),
+                after,
                 FxGraph(post),
                 complete,
                 recorded.calls,

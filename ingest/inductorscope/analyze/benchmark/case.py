@@ -15,8 +15,8 @@ from inductorscope.analyze.memory.sizes import settled
 from inductorscope.formats.code.layouts import ITEM_BYTES, Layout
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.graph.fx import parse_fx
-from inductorscope.formats.graph.ir import IrText, parse_ir
-from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
 # `TORCH_CHECK((0 <= tmp7) & (tmp7 < 8192L), …)`, `tl.device_assert((0 <= tmp4) & (tmp4 < 8192), …`
 _BOUND = re.compile(r"< (\d{1,12})L?\)")
@@ -92,8 +92,7 @@ def case_texts(texts: dict[str, str]) -> CaseTexts:
     works = {(work.kernel, work.handle): work for work in work_of(read)}
     if POST_GRAD not in texts or IR_POST not in texts:
         return CaseTexts(read, works, None)
-    before = parse_ir(texts[IR_PRE]) if IR_PRE in texts else IrText()
-    ir = (before, parse_ir(texts[IR_POST]))
+    ir = parse_ir(texts[IR_POST])
     return CaseTexts(read, works, Cutter(parse_fx(texts[POST_GRAD]), read.code, read.lines, ir))
 
 

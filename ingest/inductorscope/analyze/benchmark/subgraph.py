@@ -15,7 +15,6 @@ from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.correlate.nodes.lowerings import by_library
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.correlate.replay.schedule import call_sites, unpacked_outputs
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import OutputCode
@@ -57,26 +56,22 @@ class Subgraph(msgspec.Struct):
 class Cutter:
     """Cuts pieces out of one graph."""
 
-    def __init__(
-        self, fx: FxText, code: OutputCode, lines: list[str], ir: tuple[IrText, IrText]
-    ) -> None:
-        """`ir`: scheduler nodes before and after fusion."""
-        before, after = ir
+    def __init__(self, fx: FxText, code: OutputCode, lines: list[str], ir: IrText) -> None:
+        """`ir`: scheduler nodes after fusion."""
         self.graph = FxGraph(fx)
         self.may_be_library = False
         self.nodes = {node.name: node for node in fx.main()}
         self.order = {name: position for position, name in enumerate(self.nodes)}
         origins = find_origins(
             self.graph,
-            after,
+            ir,
             unpacked_outputs(code, lines),
-            reordered_nodes(before, after),
-            kernel_comments(call_sites(code, lines, after), {}, self.graph),
+            kernel_comments(call_sites(code, lines, ir), {}, self.graph),
         )
         self.held: dict[str, Root] = origins.held
         self.makers = {
             buffer.name: node
-            for node in after.nodes
+            for node in ir.nodes
             if node.body is not None
             for buffer in node.buffers
         }

@@ -50,9 +50,6 @@ class Origins(msgspec.Struct):
     """Operation → reason, for operations that the lowering of their node does not use, or whose
     lines may be another's: they are guesses, regardless of the cost of their loop body's
     reading."""
-    makers: dict[str, str] = msgspec.field(default_factory=dict)
-    """Scheduler node with reordered loops → the node that made its buffer, all that was recorded of
-    it."""
     costs: dict[str, float] = msgspec.field(default_factory=dict)
     """Scheduler node → cost of its reading; absent when nothing fits."""
     held: dict[str, Root] = msgspec.field(default_factory=dict)

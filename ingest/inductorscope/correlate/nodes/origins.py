@@ -84,15 +84,11 @@ def find_origins(
     graph: FxGraph,
     ir: IrText,
     outputs_of: dict[str, tuple[str, int]],
-    reordered: set[str],
     comments: Comments | None = None,
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
-    unpacks them.
-
-    `reordered`: scheduler nodes whose loops fusion reordered.
-    """
-    walk = OriginWalk(graph, ir, outputs_of, reordered)
+    unpacks them."""
+    walk = OriginWalk(graph, ir, outputs_of)
     walk.comments = comments or Comments()
     return walk.run()
 
@@ -103,7 +99,6 @@ class OriginWalk(BufferMakers):
         graph: FxGraph,
         ir: IrText,
         outputs_of: dict[str, tuple[str, int]],
-        reordered: set[str],
     ) -> None:
         super().__init__(graph, {node.name: node for node in ir.nodes if _is_leaf(node)})
         self.layouts = ir.layouts | self.layouts
@@ -113,7 +108,6 @@ class OriginWalk(BufferMakers):
         for scan in ("cumsum", "cumprod") if ir.dense_scans else ():
             for value in graph.by_op.get(scan, ()):
                 value.strided = True
-        self.reordered = reordered
         self.eager: set[str] = set()
         """Scheduler nodes that scan, sort or reduce and fit several nodes."""
         self.equals: list[FxValue] = []
@@ -261,15 +255,12 @@ class OriginWalk(BufferMakers):
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
-            reordered = node.name in self.reordered  # all operations count as its maker's
             done, asked_of = region.operations[place].op, self.graph.values[name].op
-            if not reordered and is_foreign(done, asked_of):
+            if is_foreign(done, asked_of):
                 self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
         spread = _ABSORBED * operation.size if cost < BAD else 0.0
         self.result.costs[node.name] = max(0.0, cost - spread)
         self._rivals(node, value, unifier, producer, owners)
-        if node.name in self.reordered:
-            self.result.makers[node.name] = self.graph.values[owner].owner
         scans = any(each.op == "scan" for each in region.operations.values())
         if producer.op in SCANS and not scans and not self._holds(operation, producer):
             # Its converted input; the scan is a later extern call.

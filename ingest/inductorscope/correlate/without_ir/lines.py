@@ -54,7 +54,5 @@ def add_lines(
             sure = each.cost <= sure_below(each)
             surest = Confidence.inferred if sure else Confidence.kernel
             collector.add("code", each.line, f"fx:{each.node}", surest, call=call)
-            if each.own and each.own != each.node:
-                collector.add("code", each.line, f"fx:{each.own}", Confidence.kernel, call=call)
             if operations:
                 collector.add("code", each.line, f"op:text.{each.op}", surest, call=call)

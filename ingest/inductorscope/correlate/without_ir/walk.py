@@ -7,7 +7,6 @@ load. Each write to the same memory makes a new buffer.
 
 from __future__ import annotations
 
-import re
 from copy import copy
 
 import msgspec
@@ -50,14 +49,7 @@ class LineNode(msgspec.Struct):
     op: str = ""
     """The line's operation: `load`, `mul`, …"""
     cpp: bool = False
-    own: str = ""
-    """In a body with reordered loops, the node that the operation is part of; `node` made the
-    buffer."""
 
-
-# `r0_1`, `r1`; `x0`
-_REDUCED = re.compile(r"\br\d")
-_PLAIN_INDEX = re.compile(r"x\d")
 
 NodesOfLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
@@ -73,7 +65,7 @@ class RaisedWalk(OriginWalk):
         calls: list[CodeCall] | None = None,
     ) -> None:
         """`calls`: possible calls of the kernels, for a listing without a wrapper."""
-        super().__init__(graph, IrText(), {}, set())
+        super().__init__(graph, IrText(), {})
         self.code, self.lines, self.nodes_of = code, lines, nodes
         self.kernels = code.by_name()
         self.raised: dict[str, list[RaisedBlock]] = {}
@@ -388,16 +380,11 @@ class RaisedWalk(OriginWalk):
         owner = self.result.nodes.get((node.name, "body", "store"))
         if owner is not None:
             nodes += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
-        maker = owner if _crosses(store) else None
         for raised in builder.used:
             own = self.result.nodes.get((node.name, "body", raised.name))
             if own is None or id(raised) in site.owned:
                 continue
             site.owned.add(id(raised))
-            if maker is not None and raised.name not in self.inner:
-                named = [LineNode(n, maker, cost, raised.op, site.cpp, own) for n in raised.lines]
-                nodes += named
-                continue
             nodes += [LineNode(line, own, cost, raised.op, site.cpp) for line in raised.lines]
 
 
@@ -405,14 +392,3 @@ def _memories(site: Site, blocks: list[RaisedBlock]) -> set[str]:
     used = {op.pointer for block in blocks for op in block.ops.values() if op.pointer}
     used.update(store.pointer for block in blocks for store in block.stores)
     return {site.memory(pointer) for pointer in used}
-
-
-def _crosses(store: RaisedStore) -> bool:
-    """Whether a reduction runs over the outer dimension and the store goes along with it.
-
-    Fusion traces such a body again with its loops in the reduction's order.
-    """
-    terms = [term.strip() for term in store.index.split("+")]
-    inside = [term for term in terms if _REDUCED.search(term)]
-    along = any(_PLAIN_INDEX.fullmatch(term) for term in terms)
-    return along and bool(inside) and all("*" in term for term in inside)
