@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,7 +17,9 @@ import pytest
 from inductorscope.capturing import process_group
 from inductorscope.capturing.playground.order import MODEL, PRINTED, RESULT, Done, Order, Outcome
 from inductorscope.capturing.playground.order import Ready as IsReady
+from inductorscope.capturing.playground.warm import _lay_out
 from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.playing import kernels
 from inductorscope.processes.programs import needed_variables, program
 
 WARM = "inductorscope.capturing.playground.warm"
@@ -50,7 +53,8 @@ class Warm:
     def __call__(self, code: str, seconds: int = 60, **options: object) -> Result:
         target = self.folder / "try.tar"
         spec = msgspec.convert({"model": MODEL, **options}, type=CaptureSpec)
-        wanted = Order(spec, f"import os, torch\n{code}", str(target), seconds)
+        cache = str(self.folder / "cache")
+        wanted = Order(spec, f"import os, torch\n{code}", str(target), cache, seconds)
         begin = time.monotonic()
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -78,8 +82,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
     for name in ("cache", "data", "room"):
         (folder / name).mkdir()
     (data / "inductorscope.db").write_text("secret rows")
-    own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"), "--room",
-           str(folder / "room"), "--hide", str(data))  # fmt: skip
+    own = ("--parent", str(os.getpid()), "--room", str(folder / "room"), "--hide", str(data))
     with subprocess.Popen(
         program(WARM, *own), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=needed_variables()
     ) as process:
@@ -192,6 +195,49 @@ def test_a_crash_or_a_full_disk_is_a_result(warm: Warm, crash: str) -> None:
     outcome = warm(SMALL).outcome
     assert outcome is not None
     assert outcome.error == ""
+
+
+def test_kernels_are_kept_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "MOST_PEOPLE", 2)
+    monkeypatch.setattr(kernels, "MOST_KERNELS", 3)
+    monkeypatch.setattr(kernels, "MOST_BYTES", 1000)
+    kept = kernels.Kernels(tmp_path / "kernels")
+
+    def compiled(*names: str, size: int = 1) -> Path:
+        files = tmp_path / "files"
+        shutil.rmtree(files, ignore_errors=True)
+        for second, name in enumerate(names):
+            file = files / "cache" / name
+            file.parent.mkdir(parents=True)
+            file.write_bytes(bytes(size))
+            os.utime(file.parent, (second, second))
+        return files
+
+    def names(person: str) -> set[str]:
+        own = kept.of(person)
+        return {str(file.relative_to(own)) for file in own.rglob("*") if file.is_file()}
+
+    hash_ = "A" * 20
+    kept.keep("ada", compiled("aa/k.so", f"triton/0/{hash_}/k.cubin", "bb/k.py", "bb2/k.so"))
+    assert names("ada") == {"aa/k.so", f"triton/0/{hash_}/k.cubin"}
+    assert names("mallory") == set()
+    kept.keep("mallory", compiled(*(f"{letter}{letter}/k.so" for letter in "abcdef")))
+    assert len(names("mallory")) == 3
+    kept.keep("mallory", compiled("gg/k.so", "hh/k.so", size=600))
+    assert len(names("mallory")) == 1
+    assert len(names("ada")) == 2
+    for person in ("grace", "mallory"):
+        kept.of(person)
+    assert names("ada") == set()
+
+
+def test_a_try_finds_nothing_of_the_last_one(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    for code in ("first", "second"):
+        _lay_out(tmp_path / "room", code, tmp_path / "cache")
+        files = [file.name for file in (tmp_path / "room").rglob("*") if file.is_file()]
+        assert files == ["play.py"]
+        (tmp_path / "room" / "run" / "left.json").touch()
 
 
 def test_a_try_on_a_gpu_makes_local_sockets_only() -> None:

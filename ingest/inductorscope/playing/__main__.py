@@ -30,6 +30,7 @@ from inductorscope.capturing.playground import order
 from inductorscope.capturing.playground.order import Done, Order, Outcome, Ready
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.unpack import unpack
+from inductorscope.playing.kernels import Kernels
 from inductorscope.playing.tries import Answer, Asked, Tried
 from inductorscope.processes.programs import needed_variables, program
 from inductorscope.reading.run import NothingToRead, read_run
@@ -40,8 +41,6 @@ from inductorscope.store.tables.models import TRY
 IDLE_SECONDS = 600.0
 """Time without a question after which this process ends, and torch with it."""
 MOST_PRINTED = 10_000
-MOST_KERNELS = 200
-"""Most folders of compiled kernels that are kept for later tries."""
 WARM = "inductorscope.capturing.playground.warm"
 Kind = TypeVar("Kind")
 
@@ -55,6 +54,7 @@ class Playground:
         self.settings = settings
         self.sessions = factory
         self.folder = folder
+        self.kernels = Kernels(folder / "kernels")
         self.warm = warm
         self.ready = self._answer(Ready)
 
@@ -63,7 +63,8 @@ class Playground:
         target, files = self.folder / "try.tar", self.folder / "files"
         shutil.rmtree(files, ignore_errors=True)
         assert self.warm.stdin is not None
-        wanted = Order(asked.spec, asked.code, str(target))
+        cache = self.kernels.of(asked.person)
+        wanted = Order(asked.spec, asked.code, str(target), str(cache))
         self.warm.stdin.write(msgspec.json.encode(wanted) + b"\n")
         self.warm.stdin.flush()
         stopped = self._answer(Done).stopped
@@ -80,7 +81,7 @@ class Playground:
             outcome = Outcome(error="Nothing was compiled: f does nothing that torch can compile.")
         begin = time.perf_counter()
         run = None if outcome.error else self._read(files / order.RUN, asked.name)
-        self._keep_kernels(files)
+        self.kernels.keep(asked.person, files)
         seconds = time.perf_counter() - begin
         return Tried(run, outcome.error or None, outcome.line, printed, outcome.seconds, seconds)
 
@@ -95,19 +96,6 @@ class Playground:
             ).run_id
         except NothingToRead:
             return None
-
-    def _keep_kernels(self, files: Path) -> None:
-        """Keeps the kernels of a try for later ones, which run in the same confinement."""
-        compiled, cache = files / order.CACHE, self.folder / "cache"
-        for file in [file for file in compiled.rglob("*") if file.is_file()]:
-            kept = cache / file.relative_to(compiled)
-            if order.is_kernel(file.relative_to(files)) and not kept.exists():
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                file.replace(kept)
-        folders = [*cache.glob("??"), *cache.glob("triton/*/*")]
-        folders.sort(key=lambda each: each.stat().st_mtime)
-        for old in folders[:-MOST_KERNELS]:
-            shutil.rmtree(old)
 
     def _answer(self, kind: type[Kind]) -> Kind:
         assert self.warm.stdout is not None
@@ -126,8 +114,7 @@ def playground(settings: Settings) -> Iterator[Playground]:
     folders = partial(tempfile.TemporaryDirectory, prefix="isc-play-", ignore_cleanup_errors=True)
     with folders() as name, folders() as room:
         folder = Path(name)
-        (folder / "cache").mkdir()
-        own = ("--parent", str(os.getpid()), "--cache", str(folder / "cache"), "--room", room)
+        own = ("--parent", str(os.getpid()), "--room", room)
         with subprocess.Popen(
             program(WARM, *own, "--hide", str(settings.data)),
             stdin=subprocess.PIPE,

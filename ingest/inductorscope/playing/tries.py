@@ -14,6 +14,8 @@ class Asked(msgspec.Struct, frozen=True):
     spec: CaptureSpec
     code: str
     name: str
+    person: str
+    """The name of a folder for kernels, which are shared by the tries of one person."""
 
 
 class Tried(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated
 
 import msgspec
@@ -11,6 +12,7 @@ from inductorscope.answers.play import Try, try_of
 from inductorscope.capturing.playground.order import CONFIG, MODEL
 from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
 from inductorscope.fields import Hidden
+from inductorscope.jobs.sender import SENDER
 from inductorscope.playing.lessons import LESSONS, Lesson
 from inductorscope.playing.tries import Asked, Tried
 from inductorscope.settings import PREFIX, Settings
@@ -21,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import RUNS_CODE, who_of
+from inductorscope_server.access.token import COOKIE, bearer
 from inductorscope_server.api.bodies import TryRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
@@ -109,7 +112,7 @@ async def _allow(request: Request, parts: Parts) -> None:
 async def ready(request: Request, parts: Shared) -> Response:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
     await _allow(request, parts)
-    found = await run_in_threadpool(parts.playground.ready)
+    found = await parts.playground.ready(_sender(request))
     return as_json(PlayReady(found.protections, found.cuda, found.names))
 
 
@@ -130,10 +133,29 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response
     options = body.model_dump(exclude={"code", "name"})
     name = body.name or "a try"
     spec = CaptureSpec(model=MODEL, name=name, **options)
-    tried = await run_in_threadpool(parts.playground.try_out, Asked(spec, body.code, name))
+    asked = Asked(spec, body.code, name, _kernels_of(request))
+    tried = await parts.playground.try_out(_sender(request), asked)
     if tried.run is not None:
         await run_in_threadpool(_place, parts, tried.run, who_of(request))
     return as_json(tried)
+
+
+def _sender(request: Request) -> str:
+    """Returns who waits for their turn: a person, or whoever sends requests from an address."""
+    person = who_of(request).person
+    return SENDER.get() if person is None else f"person {person}"
+
+
+def _kernels_of(request: Request) -> str:
+    """Returns a name for those who share compiled kernels, which can run each other's code.
+
+    A token may have been given to somebody else, so its tries share nothing with its owner's. A
+    login with the server's token names no person.
+    """
+    who, key = who_of(request), bearer(request)
+    if not key:
+        key = request.cookies.get(COOKIE, "") if who.person is None else f"person {who.person}"
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def _place(parts: Parts, run: str, who: Who) -> None:

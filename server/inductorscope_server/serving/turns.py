@@ -22,15 +22,18 @@ class TooManyWaiting(Exception):
 class Turns:
     """Gives turns to requests, first come, first served."""
 
-    def __init__(self, at_once: int = AT_ONCE, of_one: int = OF_ONE) -> None:
+    def __init__(
+        self, at_once: int = AT_ONCE, of_one: int = OF_ONE, waiting: int = MOST_WAITING
+    ) -> None:
         self._all = asyncio.Semaphore(at_once)
         self._of_one = of_one
+        self._waiting = waiting
         self._senders: dict[str, _Sender] = {}
 
     def are_taken(self, sender: str) -> bool:
         """Returns whether so many requests of a sender wait that no further one is accepted."""
         own = self._senders.get(sender)
-        return own is not None and own.requests >= self._of_one + MOST_WAITING
+        return own is not None and own.requests >= self._of_one + self._waiting
 
     @asynccontextmanager
     async def turn(self, sender: str) -> AsyncIterator[None]:

@@ -14,7 +14,7 @@ MODEL = f"{FILE}:f"
 """The name of the function to compile."""
 RESULT, PRINTED, RUN, CACHE = "result.json", "printed.txt", "run", "cache"
 """Files and folders of a try: its result, its output, the files of the run, and kernels that later
-tries may use."""
+tries of the same person may use."""
 
 CONFIG = {
     "epilogue_fusion": ("True", "False"),
@@ -51,6 +51,8 @@ class Order(msgspec.Struct, frozen=True):
     code: str
     target: str
     """File for an archive of the try's files."""
+    cache: str
+    """Folder with kernels that earlier tries of the same person compiled."""
     seconds: int = 60
     """Time limit."""
 

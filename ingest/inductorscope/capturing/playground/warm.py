@@ -54,9 +54,7 @@ MOST_ARCHIVED = 64 * MIB
 class Warm:
     """The process with torch, from which tries are forked."""
 
-    def __init__(self, cache: Path, root: Path, hidden: list[str]) -> None:
-        self.cache = cache
-        """Folder with kernels that earlier tries compiled."""
+    def __init__(self, root: Path, hidden: list[str]) -> None:
         self.room = Room(root, hidden=hidden)
         self.separated = False
 
@@ -75,7 +73,7 @@ class Warm:
         if os.getuid() == 0:  # tries then run as nobody
             for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
                 path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
-        self.room.shown = [codecache._HEADER_DIR, str(self.cache)]
+        self.room.shown = [codecache._HEADER_DIR]
         protections = confine.protections(self.room)
         self.separated = not protections["files, processes and network"]
         cuda = torch.cuda.is_available() and self._reaches_gpu()
@@ -83,8 +81,9 @@ class Warm:
 
     def _reaches_gpu(self) -> bool:
         """Whether a try can use the GPU, because confinement may block the driver."""
-        with tempfile.NamedTemporaryFile() as target:
-            self.run(Order(CaptureSpec(model=MODEL, device="cuda"), ON_GPU, target.name))
+        spec = CaptureSpec(model=MODEL, device="cuda")
+        with tempfile.NamedTemporaryFile() as target, tempfile.TemporaryDirectory() as cache:
+            self.run(Order(spec, ON_GPU, target.name, cache))
             if not Path(target.name).stat().st_size:
                 return False
             with tarfile.open(target.name) as archive:
@@ -111,19 +110,20 @@ class Warm:
             os.setsid()
             kernel_calls.die_with_parent()
             kernel_calls.adopt_orphans()
-            base = self.room.root
+            base, cache = self.room.root, Path(order.cache)
             confine.limit(order.spec.device)
             if self.separated:
+                self.room.shown.append(order.cache)  # in this fork
                 confine.separate(self.room)
                 base = Path("/play")
-            _lay_out(base, order.code, self.cache)
+            _lay_out(base, order.code, cache)
             runner = os.fork()
             if runner == 0:
                 self._run(order, base)
             _, ended = os.waitpid(runner, 0)
             if not self.separated:
                 _kill_all(os.getpid(), without=os.getpid())
-            _archive(base, target, self.cache)
+            _archive(base, target, cache)
             target.flush()
             status = os.waitstatus_to_exitcode(ended) and 2
         finally:
@@ -164,6 +164,9 @@ class Warm:
 
 
 def _lay_out(base: Path, code: str, cache: Path) -> None:
+    shutil.rmtree(
+        base, ignore_errors=True
+    )  # without namespaces, it holds the files of the last try
     for folder in ("home", RUN, CACHE):
         (base / folder).mkdir(parents=True, exist_ok=True)
     (base / FILE).write_text(code, encoding="utf-8")
@@ -230,14 +233,13 @@ def _kill_all(leader: int, without: int = 0) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.capturing.playground.warm")
     parser.add_argument("--parent", type=int, required=True, help="end when this process does")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of compiled kernels")
     parser.add_argument("--room", type=Path, required=True, help="empty folder for tries")
     parser.add_argument("--hide", action="append", default=[], help="folder to keep out of sight")
     given = parser.parse_args(arguments)
     die_with(given.parent)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    warm = Warm(given.cache, given.room, given.hide)
+    warm = Warm(given.room, given.hide)
 
     def say(answer: Untyped) -> None:
         answers.write(msgspec.json.encode(answer) + b"\n")
