@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import time
 
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere
+from inductorscope.store.who import VIEWER
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -48,6 +50,29 @@ def long_text(session: Session, run: str) -> None:
 
 def process(session: Session, run: str) -> int:
     return os.getpid()
+
+
+def waits(session: Session, run: str, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def slow_for(session: Session, run: str, person: int) -> int:
+    """Takes long if this person asks; returns who asks."""
+    viewer = VIEWER.get()
+    assert viewer is not None
+    assert viewer.person is not None
+    if viewer.person == person:
+        time.sleep(60)
+    return viewer.person
+
+
+def maps(session: Session, run: str, size: int) -> int:
+    """Keeps address space without using memory."""
+    mapped.append(mmap.mmap(-1, size))
+    return os.getpid()
+
+
+mapped: list[mmap.mmap] = []
 
 
 def missing(session: Session, run: str) -> None:

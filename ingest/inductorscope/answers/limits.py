@@ -15,16 +15,29 @@ class NotAnalysed(ValueError):
     """A text is not analysed because of a limit; the message is a sentence for the user."""
 
 
-def _anything(text: str, size: int) -> None:
+class Exceeded(Exception):
+    """An answer exceeded a limit, or its process crashed; the message completes a sentence: “takes
+    longer than 10 seconds”. A process in which an answer raises it ends."""
+
+    def __init__(self, what: str, text: str = "") -> None:
+        super().__init__(what)
+        self.text = text
+        """The text that was being analysed; empty if none was named yet."""
+
+
+Watching = Callable[[str, int, float | None], None]
+
+
+def _anything(text: str, size: int, seconds: float | None) -> None:
     """The default outside the server: passes nothing over."""
 
 
-watching: ContextVar[Callable[[str, int], None]] = ContextVar("watching", default=_anything)
-"""Called with the name and size of each text before it is analysed; raises NotAnalysed to pass it
+watching: ContextVar[Watching] = ContextVar("watching", default=_anything)
+"""Called with the arguments of `begin` before a text is analysed; raises NotAnalysed to pass it
 over."""
 
 
-def begin(text: str, size: int = 0) -> None:
-    """Announces that a text is analysed from now on; a longer text may take more time. Raises
-    NotAnalysed if it must be passed over."""
-    watching.get()(text, size)
+def begin(text: str, size: int = 0, seconds: float | None = None) -> None:
+    """Announces that a text is analysed from now on; a longer text may take more time. `seconds`
+    replaces the server's time limit. Raises NotAnalysed if the text must be passed over."""
+    watching.get()(text, size, seconds)

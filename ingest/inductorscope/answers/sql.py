@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import time
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,6 +14,7 @@ import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.limits import Exceeded, begin
 from inductorscope.store.facts import (
     FACTS,
     RUNS,
@@ -36,6 +36,10 @@ MEMORY = "400 MB"
 ASK_FOR_LESS = "Narrow it with WHERE, or group by less."
 WRITTEN_AT_ONCE = 500
 """Most runs whose facts are written before a query; for more, workers write them."""
+REFUSED = {
+    "current_setting", "pg_get_viewdef", "pg_get_constraintdef", "format_type", "get_block_size",
+}  # fmt: skip
+"""Functions that tell where files are, or read DuckDB's catalog."""
 SOURCES = {"range", "generate_series", "unnest"}
 """Functions that may be used as a table."""
 FROM = {"BASE_TABLE", "TABLE_FUNCTION", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST", "PIVOT"}
@@ -82,7 +86,7 @@ class _Refused(ValueError):
 
 
 def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
-    """Runs a query on the facts of the runs that the session may see."""
+    """Runs a query on the facts of the runs that the session may see. Raises Exceeded."""
     if not available():
         return SqlPage(sql, "Queries need DuckDB: `pip install 'inductorscope[facts]'`.")
     place = Path(folder)
@@ -96,7 +100,10 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
     with duckdb.connect() as database:
         try:
             _prepare(database, session, place, _tables_of(database, sql))
-            columns, rows = _run(database, sql)
+            begin("the query", seconds=SECONDS)
+            result = database.execute(sql)
+            columns = [column[0] for column in result.description or ()]
+            rows = result.fetchmany(MOST_ROWS + 1)
             shown = [[_cell(cell) for cell in row] for row in rows[:MOST_ROWS]]
             numeric = [at for at in range(len(columns)) if _is_numeric(row[at] for row in shown)]
             seconds = time.monotonic() - begun
@@ -104,10 +111,8 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
             return SqlPage(sql, None, columns, shown, numeric, more, seconds, unwritten)
         except _Refused as refused:
             error = str(refused)
-        except duckdb.InterruptException:
-            error = f"The query takes longer than {SECONDS:.0f} s. {ASK_FOR_LESS}"
         except duckdb.OutOfMemoryException:
-            error = f"The query needs more than {MEMORY} of memory. {ASK_FOR_LESS}"
+            raise Exceeded(f"needs more than {MEMORY} of memory") from None
         except duckdb.Error as failed:
             error = str(failed)
     return SqlPage(sql, error, unwritten=unwritten)
@@ -149,49 +154,52 @@ def _tables_of(database: DuckDBPyConnection, sql: str) -> set[str]:
     """Returns the names of the tables that a query reads. Raises _Refused unless it is one SELECT
     that reads only the tables of facts."""
     (text,) = database.execute("SELECT json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
-    parsed = json.loads(text)
-    if parsed.get("error"):
-        raise _Refused(str(parsed.get("error_message", "This is no SELECT.")))
-    if len(parsed["statements"]) != 1:
-        raise _Refused("Ask one SELECT at a time.")
-    names = {"runs", *FACTS}
-    nodes = list(_nodes(parsed))
-    for node in nodes:
-        if "cte_map" in node:
-            # Only identifiers: outside of its query, any other name could be a file's.
-            keys = [entry["key"].lower() for entry in node["cte_map"]["map"]]
-            names.update(key for key in keys if key.isidentifier())
-    for node in nodes:
-        kind = node.get("type")
-        if "alias" in node and "sample" in node and kind not in FROM:  # allowed after FROM
-            raise _Refused(f"Only these tables can be read: {', '.join(['runs', *FACTS])}.")
-        if kind == "BASE_TABLE" and (
-            node["schema_name"] or node["catalog_name"] or node["table_name"].lower() not in names
-        ):
-            raise _Refused(f"There is no table {node['table_name']}.")
-        if kind == "TABLE_FUNCTION" and node["function"]["function_name"] not in SOURCES:
-            raise _Refused(f"{node['function']['function_name']} reads no facts of runs.")
-    return {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
-
-
-def _nodes(value: Any) -> Any:  # noqa: ANN401  # any JSON
-    if isinstance(value, dict):
-        yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for each in value:
-            yield from _nodes(each)
-
-
-def _run(database: DuckDBPyConnection, sql: str) -> tuple[list[str], list[Any]]:
-    timer = threading.Timer(SECONDS, database.interrupt)
-    timer.start()
+    read: set[str] = set()
     try:
-        result = database.execute(sql)
-        columns = [column[0] for column in result.description or ()]
-        return columns, result.fetchmany(MOST_ROWS + 1)
-    finally:
-        timer.cancel()
+        parsed = json.loads(text)
+        if parsed.get("error"):
+            raise _Refused(str(parsed.get("error_message", "This is no SELECT.")))
+        if len(parsed["statements"]) != 1:
+            raise _Refused("Ask one SELECT at a time.")
+        _check(parsed, frozenset({"runs", *FACTS}), read)
+    except RecursionError:
+        raise _Refused("The query is nested too deeply.") from None
+    return read
+
+
+def _check(part: Any, known: frozenset[str], read: set[str]) -> None:  # noqa: ANN401  # any JSON
+    """Adds the tables that a part of a query reads, all of them among `known`. Raises _Refused."""
+    if isinstance(part, list):
+        for item in part:
+            _check(item, known, read)
+    if not isinstance(part, dict):
+        return
+    if part.get("type") == "BASE_TABLE":
+        read.add(part["table_name"].lower())
+    _check_node(part, known)
+    # A name that WITH gives holds in the queries that it gives later, and in its own one.
+    for given in part.get("cte_map", {"map": []})["map"]:
+        _check(given["value"], known, read)
+        known |= {given["key"].lower()}
+    for key, value in part.items():
+        if key == "right" and "cte_name" in part:  # the part of a recursive query that repeats
+            _check(value, known | {part["cte_name"].lower()}, read)
+        elif key != "cte_map":
+            _check(value, known, read)
+
+
+def _check_node(node: dict[str, Any], known: frozenset[str]) -> None:
+    kind = node.get("type")
+    if "alias" in node and "sample" in node and kind not in FROM:  # allowed after FROM
+        raise _Refused(f"Only these tables can be read: {', '.join(['runs', *FACTS])}.")
+    if kind == "BASE_TABLE" and (
+        node["schema_name"] or node["catalog_name"] or node["table_name"].lower() not in known
+    ):
+        raise _Refused(f"There is no table {node['table_name']}.")
+    if kind == "TABLE_FUNCTION" and node["function"]["function_name"] not in SOURCES:
+        raise _Refused(f"{node['function']['function_name']} reads no facts of runs.")
+    if str(node.get("function_name")).lower() in REFUSED:
+        raise _Refused(f"{node['function_name']} tells nothing about runs.")
 
 
 def _is_numeric(cells: Iterable[object]) -> bool:

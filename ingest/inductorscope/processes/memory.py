@@ -7,11 +7,16 @@ import resource
 from pathlib import Path
 
 
+def mapped_bytes(pid: int) -> int:
+    """Returns the size of a process's address space."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 def limit_memory(beyond: int) -> None:
     """Limits the address space of this process to this many bytes more than it has mapped."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = pages * os.sysconf("SC_PAGE_SIZE") + beyond
+    allowed = mapped_bytes(os.getpid()) + beyond
     if hard != resource.RLIM_INFINITY:
         allowed = min(allowed, hard)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))

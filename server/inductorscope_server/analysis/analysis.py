@@ -2,7 +2,8 @@
 
 - If a text exceeds a limit, its process is killed, and the text is passed over from then on.
 - Each run has one process at a time, so that no run can occupy both.
-- Requests wait for a process without occupying a thread, the first come first.
+- Requests wait for a process without occupying a thread. The next is the first of whoever has the
+  fewest processes.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cachetools import TTLCache
+from inductorscope.answers.limits import Exceeded
 from inductorscope.settings import Settings
 from inductorscope.store.who import VIEWER, Who
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
-from inductorscope_server.analysis.process import Exceeded, Process
+from inductorscope_server.analysis.process import Process
 from inductorscope_server.analysis.protocol import Question
+from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web.errors import Refusal
 
 PROCESSES = 2
@@ -38,7 +44,19 @@ EVERYTHING = ""
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
+_Asked = tuple[str, Who | None]
+"""An answer's name and its viewer."""
+
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Waiting:
+    """A request that waits for a process."""
+
+    sender: str
+    run: str
+    turn: asyncio.Future[Process]
 
 
 class Analysis:
@@ -50,10 +68,10 @@ class Analysis:
         self._threads = ThreadPoolExecutor(PROCESSES, "analysis")
         self._passed_over = PassedOver()
         self._free = list(self._processes)
-        self._busy: set[str] = set()
-        """Runs whose texts are being analysed."""
+        self._busy: dict[str, str] = {}
+        """Runs whose texts are being analysed, and who asked for that."""
         self._ending: asyncio.TimerHandle | None = None
-        self._waiting: list[tuple[str, asyncio.Future[Process]]] = []
+        self._waiting: list[_Waiting] = []
 
     async def __call__(
         self,
@@ -64,13 +82,29 @@ class Analysis:
     ) -> Answer:
         """Returns `function(session, run, …)`. Raises the function's exceptions, or Refusal if it
         exceeds a limit."""
+        question = Question(function, (run, *args), options, {}, VIEWER.get())
+        answer: Answer = await self._in_turn(run, partial(self._ask, run, question))
+        return answer
+
+    async def once(
+        self,
+        function: Callable[Concatenate[Session, str, Given], Answer],
+        key: str,
+        *args: Given.args,
+        **options: Given.kwargs,
+    ) -> Answer:
+        """Returns `function(session, key, …)` like a call, but tries only once and remembers no
+        limit. Raises Exceeded."""
+        question = Question(function, (key, *args), options, {}, VIEWER.get())
+        answer: Answer = await self._in_turn(key, lambda process: process.ask(question))
+        return answer
+
+    async def _in_turn(self, run: str, work: Callable[[Process], Any]) -> Any:  # noqa: ANN401
         process = await self._process_for(run)
-        work = partial(self._ask, process, function, run, args, options, VIEWER.get())
-        done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        done = asyncio.get_running_loop().run_in_executor(self._threads, work, process)
         done.add_done_callback(lambda _: self._release(process, run))
         # Shielded, because the process stays occupied if the request is cancelled.
-        answer: Answer = await asyncio.shield(done)
-        return answer
+        return await asyncio.shield(done)
 
     def prepare(self) -> None:
         """Starts a process in the background, because a page that needs one is likely to follow."""
@@ -93,7 +127,7 @@ class Analysis:
 
     async def _process_for(self, run: str) -> Process:
         turn: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
-        self._waiting.append((run, turn))
+        self._waiting.append(_Waiting(whose_turn(), run, turn))
         self._give_turns()
         try:
             return await asyncio.wait_for(turn, self._seconds)
@@ -110,20 +144,20 @@ class Analysis:
             raise
 
     def _give_turns(self) -> None:
-        self._waiting = [entry for entry in self._waiting if not self._give_turn(*entry)]
-
-    def _give_turn(self, run: str, turn: asyncio.Future[Process]) -> bool:
-        """Gives the request a process, if one is free; returns whether the request is done
-        waiting."""
-        if not turn.done() and self._free and run not in self._busy:
-            self._busy.add(run)
+        while self._free:
+            self._waiting = [request for request in self._waiting if not request.turn.done()]
+            ready = [request for request in self._waiting if request.run not in self._busy]
+            if not ready:
+                return
+            has = Counter(self._busy.values())
+            first = min(ready, key=lambda request: has[request.sender])
+            self._busy[first.run] = first.sender
             if self._ending is not None:
                 self._ending.cancel()
-            turn.set_result(self._free.pop())  # the process that worked last has started
-        return turn.done()
+            first.turn.set_result(self._free.pop())  # the process that worked last has started
 
     def _release(self, process: Process, run: str) -> None:
-        self._busy.discard(run)
+        del self._busy[run]
         self._free.append(process)
         self._give_turns()
         self._end_later()
@@ -142,30 +176,22 @@ class Analysis:
 
     # --- in a thread ---
 
-    def _ask(
-        self,
-        process: Process,
-        function: Callable[..., Answer],
-        run: str,
-        args: tuple[Any, ...],
-        options: dict[str, Any],
-        viewer: Who | None,
-    ) -> Answer:
-        name = f"{function.__name__} of run {run}"
+    def _ask(self, run: str, question: Question, process: Process) -> object:
+        name = f"{question.function.__name__} of run {run}"
+        # Not for others: the answer may be about more than the run, such as what its viewer sees.
+        key = name, question.viewer
         what = ""
         for _ in range(TRIES):
-            passed_over = self._passed_over.of(name)
+            passed_over = self._passed_over.of(key)
             what = passed_over.get(EVERYTHING, what)
             if EVERYTHING in passed_over:
                 break
             try:
-                answer = process.ask(Question(function, (run, *args), options, passed_over, viewer))
+                return process.ask(replace(question, passed_over=passed_over))
             except Exceeded as error:
                 what = str(error)
                 log.warning("%s: analysing %s %s", name, error.text or "its texts", what)
-                self._passed_over.add(name, error.text, what)
-            else:
-                return cast(Answer, answer)
+                self._passed_over.add(key, error.text, what)
         raise Refusal(
             503,
             f"Analysing the texts of this run {what}, so this page is not shown.",
@@ -174,16 +200,16 @@ class Analysis:
 
 
 class PassedOver:
-    """Texts that exceeded a limit, for each answer, and which limit."""
+    """Texts that exceeded a limit, for each answer and viewer, and which limit."""
 
     def __init__(self) -> None:
-        self._texts: TTLCache[str, dict[str, str]] = TTLCache(REMEMBERED, REMEMBERED_SECONDS)
+        self._texts: TTLCache[_Asked, dict[str, str]] = TTLCache(REMEMBERED, REMEMBERED_SECONDS)
         self._lock = threading.Lock()
 
-    def of(self, answer: str) -> dict[str, str]:
+    def of(self, answer: _Asked) -> dict[str, str]:
         with self._lock:
             return self._texts.get(answer, {})
 
-    def add(self, answer: str, text: str, what: str) -> None:
+    def add(self, answer: _Asked, text: str, what: str) -> None:
         with self._lock:
             self._texts[answer] = {**self._texts.get(answer, {}), text: what}

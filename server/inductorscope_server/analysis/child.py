@@ -65,13 +65,16 @@ def serve(connection: Connection, factory: Sessions) -> None:
         give_back()
 
 
-def _begin(connection: Connection, passed_over: dict[str, str], text: str, size: int) -> None:
+def _begin(
+    connection: Connection, passed_over: dict[str, str],
+    text: str, size: int, seconds: float | None,
+) -> None:  # fmt: skip
     if text in passed_over:
         raise NotAnalysed(
             f"Analysing these texts {passed_over[text]}, so they are left out. "
             "You can download them."
         )
-    connection.send_bytes(packed(Begun(text, size)))
+    connection.send_bytes(packed(Begun(text, size, seconds)))
 
 
 def _message(result: Answered | Raised) -> bytes:

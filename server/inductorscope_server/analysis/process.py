@@ -9,8 +9,10 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
+from inductorscope.answers.limits import Exceeded
 from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.jobs.queue.processes import environment
+from inductorscope.processes.memory import mapped_bytes
 from inductorscope.processes.programs import program
 from inductorscope.settings import PREFIX, Settings
 
@@ -33,18 +35,11 @@ MOST_TEXTS = 6
 TIMED_BYTES = 8 * MIB
 """A text gets the time limit once more for each so many bytes."""
 MOST_ANSWER = 64 * MIB
+MOST_GROWTH = MEMORY // 2
+"""A process that has mapped so much more than at its start ends before the next question, which
+would otherwise find too little memory: allocators keep address space that they once used."""
 LIMIT = f"{PREFIX}ANALYSIS_SECONDS"
 CHILD = "inductorscope_server.analysis.child"
-
-
-class Exceeded(Exception):
-    """An answer exceeded a limit, or its process crashed; the message completes a sentence: “takes
-    longer than 10 seconds”."""
-
-    def __init__(self, what: str, text: str) -> None:
-        super().__init__(what)
-        self.text = text
-        """The text that was being analysed; empty if none was named yet."""
 
 
 class Process:
@@ -57,6 +52,8 @@ class Process:
         """Held while the process works or starts."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._mapped = 0
+        """Bytes of the process's address space at its start."""
 
     def prepare(self) -> None:
         """Starts the process and has it load what answers need."""
@@ -79,6 +76,8 @@ class Process:
         connection.send_bytes(packed(question))
         result = self._result(connection)
         if isinstance(result, Raised):
+            if isinstance(result.error, Exceeded):
+                self._end()
             raise result.error
         return result.value
 
@@ -106,7 +105,7 @@ class Process:
         return status
 
     def _started(self) -> Connection:
-        if self._connection is not None and self.is_alive:
+        if self._connection is not None and self.is_alive and not self._has_grown:
             return self._connection
         self._end()
         if self._closed:
@@ -124,10 +123,16 @@ class Process:
         self._connection = ours
         if not (ours.poll(START_SECONDS) and self._message(ours) == Ready()):
             raise RuntimeError(f"The process that analyses texts does not start ({self._end()}).")
+        self._mapped = mapped_bytes(self._process.pid)
         return ours
 
+    @property
+    def _has_grown(self) -> bool:
+        assert self._process is not None
+        return mapped_bytes(self._process.pid) > self._mapped + MOST_GROWTH
+
     def _result(self, connection: Connection) -> Answered | Raised:
-        seconds = float(self._settings.analysis_seconds)
+        seconds, limit = float(self._settings.analysis_seconds), f" ({LIMIT})"
         until = time.monotonic() + MOST_TEXTS * seconds
         text = ""
         while connection.poll(max(0.0, min(seconds, until - time.monotonic()))):
@@ -136,7 +141,10 @@ class Process:
             except OSError as error:
                 self._end()
                 raise Exceeded(f"takes more than {MOST_ANSWER // MIB} MiB", text) from error
-            if isinstance(message, Begun):
+            if isinstance(message, Begun) and message.seconds is not None:
+                text, seconds, limit = message.text, message.seconds, ""
+                until = time.monotonic() + seconds
+            elif isinstance(message, Begun):
                 more = self._settings.analysis_seconds * message.size / TIMED_BYTES
                 text, seconds, until = (
                     message.text,
@@ -148,7 +156,7 @@ class Process:
             else:
                 raise Exceeded(self._how_it_ended(), text)
         self._end()
-        raise Exceeded(f"takes longer than {seconds:.0f} seconds ({LIMIT})", text)
+        raise Exceeded(f"takes longer than {seconds:.0f} seconds{limit}", text)
 
     def _message(self, connection: Connection) -> object:
         """The next message; None if the process has closed the connection."""

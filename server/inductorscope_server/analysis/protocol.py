@@ -35,6 +35,8 @@ class Begun(msgspec.Struct, frozen=True):
 
     text: str
     size: int
+    seconds: float | None
+    """A time limit that replaces the server's."""
 
 
 class Answered(msgspec.Struct, frozen=True):

@@ -17,7 +17,6 @@ from inductorscope import urls
 from inductorscope.answers.missing import NotHere
 from inductorscope.formats.sizes import MIB
 from inductorscope.jobs.queue.processes import environment
-from inductorscope.jobs.sender import SENDER
 from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE, program
 from inductorscope.store.who import Who
 from starlette.requests import Request
@@ -26,6 +25,7 @@ from starlette.responses import PlainTextResponse, Response
 from inductorscope_server.access.rules import READS_FILES, who_of
 from inductorscope_server.api.bodies import ExportOptions
 from inductorscope_server.serving.downloads import Download
+from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Documented, Refusal, documented
 from inductorscope_server.web.ids import RunId
@@ -86,7 +86,7 @@ async def _export(parts: Parts, who: Who, page: str, options: ExportOptions, nam
             *(f"--hide={each.strip()}" for each in options.hide.split(",") if each.strip()),
         ]
         viewer = {EXPORTS_FOR: msgspec.json.encode(who).decode(), "TMPDIR": folder}
-        async with parts.exports.turn(SENDER.get()):
+        async with parts.exports.turn(whose_turn()):
             said = await _run(
                 program("inductorscope", "export", page, *chosen),
                 environment(parts.settings, **viewer),

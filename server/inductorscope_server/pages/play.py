@@ -12,7 +12,6 @@ from inductorscope.answers.play import Try, try_of
 from inductorscope.capturing.playground.order import CONFIG, MODEL
 from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
 from inductorscope.fields import Hidden
-from inductorscope.jobs.sender import SENDER
 from inductorscope.playing.lessons import LESSONS, Lesson
 from inductorscope.playing.tries import Asked, Tried
 from inductorscope.settings import PREFIX, Settings
@@ -25,6 +24,7 @@ from starlette.responses import Response
 from inductorscope_server.access.rules import RUNS_CODE, who_of
 from inductorscope_server.access.token import COOKIE, bearer
 from inductorscope_server.api.bodies import TryRequest
+from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Refusal, documented
@@ -112,7 +112,7 @@ async def _allow(request: Request, parts: Parts) -> None:
 async def ready(request: Request, parts: Shared) -> Response:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
     await _allow(request, parts)
-    found = await parts.playground.ready(_sender(request))
+    found = await parts.playground.ready(whose_turn())
     return as_json(PlayReady(found.protections, found.cuda, found.names))
 
 
@@ -134,16 +134,10 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response
     name = body.name or "a try"
     spec = CaptureSpec(model=MODEL, name=name, **options)
     asked = Asked(spec, body.code, name, _kernels_of(request))
-    tried = await parts.playground.try_out(_sender(request), asked)
+    tried = await parts.playground.try_out(whose_turn(), asked)
     if tried.run is not None:
         await run_in_threadpool(_place, parts, tried.run, who_of(request))
     return as_json(tried)
-
-
-def _sender(request: Request) -> str:
-    """Returns who waits for their turn: a person, or whoever sends requests from an address."""
-    person = who_of(request).person
-    return SENDER.get() if person is None else f"person {person}"
 
 
 def _kernels_of(request: Request) -> str:

@@ -6,7 +6,8 @@ import hashlib
 from typing import Annotated
 
 from fastapi import Query
-from inductorscope.answers.sql import SqlPage, sql_page
+from inductorscope.answers.limits import Exceeded
+from inductorscope.answers.sql import ASK_FOR_LESS, SqlPage, sql_page
 
 from inductorscope_server.web.parts import Analysing, Shared
 
@@ -16,4 +17,7 @@ Sql = Annotated[str, Query(description="One SELECT.", max_length=20_000, pattern
 async def load(parts: Shared, analysis: Analysing, sql: Sql = "") -> SqlPage:
     """Up to 1,000 rows of one SELECT on the tables `runs`, `kernels`, `lines` and `breaks`."""
     key = hashlib.sha256(sql.encode()).hexdigest()[:16]  # each query takes its own turn
-    return await analysis(sql_page, key, sql, str(parts.settings.facts))
+    try:
+        return await analysis.once(sql_page, key, sql, str(parts.settings.facts))
+    except Exceeded as limit:
+        return SqlPage(sql, f"The query {limit}. {ASK_FOR_LESS}")

@@ -7,12 +7,21 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from inductorscope.jobs.sender import SENDER
+from inductorscope.store.who import VIEWER
+
 AT_ONCE = 16
 """Requests handled at a time, each in a thread and with one or two database connections."""
 OF_ONE = 8
 """Requests of one sender handled at a time."""
 MOST_WAITING = 150
 """Requests of one sender that wait: more than the browsers of twenty people send at once."""
+
+
+def whose_turn() -> str:
+    """Returns who waits: the person of this request, or whoever sends from its address."""
+    who = VIEWER.get()
+    return SENDER.get() if who is None or who.person is None else f"person {who.person}"
 
 
 class TooManyWaiting(Exception):

@@ -60,7 +60,8 @@ class Parts:
     health: Recent[Any] = field(default_factory=lambda: Recent(HEALTH_SECONDS))
     stored: Recent[Installation] = field(default_factory=lambda: Recent(COUNTED_SECONDS))
     requests: Requests = field(default_factory=Requests)
-    exports: Turns = field(default_factory=lambda: Turns(1, 1))
+    exports: Turns = field(default_factory=lambda: Turns(2, 1))
+    """One export of each person at a time, so that nobody's holds up all others."""
     attempts: Attempts = field(default_factory=Attempts)
     """Recent wrong tokens."""
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import msgspec
 import pytest
 from inductorscope.answers import sql as answers
-from inductorscope.answers.sql import EXAMPLES, SqlPage, sql_page
+from inductorscope.answers.limits import Exceeded
+from inductorscope.answers.sql import ASK_FOR_LESS, EXAMPLES, SqlPage, sql_page
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store import facts
@@ -19,6 +24,12 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 pytest.importorskip("duckdb")
+LARGE = "SELECT list(range) FROM range(30000000)"
+ENDLESS = (
+    "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x FROM r) FROM r",
+    "SELECT regexp_extract_all(repeat('ab', 10000000), 'a')",
+)
+"""Queries that DuckDB does not interrupt."""
 Ask = Callable[[str], SqlPage]
 
 
@@ -61,7 +72,12 @@ def test_facts_are_those_of_the_database(ask: Ask, seen: Sessions) -> None:
     assert [row[:2] for row in page.rows] == [[run.name, True] for run in runs]
     assert [row[2] >= run.kernel_count > 0 for row, run in zip(page.rows, runs, strict=True)]
     assert [row[3] for row in page.rows] == [run.graph_breaks or 0 for run in runs]
-    for sql in (*EXAMPLES.values(), "WITH a AS (FROM Runs) SELECT a.name FROM A", "FROM lines"):
+    for sql in (
+        *EXAMPLES.values(),
+        "FROM lines",
+        "WITH a AS (FROM Runs), b AS (FROM a) SELECT (SELECT max(name) FROM b) FROM A",
+        "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x + 1 FROM r WHERE x < 3) FROM r",
+    ):
         assert ask(sql).error is None, sql
 
 
@@ -80,6 +96,17 @@ def test_facts_are_those_of_the_database(ask: Ask, seen: Sessions) -> None:
             "There is no table x.csv",
         ),
         ("SELECT * FROM (WITH sql AS (SELECT 1) SELECT 1), sql", "sql"),
+        ("FROM (WITH sqlite_master AS (SELECT 1) FROM sqlite_master), sqlite_master", "no table"),
+        ("WITH sqlite_master AS (FROM sqlite_master) FROM sqlite_master", "no table"),
+        ("WITH a AS (FROM sqlite_master), sqlite_master AS (SELECT 1) FROM a", "no table"),
+        (
+            "WITH RECURSIVE sqlite_master AS (SELECT name FROM sqlite_master UNION ALL SELECT 'a')"
+            " FROM sqlite_master",
+            "no table",
+        ),
+        ("SELECT current_setting('secret_directory')", "tells nothing about runs"),
+        ("SELECT system.main.CURRENT_setting('allowed_directories')", "tells nothing about runs"),
+        (f"SELECT 1{' + 1' * 900}", "nested too deeply"),
         ("COPY runs TO '/tmp/x'", "SELECT"),
         ("ATTACH '/tmp/x'", "SELECT"),
         ("SET threads = 9", "SELECT"),
@@ -100,13 +127,39 @@ def test_queries_have_limits(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     page = ask("SELECT r, repeat('x', 3000), 'nan'::DOUBLE FROM range(2000) t(r)")
     assert (len(page.rows), page.more) == (1000, True)
     assert [len(str(cell)) for cell in page.rows[0]] == [1, 2000, 4]
-    monkeypatch.setattr(answers, "SECONDS", 0.2)
-    slow = ask("SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range > b.range")
-    assert "longer than" in (slow.error or "")
     monkeypatch.setattr(answers, "MEMORY", "20MB")
-    monkeypatch.setattr(answers, "SECONDS", 20.0)
-    large = ask("SELECT list(range) FROM range(30000000)")
-    assert "memory" in (large.error or "")
+    with pytest.raises(Exceeded, match="20MB of memory"):
+        ask(LARGE)
+
+
+def test_functions_that_read_the_catalog_are_refused() -> None:
+    import duckdb
+
+    definitions = "SELECT function_name, macro_definition FROM duckdb_functions()"
+    macros = duckdb.execute(f"{definitions} WHERE function_type = 'macro'").fetchall()
+    assert macros
+    reading = {name for name, text in macros if re.search(r"(duckdb|pragma)_\w+\(", text)}
+    assert reading <= answers.REFUSED
+
+
+def test_a_query_over_a_limit_ends_on_time_and_spoils_no_other(
+    installation: Settings, opened: Callable[..., AbstractContextManager[TestClient]]
+) -> None:
+    with opened(installation) as client, ThreadPoolExecutor(len(ENDLESS)) as pool:
+
+        def answer(sql: str) -> SqlPage:
+            got = client.get("/api/sql", params={"sql": sql})
+            assert got.status_code == 200, got.text
+            return msgspec.convert(got.json(), SqlPage)
+
+        begun = time.monotonic()
+        for page in pool.map(answer, ENDLESS):
+            assert page.error == f"The query takes longer than 5 seconds. {ASK_FOR_LESS}"
+        assert time.monotonic() - begun < 30
+        for _ in range(3):
+            error = answer(LARGE).error
+            assert error == f"The query needs more than 400 MB of memory. {ASK_FOR_LESS}"
+            assert answer("SELECT 1").rows == [[1]]
 
 
 def test_files_are_merged_and_forget_runs_that_are_gone(

@@ -12,6 +12,7 @@ from typing import TypeVar
 import pytest
 from inductorscope.answers.missing import NotHere
 from inductorscope.settings import Settings
+from inductorscope.store.who import READ, VIEWER, Who
 from inductorscope_server.analysis import analysis as pool
 from inductorscope_server.analysis import process as processes
 from inductorscope_server.analysis.analysis import Analysis
@@ -19,6 +20,11 @@ from inductorscope_server.web.errors import Refusal
 
 from tests.support import slow_answers
 from tests.support.running import run_alone
+
+
+def person(number: int) -> Who:
+    return Who(f"person {number}", frozenset({READ}), person=number)
+
 
 ROOT = Path(__file__).resolve().parents[3]
 Result = TypeVar("Result")
@@ -115,6 +121,53 @@ def test_who_waits_too_long_is_told(analysis: Analysis) -> None:
             assert "longer than 5 seconds" in str(refusal)
 
     run(meanwhile)
+
+
+@pytest.mark.parametrize("analysis", [30], indirect=True)
+def test_one_person_does_not_keep_others_waiting(analysis: Analysis) -> None:
+    async def meanwhile() -> None:
+        await analysis(slow_answers.process, "r")  # has started
+        VIEWER.set(person(1))
+        many = [
+            asyncio.create_task(analysis(slow_answers.waits, f"mallory's {number}", 0.3))
+            for number in range(10)
+        ]
+        await asyncio.sleep(0.1)
+        VIEWER.set(person(2))
+        for number in range(2):
+            await analysis(slow_answers.process, f"ada's {number}")
+        assert sum(task.done() for task in many) <= 4
+        await asyncio.gather(*many)
+
+    run(meanwhile)
+
+
+def test_a_limit_that_one_person_exceeded_passes_over_nothing_of_another(
+    analysis: Analysis,
+) -> None:
+    async def both() -> None:
+        VIEWER.set(person(1))
+        with pytest.raises(Refusal, match="takes longer than 1 seconds"):
+            await analysis(slow_answers.slow_for, "a name of runs", 1)
+        VIEWER.set(person(2))
+        assert await analysis(slow_answers.slow_for, "a name of runs", 1) == 2
+
+    run(both)
+
+
+@pytest.mark.parametrize("analysis", [30], indirect=True)
+def test_a_process_that_maps_too_much_ends(
+    analysis: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MOST_GROWTH", 64 * 2**20)
+
+    async def ask() -> None:
+        first = await analysis(slow_answers.process, "r")
+        assert await analysis(slow_answers.maps, "r", 32 * 2**20) == first
+        assert await analysis(slow_answers.maps, "r", 64 * 2**20) == first
+        assert await analysis(slow_answers.process, "r") != first
+
+    run(ask)
 
 
 @pytest.mark.parametrize("analysis", [30], indirect=True)
