@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from inductorscope.analyze.time.costs import LineCostRow
+from inductorscope.analyze.time.facts import ProfileFacts, Timeline, TraceFigures
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.parts import kernel_rows
 from inductorscope.answers.time.lines import line_times, node_times, source_times
@@ -107,19 +108,19 @@ def test_a_map_of_many_files_sums_at_every_level(engine: Engine) -> None:
         assert len(page.map) == len({part.id for part in page.map})
 
 
-def a_profile(label: str, on_device: bool, timeline: dict[str, float] | None) -> ProfileDraft:
-    facts = {"breakdown": {"on_device": on_device, "timeline": timeline}}
-    return ProfileDraft(label, None, None, [], facts)
+def a_profile(label: str, on_device: bool, timeline: Timeline | None) -> ProfileDraft:
+    figures = TraceFigures(on_device, 0.0, timeline, [])
+    return ProfileDraft(label, None, None, [], ProfileFacts(breakdown=figures))
 
 
 def test_how_busy_a_trace_was_is_read_without_the_rest(engine: Engine) -> None:
     """Of the compiled profile, else of one that is not eager; of none without work."""
-    busy, idle = {"busy_us": 30.5, "span_us": 100.0}, {"busy_us": 1.0, "span_us": 2.0}
+    busy, idle = Timeline(100.0, busy_us=30.5), Timeline(2.0, busy_us=1.0)
     drafts = {
         "compiled": [a_profile("eager", False, idle), a_profile("compiled", True, busy)],
         "other": [a_profile("eager", True, idle), a_profile("trace.json", False, busy)],
         "eager": [a_profile("eager", True, idle)],
-        "empty": [a_profile("trace.json", False, None), ProfileDraft("table", None, 1, [], {})],
+        "empty": [a_profile("trace.json", False, None), ProfileDraft("table", None, 1, [])],
         "without": [],
     }
     with sessions(engine).begin() as session:

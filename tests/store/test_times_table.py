@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inductorscope.analyze.time.facts import ProfileFacts, TraceFigures
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.time.tables import PAGE, Asked, TimesTable, times_table
 from inductorscope.store.database.engine import sessions
@@ -58,7 +59,8 @@ def run_id(engine: Engine) -> str:
         ProfilerRowDraft(f"row_{number}", "cpu_op", 2, float(number), None, None, None)
         for number in range(ROWS)
     ]
-    facts = {"breakdown": {"lanes": [["0", "7"], ["0", "20"]]}}
+    figures = TraceFigures(True, 0.0, None, [], lanes=[("0", "7"), ("0", "20")])
+    facts = ProfileFacts(breakdown=figures)
     profile = ProfileDraft("compiled", "cuda", 2, rows, facts, None, kernels, pack_events(events()))
     run = RunDraft("a" * 64, "r", [], "ingest", datetime.now(UTC), 1, graphs=[graph])
     run.profiles = [profile]

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
+from inductorscope.analyze.time.facts import Timeline
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
@@ -109,8 +111,8 @@ def test_a_failure_comes_first_with_its_cause(session: Session, runs: dict[str, 
 
 def test_a_group_that_is_slower_than_in_eager_is_measured(foo1: Evidence) -> None:
     assert foo1.shown is not None
-    group = {"group": "attention", "eager_us": 20.0, "compiled_us": 50.0}
-    shown = replace(foo1.shown, comparison={"groups": [group]})
+    group = GroupChange("attention", 20.0, 50.0, 1.0, 1.0)
+    shown = replace(foo1.shown, comparison=Comparison(20.0, 50.0, [group], [], []))
     slower = cause(diagnose(replace(foo1, shown=shown)), "slower than eager")
     assert slower.what == f"Attention: 50.0{THIN}µs compiled, 20.0{THIN}µs eager."
     assert (slower.wins_us, slower.known) == (30.0, "measured")
@@ -150,10 +152,8 @@ def test_causes_are_ranked_by_what_they_win() -> None:
 def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:
     assert foo1.shown is not None
     assert foo1.shown.breakdown is not None
-    busy = {"span_us": 171.0, "busy_us": 170.9, "parts": []}
-    shown = replace(
-        foo1.shown, breakdown={**foo1.shown.breakdown, "timeline": busy}, comparison=None
-    )
+    figures = replace(foo1.shown.breakdown, timeline=Timeline(171.0, busy_us=170.9))
+    shown = replace(foo1.shown, breakdown=figures, comparison=None)
     found = diagnose(replace(foo1, shown=shown))
     assert not found.causes
     assert any("The device works for" in each.text for each in found.cleared)

@@ -6,19 +6,12 @@ import msgspec
 
 from inductorscope.analyze.time.categories import Work, category_of
 from inductorscope.analyze.time.cpu import SelfTime, processor_times
-from inductorscope.analyze.time.doctor import Finding, examine
-from inductorscope.analyze.time.regions import RegionTime, region_times
-from inductorscope.analyze.time.timeline import Timeline, device_timeline
+from inductorscope.analyze.time.doctor import examine
+from inductorscope.analyze.time.facts import CategoryTotal, Finding, RegionTime, Timeline
+from inductorscope.analyze.time.regions import region_times
+from inductorscope.analyze.time.timeline import device_timeline
 from inductorscope.formats.trace.event_columns import Numbers
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
-
-
-class CategorySum(msgspec.Struct):
-    category: str
-    kernels: int
-    """Number of different kernels."""
-    calls: int
-    us: float
 
 
 class Breakdown(msgspec.Struct):
@@ -26,7 +19,7 @@ class Breakdown(msgspec.Struct):
 
     on_device: bool
     timeline: Timeline | None
-    categories: list[CategorySum]
+    categories: list[CategoryTotal]
     """Of kernels and copies, or of self times on processors. They sum to `total_us`."""
     total_us: float
     kernel_category: list[str]
@@ -74,12 +67,12 @@ def kernel_category(kernel: KernelTime) -> str:
     return category_of(work)
 
 
-def _categories(entries: list[tuple[str, str, int, float]]) -> list[CategorySum]:
+def _categories(entries: list[tuple[str, str, int, float]]) -> list[CategoryTotal]:
     """Returns the categories, the longest first."""
-    sums: dict[str, CategorySum] = {}
+    sums: dict[str, CategoryTotal] = {}
     names: dict[str, set[str]] = {}
     for category, name, calls, us in entries:
-        total = sums.setdefault(category, CategorySum(category, 0, 0, 0.0))
+        total = sums.setdefault(category, CategoryTotal(category, 0, 0, 0.0))
         total.calls += calls
         total.us += us
         names.setdefault(category, set()).add(name)

@@ -6,9 +6,9 @@ operator starts when the rank arrives, and another thread does the work.
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
+from inductorscope.analyze.time.facts import CollectiveCalls
 from inductorscope.formats.trace.event_columns import NOWHERE, Floats, Integers, Numbers, Span
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.trace.regions import innermost
@@ -24,21 +24,6 @@ _WORDS = (
     ("sendrecv", "send_recv"), ("send", "send"), ("recv", "recv"), ("gather", "gather"),
     ("scatter", "scatter"), ("crossdevicereduce", "all_reduce"), ("reduce", "reduce"),
 )  # fmt: skip
-
-
-class CollectiveCalls(msgspec.Struct):
-    """Collectives in the order in which they start; names are written once."""
-
-    names: list[str] = msgspec.field(default_factory=list)
-    groups: list[str] = msgspec.field(default_factory=list)
-    """Process groups."""
-    compiles: list[str] = msgspec.field(default_factory=list)
-    calls: list[tuple[int, int, int, float, float, int]] = msgspec.field(default_factory=list)
-    """Name, group, compile (-1 for none), start and duration in µs, elements (-1 if unknown)."""
-    on_device: bool = False
-    """Whether the durations last until the collective ends."""
-    cut: bool = False
-    """Whether later ones are left out."""
 
 
 def collective_calls(trace: ChromeTrace, category: list[str]) -> CollectiveCalls:

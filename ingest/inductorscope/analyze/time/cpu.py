@@ -6,9 +6,10 @@ import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.categories import library_category, operator_family
+from inductorscope.analyze.time.facts import Timeline
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.parts import OUTSIDE
-from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE, Timeline, parts_of
+from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE, parts_of
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import CPU_KERNEL, TraceEvents, grouped
 from inductorscope.formats.trace.regions import AT_ONCE, innermost

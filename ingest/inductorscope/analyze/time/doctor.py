@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
+from inductorscope.analyze.time.facts import Finding
 from inductorscope.formats.trace.event_columns import NOWHERE, Events
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.vocabulary import CPP_FUSED
@@ -12,17 +12,6 @@ from inductorscope.units import microseconds
 
 ROUNDING_US = 0.01
 """Resolution of timestamps on a machine that has been up for months."""
-
-
-class Finding(msgspec.Struct):
-    """One finding about a trace."""
-
-    level: str
-    """'bad': figures are wrong; 'warn': some are missing; 'note'."""
-    what: str
-    count: int
-    example: str
-    advice: str
 
 
 def examine(trace: ChromeTrace) -> list[Finding]:

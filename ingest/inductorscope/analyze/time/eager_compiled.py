@@ -20,6 +20,7 @@ import msgspec
 
 from inductorscope.analyze.time.categories import family_of
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.fields import Microseconds
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -117,7 +118,7 @@ class Replaced(msgspec.Struct):
     compiled_us: float
     eager_us: float
     """Estimated time."""
-    ops: list[tuple[str, float]]
+    ops: list[tuple[str, Microseconds]]
     """Eager operators with their estimated times, the longest first."""
 
 
@@ -127,6 +128,12 @@ class Comparison(msgspec.Struct):
     groups: list[GroupChange]
     ops: list[OpChange]
     replaced: list[Replaced]
+    steps: int = 1
+    """Steps that the sums were divided by."""
+    eager_steps: int = 1
+    eager_steps_told: bool = True
+    """Whether the eager profile says its steps; otherwise as many as compiled ones are assumed."""
+    on_device: bool = False
 
 
 def compare(eager: Sequence[Entry], compiled: Sequence[Entry]) -> Comparison:

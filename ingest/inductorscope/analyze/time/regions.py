@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from inductorscope.analyze.time.facts import HOST_BOUND, PROCESSOR, RegionTime
 from inductorscope.analyze.time.intervals import Cover, Floats, cover
 from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE
 from inductorscope.formats.trace.event_columns import NOWHERE, Numbers, Span, Truths
@@ -23,37 +24,6 @@ HELPS_US = 5.0
 """Smaller savings per call do not exceed the cost of recording."""
 REPLAY_US = 8.0
 """Approximate launch time of a recorded graph, which the host still needs."""
-
-
-class RegionTime(msgspec.Struct):
-    """Calls of one compiled graph; times are means per call, in µs."""
-
-    region: int
-    """Index into the trace's regions."""
-    compile_id: str | None
-    key: str | None
-    calls: int
-    host_us: float
-    """Time of the graph's code on the processor."""
-    guards_us: float
-    prologue_us: float
-    launches: float
-    """Number of driver calls."""
-    launching_us: float
-    """Time in driver calls."""
-    device_us: float
-    """Time that the device worked for the call."""
-    busy_us: float
-    """Time during the call in which the device worked, for it or for earlier work."""
-    call_us: float
-    """From the start of its code to the end of its last kernel."""
-    replayed: bool
-    verdict: str
-    """'host bound', 'device bound', 'queued' (behind earlier work), 'replayed', 'processor' (no
-    device work)."""
-    text: str
-    graphs_save_us: float
-    """Estimated saving per call by recording."""
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -205,7 +175,7 @@ def _next(spans: list[Span], lane: Numbers, moment: Floats) -> Numbers:
 
 def _judge(time: RegionTime, *, has_device: bool) -> None:
     if not has_device or not time.device_us:
-        time.verdict = "processor"
+        time.verdict = PROCESSOR
         time.text = "Its code ran only on the processor."
         return
     busy = time.device_us / time.call_us if time.call_us else 0.0
@@ -231,7 +201,7 @@ def _judge(time: RegionTime, *, has_device: bool) -> None:
         return
     floor = max(time.busy_us, REPLAY_US)
     time.graphs_save_us = max(0.0, time.call_us - floor)
-    time.verdict = "host bound"
+    time.verdict = HOST_BOUND
     time.text = (
         f"The device is busy for {percent(busy)} of the call and waits for the processor "
         f"otherwise: {microseconds(time.launching_us)} in the driver for "

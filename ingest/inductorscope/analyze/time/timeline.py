@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-import msgspec
 import numpy as np
 
+from inductorscope.analyze.time.facts import Timeline, TimelinePart
 from inductorscope.analyze.time.intervals import Cover, Floats, cover, fitted, gaps, joined
 from inductorscope.analyze.time.parts import (
     COMPUTING,
@@ -42,26 +42,6 @@ GUARDS = ("TorchDynamo Cache Lookup",)
 PROLOGUE = ("AOTDispatcher Runtime Wrapper Prologue", "Pregraph bytecode", "Inductor Lookup")
 
 
-class Part(msgspec.Struct):
-    """A part of a timeline."""
-
-    name: str
-    us: float
-    share: float
-    """Share of the span."""
-    idle: bool
-
-
-class Timeline(msgspec.Struct):
-    """Timeline of all devices together, or of a thread."""
-
-    span_us: float
-    """From the start of the first work to the end of the last."""
-    busy_us: float
-    """Time with at least one piece of work running."""
-    parts: list[Part] = msgspec.field(default_factory=list)
-
-
 def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None:
     """Timeline of the devices; None if nothing ran on one. `category` is that of each kernel of the
     trace."""
@@ -88,10 +68,14 @@ def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None
     return whole
 
 
-def parts_of(busy: dict[str, float], idle: dict[str, float], span: float) -> list[Part]:
+def parts_of(busy: dict[str, float], idle: dict[str, float], span: float) -> list[TimelinePart]:
     parts = [(name, us, False) for name, us in busy.items()]
     parts += [(name, us, True) for name, us in idle.items()]
-    return [Part(name, us, us / span if span else 0.0, idle) for name, us, idle in parts if us > 0]
+    return [
+        TimelinePart(name, us, us / span if span else 0.0, idle)
+        for name, us, idle in parts
+        if us > 0
+    ]
 
 
 def _covered(ts: Floats, us: Floats, which: Truths) -> Cover:

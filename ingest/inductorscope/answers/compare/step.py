@@ -57,13 +57,13 @@ def _traced(session: Session, run: Run) -> ProfileShown | None:
 def _step(
     way: Measured, run: Run, kernels_us: float, profile: ProfileShown | None
 ) -> StepTime | None:
-    line = profile.breakdown.get("timeline") if profile and profile.breakdown else None
+    line = profile.timeline if profile is not None else None
     if way == "kernels":
         return StepTime(kernels_us, kernels_us) if kernels_us else None
-    if profile is None or profile.breakdown is None or not line:
+    if profile is None or profile.breakdown is None or line is None:
         return None
-    total, busy = profile.breakdown["total_us"] / profile.by, line["busy_us"] / profile.by
-    step_us = line["span_us"] / profile.by
+    total, busy = profile.breakdown.total_us / profile.by, line.busy_us / profile.by
+    step_us = line.span_us / profile.by
     if way == "timed":
         step_us = (run.compiled_ms or 0.0) * 1000
         if step_us < busy:  # the profile contradicts the timing

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from sqlalchemy import select
 
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.ranks.lateness import Call, LateCall, Lateness, RankCalls, lateness
+from inductorscope.analyze.time.facts import CollectiveCalls
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import EAGER
-from inductorscope.store.tables.models import COLLECTIVES, Profile
+from inductorscope.store.tables.models import Profile
 
 MOST_SHOWN = 500
 MOST_CALLS = 200_000
@@ -55,17 +54,15 @@ def late_collectives(
         .where(Profile.run_id == run_story.run.id)
         .order_by(Profile.label == EAGER, Profile.id)
     )
-    kept = [
-        facts[COLLECTIVES] for facts in run_story.session.scalars(query) if COLLECTIVES in facts
-    ]
-    by_rank: dict[int, dict[str, Any]] = {}
-    for fact in kept:
-        by_rank.setdefault(fact["rank"], fact)
+    by_rank: dict[int, CollectiveCalls] = {}
+    for facts in run_story.session.scalars(query):
+        if facts.collectives is not None and facts.collectives.rank is not None:
+            by_rank.setdefault(facts.collectives.rank, facts.collectives)
     if len(by_rank) < 2:
         return None
     most = MOST_CALLS // len(by_rank)
-    cut = any(fact["cut"] or len(fact["calls"]) > most for fact in by_rank.values())
-    found = lateness([_calls(by_rank[rank], most) for rank in sorted(by_rank)])
+    cut = any(found.cut or len(found.calls) > most for found in by_rank.values())
+    found = lateness([_calls(rank, by_rank[rank], most) for rank in sorted(by_rank)])
     story = run_story.story or Story()
     numbers = _numbers(story)
     rows = []
@@ -85,25 +82,19 @@ def late_collectives(
     return LateCollectives(len(by_rank), found, rows, more, cut)
 
 
-def _calls(fact: dict[str, Any], most: int) -> RankCalls:
-    names, groups, compiles = fact["names"], fact["groups"], fact["compiles"]
-    return RankCalls(
-        fact["rank"],
-        fact["host"],
-        fact["base_ns"],
-        [
-            Call(
-                names[name],
-                groups[group],
-                None if inside < 0 else compiles[inside],
-                start,
-                us,
-                None if elements < 0 else elements,
-            )
-            for name, group, inside, start, us, elements in fact["calls"][:most]
-        ],
-        fact["on_device"],
-    )
+def _calls(rank: int, found: CollectiveCalls, most: int) -> RankCalls:
+    calls = [
+        Call(
+            name=found.names[name],
+            group=found.groups[group],
+            compile_id=None if inside < 0 else found.compiles[inside],
+            start_us=start,
+            us=us,
+            elements=None if elements < 0 else elements,
+        )
+        for name, group, inside, start, us, elements in found.calls[:most]
+    ]
+    return RankCalls(rank, found.host, found.base_ns, calls, found.on_device)
 
 
 def place_of(compile_: Compile) -> str:

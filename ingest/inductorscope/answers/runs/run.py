@@ -153,7 +153,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         profile=profile,
         trace_kernels=slowest_of_trace(session, run_id, profile),
         copies=[] if profile is None else copy_times(session, profile),
-        profile_labels=[each.label for each in profiles if "breakdown" in each.facts],
+        profile_labels=[each.label for each in profiles if each.facts.breakdown is not None],
         sources=_sources(session, run_id),
         coverage=summed([graph.coverage for graph in graphs]),
         kernel_time_us=kernels_us,
@@ -185,18 +185,17 @@ def _missing(run: Run) -> dict[str, str]:
 
 def _kinds(profile: ProfileShown) -> list[CategoryTime]:
     """Returns time by category of everything in a trace."""
-    breakdown = profile.breakdown or {}
-    whole = breakdown.get("total_us")
+    breakdown = profile.breakdown
     return [
         CategoryTime(
-            category=one["category"],
-            kernels=one["kernels"],
-            calls=one["calls"] / profile.by,
-            time_us=one["us"] / profile.by,
-            share=one["us"] / whole,
+            category=kind.category,
+            kernels=kind.kernels,
+            calls=kind.calls / profile.by,
+            time_us=kind.us / profile.by,
+            share=kind.us / breakdown.total_us,
         )
-        for one in breakdown.get("categories", ())
-        if whole
+        for kind in (breakdown.categories if breakdown is not None else ())
+        if breakdown is not None and breakdown.total_us
     ]
 
 

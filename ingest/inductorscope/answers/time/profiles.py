@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time.eager_compiled import Comparison
+from inductorscope.analyze.time.facts import (
+    HOST_BOUND,
+    PROCESSOR,
+    ProfileFacts,
+    RegionTime,
+    Timeline,
+    TimelinePart,
+    TraceFigures,
+)
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import share
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import MEMCPY, MEMSET
-from inductorscope.store.tables.models import COLLECTIVES, Profile, Run
+from inductorscope.store.tables.models import Profile, Run
 from inductorscope.store.tables.times import TraceKernel
 
 ORDER = {"eager": 0, "compiled": 1}
@@ -30,7 +40,7 @@ class ProfileTable(msgspec.Struct, frozen=True):
     steps: int | None
     artifact_id: Hidden[int | None]
     """The Chrome trace, to download."""
-    facts: Hidden[dict[str, Any]]
+    facts: Hidden[ProfileFacts]
     over_wall: float | None
     """Kernel time of a step divided by the wall time of a step without the profiler."""
     wall_us: float | None
@@ -52,13 +62,13 @@ class ProfileShown(msgspec.Struct, frozen=True):
     """How the number of steps is known."""
     over_wall: float | None
     wall_us: float | None
-    breakdown: dict[str, Any] | None
+    breakdown: TraceFigures | None
     """Timeline, categories, compiled graphs and findings."""
-    comparison: dict[str, Any] | None
+    comparison: Comparison | None
     """Comparison with eager."""
     busy: float | None
     """Share of the trace's duration in which work ran."""
-    longest_wait: dict[str, Any] | None
+    longest_wait: TimelinePart | None
     """The part of the timeline with the longest idle time."""
     launching: int
     """Compiled graphs with work on a device."""
@@ -71,6 +81,14 @@ class ProfileShown(msgspec.Struct, frozen=True):
     joined_by: Hidden[list[tuple[str, float]]]
     """How they were attributed, with the share of each way, the largest first."""
 
+    @property
+    def timeline(self) -> Timeline | None:
+        return None if self.breakdown is None else self.breakdown.timeline
+
+    @property
+    def regions(self) -> list[RegionTime]:
+        return [] if self.breakdown is None else self.breakdown.regions
+
 
 def profile_tables(session: Session, run: Run) -> list[ProfileTable]:
     profiles = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
@@ -81,24 +99,23 @@ def profile_tables(session: Session, run: Run) -> list[ProfileTable]:
 
 
 def _profile(profile: Profile, run: Run) -> ProfileTable:
-    wall_ms = profile.facts.get("wall_ms")
+    facts, breakdown = profile.facts, profile.facts.breakdown
+    wall_ms = facts.wall_ms
     if wall_ms is None:
         wall_ms = {"eager": run.eager_ms, "compiled": run.compiled_ms}.get(profile.label)
-    breakdown = profile.facts.get("breakdown") or {}
-    on_device, total = breakdown.get("on_device"), breakdown.get("total_us")
     over_wall = None
-    if on_device and profile.steps and wall_ms and total is not None:
-        over_wall = total / profile.steps / (wall_ms * 1000)
+    if breakdown is not None and breakdown.on_device and profile.steps and wall_ms:
+        over_wall = breakdown.total_us / profile.steps / (wall_ms * 1000)
     return ProfileTable(
         id=profile.id,
         label=profile.label,
         device_kind=profile.device_kind,
         steps=profile.steps,
         artifact_id=profile.artifact_id,
-        facts={name: fact for name, fact in profile.facts.items() if name != COLLECTIVES},
+        facts=replace(facts, collectives=None),
         over_wall=over_wall,
         wall_us=None if wall_ms is None else wall_ms * 1000,
-        rank=(profile.facts.get(COLLECTIVES) or {}).get("rank"),
+        rank=None if facts.collectives is None else facts.collectives.rank,
     )
 
 
@@ -107,7 +124,7 @@ def shown_profile(
 ) -> ProfileShown | None:
     """Returns the profile with the requested label, or the most informative one: compiled first,
     eager last. Raises NotHere for an unknown label."""
-    broken = [each for each in profiles if "breakdown" in each.facts]
+    broken = [each for each in profiles if each.facts.breakdown is not None]
     if asked:
         chosen = next((each for each in broken if each.label == asked), None)
         if chosen is None:
@@ -117,7 +134,7 @@ def shown_profile(
                 run,
             )
     else:
-        joined = [each for each in profiles if each.facts.get("joined_to_code")]
+        joined = [each for each in profiles if each.facts.joined_to_code]
         compiled = [each for each in broken if each.label == "compiled"]
         others = [each for each in broken if each.label != "eager"]
         chosen = next(iter(joined or compiled or others or broken), None)
@@ -126,34 +143,33 @@ def shown_profile(
 
 def _shown(chosen: ProfileTable) -> ProfileShown:
     facts, by = chosen.facts, chosen.steps or 1
-    breakdown: dict[str, Any] = facts.get("breakdown") or {}
-    timeline = breakdown.get("timeline") or {}
-    regions = breakdown.get("regions") or []
-    waits = [part for part in timeline.get("parts", ()) if part["idle"]]
-    waiting = [each for each in regions if each["verdict"] == "host bound"]
-    saves = sum(each.get("graphs_save_us") or 0.0 for each in waiting)
+    breakdown = facts.breakdown
+    timeline = breakdown.timeline if breakdown else None
+    regions = breakdown.regions if breakdown else []
+    waiting = [region for region in regions if region.verdict == HOST_BOUND]
+    saves = sum(region.graphs_save_us for region in waiting)
     if chosen.wall_us:
         # The device's own work takes its time in any case.
-        saves = min(saves, chosen.wall_us - (breakdown.get("total_us") or 0.0) / by)
-    kernel_us, attributed_us = facts.get("kernel_us"), facts.get("attributed_us")
-    ways: dict[str, float] = facts.get("attributed_by") or {}
+        saves = min(saves, chosen.wall_us - (breakdown.total_us if breakdown else 0.0) / by)
+    kernel_us, attributed_us = facts.kernel_us, facts.attributed_us
+    ways = facts.attributed_by or {}
     known = "marked by the profiler"
     if not chosen.steps:
         known = "not marked: figures are of the whole trace"
     return ProfileShown(
         id=chosen.id,
         label=chosen.label,
-        joined_to_code=bool(facts.get("joined_to_code") and attributed_us),
+        joined_to_code=bool(facts.joined_to_code and attributed_us),
         by=by,
         steps=chosen.steps,
-        steps_from=facts.get("steps_from") or known,
+        steps_from=facts.steps_from or known,
         over_wall=chosen.over_wall,
         wall_us=chosen.wall_us,
-        breakdown=facts.get("breakdown"),
-        comparison=facts.get("comparison"),
-        busy=share(timeline.get("busy_us"), timeline.get("span_us")),
-        longest_wait=max(waits, key=lambda part: part["us"], default=None),
-        launching=sum(each["verdict"] != "processor" for each in regions),
+        breakdown=breakdown,
+        comparison=facts.comparison,
+        busy=share(timeline.busy_us, timeline.span_us) if timeline else None,
+        longest_wait=max(timeline.idle if timeline else (), key=lambda part: part.us, default=None),
+        launching=sum(region.verdict != PROCESSOR for region in regions),
         host_bound=len(waiting),
         graphs_save_us=saves,
         joined=share(attributed_us, kernel_us),

@@ -139,7 +139,7 @@ def roofline_page(
         profiles = profile_tables(session, run)
         shown = shown_profile(run_id, profiles, profile)
         if shown is not None and shown.breakdown is not None:
-            step_us = (shown.breakdown.get("total_us") or 0.0) / shown.by or None
+            step_us = shown.breakdown.total_us / shown.by or None
             step_from = "all device work of " + ("a step" if shown.steps else "the trace")
             everything = _of_trace(session, shown, peaks, step_us)
     sources = {_source(row): None for row in everything}
@@ -184,7 +184,7 @@ def roofline_page(
         graph=graph,
         profile=None if shown is None else shown.label,
         profile_steps=None if shown is None else shown.steps,
-        profile_labels=[each.label for each in profiles if "breakdown" in each.facts],
+        profile_labels=[each.label for each in profiles if each.facts.breakdown is not None],
         bound=bound,
         source=source,
         sources=list(sources),
@@ -272,9 +272,8 @@ def _of_trace(
     session: Session, shown: ProfileShown, peaks: Peaks | None, step_us: float | None
 ) -> list[KernelWork]:
     """Returns the kernels of a trace whose launches record Inductor's estimate of their work."""
-    recorded = {
-        int(at): (moved, done) for at, moved, done in (shown.breakdown or {}).get("work", ())
-    }
+    work = [] if shown.breakdown is None else shown.breakdown.work
+    recorded = {at: (moved, done) for at, moved, done in work}
     query = select(TraceKernel).where(TraceKernel.profile_id == shown.id)
     rows = []
     for kernel in session.scalars(query.order_by(TraceKernel.position)):

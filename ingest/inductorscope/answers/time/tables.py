@@ -347,7 +347,8 @@ def _events(session: Session, _: str, table: TimesTable) -> None:
         session, profile, wanted, by_length=by_length, ascending=ascending, first=asked.first,
         last=asked.first + PAGE,
     )  # fmt: skip
-    lanes = (session.get_one(Profile, profile).facts.get("breakdown") or {}).get("lanes", [])
+    breakdown = session.get_one(Profile, profile).facts.breakdown
+    lanes = [] if breakdown is None else breakdown.lanes
     for place, ts, us, kernel, lane in picked:
         name, category = kernels.get(kernel, ("", ""))
         process, thread = lanes[lane] if lane < len(lanes) else ("", "")

@@ -129,7 +129,7 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         shown=shown,
         trace_kernels=slowest_of_trace(session, run_id, shown),
         kept=not profiles
-        or any("breakdown" in profile.facts for profile in profiles)
+        or any(profile.facts.breakdown is not None for profile in profiles)
         or all(profile.artifact_id is None for profile in profiles),
         failed=run.failure is not None,
     )
@@ -145,10 +145,9 @@ def slowest_of_trace(session: Session, run: str, shown: ProfileShown | None) -> 
 def _unattributed(profiles: list[ProfileTable]) -> float | None:
     """Returns the time of the joined profile that belongs to no kernel of the run's code."""
     for profile in profiles:
-        if profile.facts.get("joined_to_code"):
-            whole, attributed = profile.facts.get("kernel_us"), profile.facts.get("attributed_us")
-            if isinstance(whole, int | float) and isinstance(attributed, int | float):
-                return max(0.0, whole - attributed)
+        facts = profile.facts
+        if facts.joined_to_code and facts.kernel_us is not None and facts.attributed_us is not None:
+            return max(0.0, facts.kernel_us - facts.attributed_us)
     return None
 
 

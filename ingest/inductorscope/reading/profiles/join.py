@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from inductorscope.analyze.time.eager_compiled import Comparison, Entry, compare
+from inductorscope.analyze.time.eager_compiled import Entry, compare
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.profiles.benchmarks import Benchmarks
 from inductorscope.reading.profiles.profiles import (
@@ -33,7 +31,7 @@ def join_profiles(
             continue
         wall_ms = benchmarks.wall_ms.get(profile.graph)
         if wall_ms is not None:
-            profile.facts["wall_ms"] = wall_ms
+            profile.facts.wall_ms = wall_ms
         own = [graph for graph in graphs if graph.source.slug == profile.graph]
         if own:
             _join(profile, own, write=whole is None)
@@ -51,14 +49,11 @@ def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None
     joined = join_times(profile.trace, graphs, profile.steps, orders, write=write)
     if profile.kept is not None:
         profile.kept.set_kernels(joined.kernels, joined.cpu_ops)
-    profile.facts |= {
-        "joined_to_code": write,
-        "steps_used": joined.steps,
-        "steps_from": joined.steps_from,
-        "kernel_us": joined.kernel_us,
-        "attributed_us": joined.attributed_us,
-        "attributed_by": joined.by,
-    }
+    facts = profile.facts
+    facts.joined_to_code = write
+    facts.steps_used, facts.steps_from = joined.steps, joined.steps_from
+    facts.kernel_us = joined.kernel_us
+    facts.attributed_us, facts.attributed_by = joined.attributed_us, joined.by
 
 
 def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
@@ -66,23 +61,14 @@ def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
     eager = next((one for one in profiles if one.label == EAGER and one.kept is not None), None)
     if eager is None or compiled.kept is None:
         return
-    steps = compiled.steps or compiled.facts.get("steps_used") or 1
+    steps = compiled.steps or compiled.facts.steps_used or 1
     eager_steps = eager.steps or steps
     found = compare(_entries(eager, eager_steps), _entries(compiled, steps))
-    compiled.facts["comparison"] = {
-        "steps": steps,
-        "eager_steps": eager_steps,
-        "eager_steps_told": eager.steps is not None,
-        "on_device": compiled.kept.breakdown.on_device,
-        **_shown(found),
-    }
-
-
-def _shown(found: Comparison) -> dict[str, object]:
+    found.steps, found.eager_steps = steps, eager_steps
+    found.eager_steps_told = eager.steps is not None
+    found.on_device = compiled.kept.breakdown.on_device
     found.ops, found.replaced = found.ops[:MOST_OPS], found.replaced[:MOST_REPLACED]
-    shown = msgspec.to_builtins(found)
-    assert isinstance(shown, dict)
-    return shown
+    compiled.facts.comparison = found
 
 
 def _entries(profile: ProfileRead, steps: int) -> list[Entry]:

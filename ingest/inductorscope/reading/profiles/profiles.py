@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.analyze.time.cpu import SelfTime
+from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.formats.printed.key_averages import (
     CUT,
@@ -29,9 +30,7 @@ from inductorscope.formats.vocabulary import (
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace
-from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import ProfileDraft, ProfilerRowDraft
-from inductorscope.store.tables.models import COLLECTIVES
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
@@ -53,7 +52,7 @@ class ProfileRead(msgspec.Struct):
     graph: str | None = None
     kept: TraceRead | None = None
     """The part of the trace that is stored."""
-    facts: JsonObject = msgspec.field(default_factory=dict)
+    facts: ProfileFacts = msgspec.field(default_factory=ProfileFacts)
 
     @property
     def steps(self) -> int | None:
@@ -141,30 +140,26 @@ def compiled_profile(profiles: list[ProfileRead]) -> ProfileRead | None:
 
 def draft_of(profile: ProfileRead) -> ProfileDraft:
     """Returns the profile as rows. The caller adds the trace's artifact."""
-    trace = profile.trace
+    trace, facts = profile.trace, profile.facts
     if trace is not None:
-        profile.facts.setdefault("events", trace.events)
-        profile.facts.setdefault("joined_us", trace.joined_us())
+        facts.events, facts.joined_us = trace.events, trace.joined_us()
     if profile.kept is not None and trace is not None:
-        profile.facts["breakdown"] = profile.kept.facts()
+        facts.breakdown = profile.kept.figures()
         if (rank := rank_of_profile(profile)) is not None and profile.kept.collectives.calls:
-            profile.facts[COLLECTIVES] = {
-                "rank": rank,
-                "host": trace.host,
-                "base_ns": trace.base_ns,
-                **msgspec.to_builtins(profile.kept.collectives),
-            }
+            facts.collectives = profile.kept.collectives
+            facts.collectives.rank = rank
+            facts.collectives.host, facts.collectives.base_ns = trace.host, trace.base_ns
     rows = [_row(row) for row in profile.rows or []]
     if not rows and trace is not None:
         rows = _rows_of_trace(trace, profile.kept.breakdown.cpu if profile.kept else [])
-        profile.facts["rows_from"] = "trace"
+        facts.rows_from = "trace"
     device = trace.device_kind if trace is not None and trace.kernels else None
     if device is None and (rows or trace is not None):
         on_device = any(row.self_device_us for row in rows)
         device = "cuda" if on_device else "cpu"
     # Steps counted from the calls of the code are better than none.
-    steps = profile.steps or profile.facts.get("steps_used")
-    draft = ProfileDraft(profile.label, device, steps, rows, profile.facts)
+    steps = profile.steps or facts.steps_used
+    draft = ProfileDraft(profile.label, device, steps, rows, facts)
     if profile.kept is not None:
         draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
         draft.timeline = profile.kept.timeline

@@ -7,11 +7,11 @@ import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
-from inductorscope.analyze.time.collectives import CollectiveCalls, collective_calls
+from inductorscope.analyze.time.collectives import collective_calls
+from inductorscope.analyze.time.facts import CollectiveCalls, TraceFigures
 from inductorscope.analyze.time.order import LaunchOrder, launch_orders
 from inductorscope.analyze.timeline.tracks import lay_out
 from inductorscope.formats.trace.kineto import ChromeTrace
-from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     EventChunk,
     KernelDraft,
@@ -34,27 +34,26 @@ class TraceRead(msgspec.Struct):
     orders: list[LaunchOrder] = msgspec.field(default_factory=list)
     """The order in which each call of a graph launched its work."""
     timeline: TimelineDraft | None = None
-    lanes: list[list[str]] = msgspec.field(default_factory=list)
+    lanes: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """[device, stream] for devices; otherwise [process, thread]."""
     collectives: CollectiveCalls = msgspec.field(default_factory=CollectiveCalls)
-    work: list[list[float | None]] = msgspec.field(default_factory=list)
+    work: list[tuple[int, float | None, float | None]] = msgspec.field(default_factory=list)
     """For kernels whose launch records Inductor's estimates: [position, bytes, operations] of one
     launch."""
 
-    def facts(self) -> JsonObject:
-        """Returns the figures as they are stored, as JSON."""
+    def figures(self) -> TraceFigures:
         found = self.breakdown
-        return {
-            "on_device": found.on_device,
-            "total_us": found.total_us,
-            "timeline": msgspec.to_builtins(found.timeline),
-            "categories": msgspec.to_builtins(found.categories),
-            "regions": msgspec.to_builtins(found.regions),
-            "findings": msgspec.to_builtins(found.findings[:MOST_FINDINGS]),
-            "lanes": self.lanes,
-            "events": sum(chunk.count for chunk in self.chunks),
-            "work": self.work,
-        }
+        return TraceFigures(
+            on_device=found.on_device,
+            total_us=found.total_us,
+            timeline=found.timeline,
+            categories=found.categories,
+            regions=found.regions,
+            findings=found.findings[:MOST_FINDINGS],
+            lanes=self.lanes,
+            events=sum(chunk.count for chunk in self.chunks),
+            work=self.work,
+        )
 
     def set_kernels(
         self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
@@ -76,7 +75,7 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     read = TraceRead(found, kernels, orders=launch_orders(trace))
     read.collectives = collective_calls(trace, found.kernel_category)
     read.work = [
-        [position, None if kernel.gigabytes is None else kernel.gigabytes * 1e9, kernel.flop]
+        (position, None if kernel.gigabytes is None else kernel.gigabytes * 1e9, kernel.flop)
         for position, kernel in enumerate(trace.kernels)
         if kernel.gigabytes is not None or kernel.flop is not None
     ]
@@ -92,7 +91,7 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
         if len(events):
             used, lane = np.unique(events.lane, return_inverse=True)
             lanes = [columns.lanes[number] for number in used.tolist()]
-            read.lanes = [[lane.process, lane.thread] for lane in lanes]
+            read.lanes = [(lane.process, lane.thread) for lane in lanes]
             read.chunks = pack_events(
                 EventColumns(events.ts - events.ts.min(), events.us, row, lane.astype(np.int32))
             )

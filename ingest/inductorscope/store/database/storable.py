@@ -50,6 +50,8 @@ def plain(value: object) -> object:
         return {text(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return plain(msgspec.to_builtins(value))
     return value
 
 

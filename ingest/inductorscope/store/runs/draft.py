@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 
+from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.store.contents.content import Content
 from inductorscope.store.database.storable import JsonObject
 
@@ -244,7 +245,7 @@ class ProfileDraft(msgspec.Struct, eq=False):
     device_kind: str | None
     steps: int | None
     rows: list[ProfilerRowDraft]
-    facts: JsonObject = msgspec.field(default_factory=dict)
+    facts: ProfileFacts = msgspec.field(default_factory=ProfileFacts)
     trace: ArtifactDraft | None = None
     kernels: list[TraceKernelDraft] = msgspec.field(default_factory=list)
     """Sums over the kernels of its trace."""

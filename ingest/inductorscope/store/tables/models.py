@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+import msgspec
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -29,6 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.store.database.storable import JsonObject
 
 NAMES = {
@@ -62,11 +64,30 @@ class Instant(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class StructColumn(TypeDecorator[msgspec.Struct]):
+    """A struct as JSON. What an earlier version stored in a form that no longer fits reads as the
+    struct without values, so its fields need defaults."""
+
+    impl = JSON
+    cache_ok = True
+
+    def __init__(self, of: type[msgspec.Struct]) -> None:
+        super().__init__()
+        self.of = of
+
+    def process_result_value(self, value: object, dialect: Dialect) -> msgspec.Struct:
+        try:
+            return msgspec.convert(value, self.of)
+        except msgspec.ValidationError:
+            return self.of()
+
+
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         JsonObject: JSON,
         list[Any]: JSON,
+        ProfileFacts: StructColumn(ProfileFacts),
         datetime: Instant(),
         bytes: LargeBinary,
         int: WideInteger,
@@ -350,10 +371,6 @@ class Links(Base):
     """Sentences on what could not be linked, and why."""
 
 
-COLLECTIVES = "collectives"
-"""The fact of a profile with the collectives of a rank's trace."""
-
-
 class Profile(Base):
     """A profiled execution: eager or compiled."""
 
@@ -369,7 +386,7 @@ class Profile(Base):
         ForeignKey("artifacts.id", ondelete="SET NULL"), index=True
     )
     """Chrome trace to download."""
-    facts: Mapped[JsonObject]
+    facts: Mapped[ProfileFacts]
 
 
 class ProfilerRow(Base):

@@ -148,14 +148,14 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
 
 
 def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float | None, str]:
-    line = None if shown is None else (shown.breakdown or {}).get("timeline")
-    busy = line["busy_us"] / shown.by if shown is not None and line else 0.0
+    line = None if shown is None else shown.timeline
+    busy = line.busy_us / shown.by if shown is not None and line else 0.0
     # A profiled step whose work takes longer than a timed step is not typical: it contains a
     # compile, or waits for another rank's.
     if run.compiled_ms and busy <= run.compiled_ms * 1000:
         return run.compiled_ms * 1000, f"each step of {milliseconds(run.compiled_ms)}"
     if shown is not None and line:
-        span = line["span_us"] / shown.by
+        span = line.span_us / shown.by
         what = "each profiled step of" if shown.steps else "the trace's"
         return span, f"{what} {microseconds(span)}"
     known = kernel_time(session, run.id)

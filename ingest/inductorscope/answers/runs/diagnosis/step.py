@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from sqlalchemy import select
 
@@ -11,6 +10,7 @@ from inductorscope import urls
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.time.facts import HOST_BOUND, RegionTime
 from inductorscope.analyze.time.parts import (
     COPYING,
     LAUNCHING,
@@ -87,18 +87,17 @@ COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
 def waiting(evidence: Evidence) -> Cause | Cleared | None:
     """The device waits for the host."""
     shown, step = evidence.shown, evidence.step_us
-    breakdown = {} if shown is None else shown.breakdown or {}
-    line = breakdown.get("timeline")
-    if shown is None or not line or not step:
+    line = None if shown is None else shown.timeline
+    if shown is None or shown.breakdown is None or line is None or not step:
         return Cleared("No trace: whether the device waits is unknown.", judged=False)
-    if not breakdown["on_device"]:
+    if not shown.breakdown.on_device:
         return None
-    wait = min(step - line["busy_us"] / shown.by, (line["span_us"] - line["busy_us"]) / shown.by)
+    wait = min(step - line.busy_us / shown.by, (line.span_us - line.busy_us) / shown.by)
     if wait < STANDS_OUT * step:
         return Cleared(
             f"The device works for {percent(1 - max(wait, 0) / step)} of {evidence.step}."
         )
-    idle = {part["name"]: part["us"] for part in line["parts"] if part["idle"]}
+    idle = {part.name: part.us for part in line.idle}
     most = max(idle, key=lambda name: idle[name])
     saves = min(shown.graphs_save_us, wait)
     fix, lines = _WAITS.get(most, _MORE_WORK), []
@@ -109,7 +108,7 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
         fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
         fix += "`torch.compile(…, mode='reduce-overhead')`."
         fix += f" Torch skipped them here: {skipped}" if skipped else ""
-        lines = _slowest_region(evidence, breakdown.get("regions") or [])
+        lines = _slowest_region(evidence, shown.regions)
     wins = saves if saves >= STANDS_OUT * step else wait
     return Cause(
         "waiting",
@@ -127,8 +126,8 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
 
 def _records_graphs(evidence: Evidence) -> bool:
     shown, script = evidence.shown, evidence.script
-    regions = (shown.breakdown or {}).get("regions") or [] if shown is not None else []
-    return any(region["replayed"] for region in regions) or any(
+    regions = [] if shown is None else shown.regions
+    return any(region.replayed for region in regions) or any(
         process.graphs_replayed for process in (script.processes if script is not None else ())
     )
 
@@ -144,13 +143,13 @@ def _skipped(evidence: Evidence) -> str:
     return f"{skips[0][:200].rstrip('.')}." if skips else ""
 
 
-def _slowest_region(evidence: Evidence, regions: list[dict[str, Any]]) -> list[CauseLine]:
+def _slowest_region(evidence: Evidence, regions: list[RegionTime]) -> list[CauseLine]:
     """Returns the function whose compiled code makes the device wait longest."""
-    waits = [each for each in regions if each["verdict"] == "host bound" and each["compile_id"]]
-    most = max(waits, key=lambda each: each["graphs_save_us"] * each["calls"], default=None)
+    waits = [region for region in regions if region.verdict == HOST_BOUND and region.compile_id]
+    most = max(waits, key=lambda region: region.graphs_save_us * region.calls, default=None)
     story = evidence.story.story
     for each in story.compiles if story is not None and most is not None else ():
-        if most is not None and each.id == most["compile_id"]:
+        if most is not None and each.id == most.compile_id:
             return evidence.line(each.file, each.first_line, f"def {each.function}(…)")
     return []
 
@@ -162,15 +161,15 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     if not both or not step:
         return Cleared("No eager trace: what compiling made slower is unknown.", judged=False)
     # Communication mostly waits for other ranks: see `exposed`.
-    groups = [one for one in both["groups"] if one["group"] != GROUPS[COMMUNICATION]]
-    group = max(groups, key=lambda one: one["compiled_us"] - one["eager_us"], default=None)
-    more = 0.0 if group is None else group["compiled_us"] - group["eager_us"]
+    groups = [change for change in both.groups if change.group != GROUPS[COMMUNICATION]]
+    group = max(groups, key=lambda change: change.compiled_us - change.eager_us, default=None)
+    more = 0.0 if group is None else group.compiled_us - group.eager_us
     if group is None or more < STANDS_OUT * step:
         return Cleared("No group of operators takes longer than in eager.")
-    known = next((name for name, title in GROUPS.items() if title == group["group"]), OTHER)
-    took = f"{microseconds(group['compiled_us'])} compiled, {microseconds(group['eager_us'])} eager"
-    if not group["eager_us"]:
-        took = f"{microseconds(group['compiled_us'])} of {evidence.step}"
+    known = next((name for name, title in GROUPS.items() if title == group.group), OTHER)
+    took = f"{microseconds(group.compiled_us)} compiled, {microseconds(group.eager_us)} eager"
+    if not group.eager_us:
+        took = f"{microseconds(group.compiled_us)} of {evidence.step}"
     kernels = [each for each in evidence.kernels if each.group == known]
     mask = _mask(evidence) if known == ATTENTION else ""
     fix = _SLOWER_FIXES.get(known, _SLOWER_FIXES[OTHER])
@@ -182,13 +181,13 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     differs = evidence.script is not None and bool(evidence.script.differs)
     return Cause(
         "slower than eager",
-        f"{group['group'].capitalize()}: {took}.",
+        f"{group.group.capitalize()}: {took}.",
         fix,
         urls.time(evidence.id) + "#eager-compiled",
         why=f"The compiled call passes the mask `{mask}`." if mask else "",
         wins_us=more,
         share=more / step,
-        known="at most" if not group["eager_us"] else "estimated" if differs else "measured",
+        known="at most" if not group.eager_us else "estimated" if differs else "measured",
         lines=evidence.lines({each.id for each in kernels}),
     )
 
@@ -471,11 +470,11 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
 def exposed(evidence: Evidence) -> Cause | None:
     """The device only communicates or copies, and computes nothing."""
     shown, step = evidence.shown, evidence.step_us
-    line = None if shown is None else (shown.breakdown or {}).get("timeline")
-    if shown is None or not line or not step:
+    line = None if shown is None else shown.timeline
+    if shown is None or line is None or not step:
         return None
-    alone = {part["name"]: part["us"] / shown.by for part in line["parts"] if not part["idle"]}
-    name = max(_ALONE, key=lambda each: alone.get(each, 0.0))
+    alone = {part.name: part.us / shown.by for part in line.parts if not part.idle}
+    name = max(_ALONE, key=lambda name: alone.get(name, 0.0))
     us = alone.get(name, 0.0)
     if us < STANDS_OUT * step:
         return None

@@ -1,0 +1,152 @@
+"""What is stored of a profile: the figures that its pages show without the code.
+
+Apart from the modules that compute them, because pages need no numpy.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from inductorscope.analyze.time.eager_compiled import Comparison
+from inductorscope.fields import Hidden, Prose
+
+
+class CategoryTotal(msgspec.Struct):
+    category: str
+    kernels: int
+    """Number of different kernels."""
+    calls: int
+    us: float
+
+
+class TimelinePart(msgspec.Struct):
+    """A part of a timeline."""
+
+    name: str
+    us: float
+    share: float
+    """Share of the span."""
+    idle: bool
+
+
+class Timeline(msgspec.Struct):
+    """Timeline of all devices together, or of a thread."""
+
+    span_us: float
+    """From the start of the first work to the end of the last."""
+    busy_us: float
+    """Time with at least one piece of work running."""
+    parts: list[TimelinePart] = msgspec.field(default_factory=list)
+
+    @property
+    def idle(self) -> list[TimelinePart]:
+        return [part for part in self.parts if part.idle]
+
+
+HOST_BOUND, PROCESSOR = "host bound", "processor"
+
+
+class RegionTime(msgspec.Struct):
+    """Calls of one compiled graph; times are means per call, in µs."""
+
+    region: int
+    """Index into the trace's regions."""
+    compile_id: str | None
+    key: str | None
+    calls: int
+    host_us: float
+    """Time of the graph's code on the processor."""
+    guards_us: float
+    prologue_us: float
+    launches: float
+    """Number of driver calls."""
+    launching_us: float
+    """Time in driver calls."""
+    device_us: float
+    """Time that the device worked for the call."""
+    busy_us: float
+    """Time during the call in which the device worked, for it or for earlier work."""
+    call_us: float
+    """From the start of its code to the end of its last kernel."""
+    replayed: bool
+    verdict: str
+    """'host bound', 'device bound', 'queued' (behind earlier work), 'replayed', 'processor' (no
+    device work)."""
+    text: Prose
+    graphs_save_us: float
+    """Estimated saving per call by recording."""
+
+
+class Finding(msgspec.Struct):
+    """One finding about a trace."""
+
+    level: str
+    """'bad': figures are wrong; 'warn': some are missing; 'note'."""
+    what: str
+    count: int
+    example: str
+    advice: Prose
+
+
+class TraceFigures(msgspec.Struct):
+    """The figures of one trace; if it has no device work, of processors."""
+
+    on_device: bool
+    total_us: float
+    timeline: Timeline | None
+    categories: list[CategoryTotal]
+    """Of kernels and copies, or of self times on processors. They sum to `total_us`."""
+    regions: list[RegionTime] = msgspec.field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    lanes: Hidden[list[tuple[str, str]]] = msgspec.field(default_factory=list)
+    """[device, stream] for devices; otherwise [process, thread]."""
+    events: int = 0
+    """Number of stored events."""
+    work: Hidden[list[tuple[int, float | None, float | None]]] = msgspec.field(default_factory=list)
+    """For kernels whose launch records Inductor's estimates: position, bytes and operations of one
+    launch."""
+
+
+class CollectiveCalls(msgspec.Struct):
+    """Collectives in the order in which they start; names are written once."""
+
+    names: list[str] = msgspec.field(default_factory=list)
+    groups: list[str] = msgspec.field(default_factory=list)
+    """Process groups."""
+    compiles: list[str] = msgspec.field(default_factory=list)
+    calls: list[tuple[int, int, int, float, float, int]] = msgspec.field(default_factory=list)
+    """Name, group, compile (-1 for none), start and duration in µs, elements (-1 if unknown)."""
+    on_device: bool = False
+    """Whether the durations last until the collective ends."""
+    cut: bool = False
+    """Whether later ones are left out."""
+    rank: int | None = None
+    host: str | None = None
+    base_ns: int = 0
+    """What the times of the trace count from."""
+
+
+class ProfileFacts(msgspec.Struct, omit_defaults=True):
+    """What is stored of a profile beside its rows; fields that do not apply are left out."""
+
+    events: int | None = None
+    joined_us: dict[str, float] | None = None
+    """Device time by the way its launch was identified."""
+    wall_ms: float | None = None
+    """One call of the module of its graph, without the profiler."""
+    joined_to_code: bool | None = None
+    """Whether the times of the code's kernels come from it."""
+    steps_used: int | None = None
+    steps_from: str | None = None
+    """How the number of steps is known."""
+    kernel_us: float | None = None
+    """Time of a step's kernels."""
+    attributed_us: float | None = None
+    """The part of it that belongs to kernels of the run's code."""
+    attributed_by: dict[str, float] | None = None
+    """That part by the way the kernels were found."""
+    rows_from: str | None = None
+    """'trace' if it has no table of its own."""
+    breakdown: TraceFigures | None = None
+    comparison: Comparison | None = None
+    collectives: CollectiveCalls | None = None
