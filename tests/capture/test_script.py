@@ -103,6 +103,35 @@ def test_what_a_failing_script_recorded_is_kept(tmp_path: Path, cache: Path) -> 
     assert len(facts.script[0].compiles) == 2
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("body", "state", "passed", "message"),
+    [
+        ("return x @ torch.ones(4, 4)", "failed to compile", False, "mat1 and mat2"),
+        ("return x * 2 if x.sum() > 0 else x", "failed to compile", True, ""),
+    ],
+)
+def test_a_script_that_fails_runs_again_without_torch_compile(
+    tmp_path: Path, cache: Path, body: str, state: str, passed: bool, message: str
+) -> None:
+    """The first body fails in its third step in eager too, which runs on for ever otherwise."""
+    script = tmp_path / "fails.py"
+    script.write_text(
+        "import torch\n"
+        "@torch.compile(backend='eager', fullgraph=True)\n"
+        f"def f(x):\n    {body}\n"
+        "step = 0\n"
+        "while True:\n    step += 1\n    f(torch.ones(2, 4 if step < 3 else 5))\n"
+    )
+    facts = capture(tmp_path / "out", str(script), cache=cache)
+    assert facts.state == state
+    assert facts.eager_outcome is not None
+    assert facts.eager_outcome.passed is passed
+    error = facts.eager_outcome.error
+    assert message in ("" if error is None else error.message)
+    assert (error is None) is passed
+
+
 def test_a_script_that_fails_early_is_reported_at_once(tmp_path: Path) -> None:
     script = tmp_path / "early.py"
     script.write_text("print('no such file')\nraise SystemExit(2)\n")

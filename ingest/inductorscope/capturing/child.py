@@ -31,6 +31,7 @@ from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
     CaptureFacts,
+    EagerOutcome,
     State,
 )
 from inductorscope.processes.importing import without_collection
@@ -66,6 +67,8 @@ class Capture:
         except CompileFailed as failure:
             facts.state = "failed to compile"
             facts.error = describe_error(failure.__cause__ or failure)
+            if self.spec.measures and not self.brief:
+                facts.eager_outcome = EagerOutcome(passed=True)
         except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
             facts.state = "failed to compile" if is_compile_error(error) else "failed"
             facts.error = describe_error(error)

@@ -49,6 +49,17 @@ class CaptureError(msgspec.Struct):
     """The end of the traceback."""
 
 
+class EagerOutcome(msgspec.Struct):
+    """What a program that failed did without torch.compile."""
+
+    passed: bool = False
+    """Whether it ran past the place of the failure."""
+    error: CaptureError | None = None
+    """How it failed, if it did."""
+    unknown: str = ""
+    """Why neither is known, as a sentence."""
+
+
 class RecordFacts(msgspec.Struct):
     """Whether the exact line record was made."""
 
@@ -222,6 +233,7 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     schema: int = 1
     state: State = "failed"
     error: CaptureError | None = None
+    eager_outcome: EagerOutcome | None = None
     name: str = ""
     model: str = ""
     torch_version: str | None = None

@@ -124,8 +124,8 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
     if facts is not None:
         whole = msgspec.to_builtins(facts)
         shown = (
-            "state", "error", "model", "python_version", "cpu_name", "gpu_name", "cores", "threads",
-            "options", "config", "env", "record", "peaks", "missing",
+            "state", "error", "eager_outcome", "model", "python_version", "cpu_name", "gpu_name",
+            "cores", "threads", "options", "config", "env", "record", "peaks", "missing",
         )  # fmt: skip
         run.environment = {name: whole[name] for name in shown if whole.get(name) not in (None, [])}
         if facts.script:

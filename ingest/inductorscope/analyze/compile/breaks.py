@@ -44,6 +44,11 @@ class BreakPlace(msgspec.Struct):
     """Logs and lines of the records."""
 
     @property
+    def skips(self) -> bool:
+        """Whether Dynamo runs the rest of the function uncompiled."""
+        return "for/while loop" in self.explanation or self.context.startswith("frame skipped")
+
+    @property
     def name(self) -> str:
         if not self.file:
             return f"an unknown line of `{self.function}`" if self.function else "an unknown line"
@@ -90,7 +95,7 @@ def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
         0,
         [],
         stack,
-        advice=advice_for_break(graph_break),
+        advice=advice_for_break(graph_break, code),
     )
 
 

@@ -9,7 +9,7 @@ from inductorscope.formats.log.torch_logs import Fusion as Fusion
 from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
 
-STORY_VERSION = 3
+STORY_VERSION = 4
 """Raise it when the structs below change. Workers and `inductorscope relink` then gather the
 stories of stored runs again."""
 

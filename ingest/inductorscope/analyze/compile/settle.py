@@ -7,6 +7,7 @@ from inductorscope.analyze.compile.resumptions import place_breaks
 
 
 def settle(story: Story) -> None:
+    _leave_out_breaks(story)
     for compile_ in story.compiles:
         _outcome(compile_)
         _place(story, compile_)
@@ -21,6 +22,19 @@ def settle(story: Story) -> None:
             if value is not None
         ]
         facts.seconds = sum(seconds) if seconds else None
+
+
+def _leave_out_breaks(story: Story) -> None:
+    """Leaves out failures that are graph breaks: Dynamo ends the compile of a frame that it runs
+    uncompiled with an exception, as it does a failed one."""
+    broken = {each.compile for each in story.breaks}
+    kept = []
+    for failure in story.failures:
+        if failure.kind.rpartition(".")[2] == "Unsupported" and failure.compile in broken:
+            story.compiles[failure.compile].outcome = "no code"
+        else:
+            kept.append(failure)
+    story.failures = kept
 
 
 def _outcome(compile_: Compile) -> None:

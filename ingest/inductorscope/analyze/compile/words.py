@@ -136,8 +136,10 @@ def _failures(story: Story) -> list[Sentence]:
 
 
 def _telling_line(message: str) -> str:
-    """Returns the line that says what went wrong: a compiler's first error, else the last line with
-    words."""
+    """Returns the line that says what went wrong: a compiler's first error, Dynamo's reason, else
+    the last line with words."""
+    if "\n  Explanation: " in message:
+        message = message.partition("\n")[0]
     lines = [line.strip() for line in message.split("\n") if any(map(str.isalpha, line))]
     errors = [line.partition(" error: ")[2] for line in lines if " error: " in line]
     telling = (errors[:1] or lines[-1:] or [""])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inductorscope.analyze.compile.model import Story, SymbolGuard
+from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.shown import Shown
 from inductorscope.analyze.failures.text import COMPONENTS
 from inductorscope.formats.log.record import Frame
@@ -26,9 +27,9 @@ def skipped_problems(story: Story) -> list[tuple[SymbolGuard, Shown]]:
 
 
 def _shown(story: Story, each: SymbolGuard) -> Shown:
-    sentences = [_REMEDIES[each.kind]]
+    sentences = []
     if each.kind == "real tensors" and each.value:
-        sentences.insert(0, f"Draft export continued with {each.value}, the value in its call.")
+        sentences.append(f"Draft export continued with {each.value}, the value in its call.")
     if each.locals:
         held = ", ".join(f"{name} = {value}" for name, value in list(each.locals.items())[:8])
         sentences.append(f"Local variables: {held}.")
@@ -37,7 +38,8 @@ def _shown(story: Story, each: SymbolGuard) -> Shown:
     return Shown(
         component=COMPONENT, component_title=COMPONENTS[COMPONENT],
         title=_TITLES[each.kind].format(each.text[:300]), sentences=sentences, kinds=[each.kind],
-        message=each.reason or each.text, fix=None, command="", errors=[], unplaced=[],
+        message=each.reason or each.text, fix=Fix("", _REMEDIES[each.kind]), fault="unsupported",
+        command="", errors=[], unplaced=[],
         lowering=None, nodes=[], triton=None, chain=[],
         user=None if at is None else Frame(at.file, at.line, at.function, at.code),
         cause="", sure=False,

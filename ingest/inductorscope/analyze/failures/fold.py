@@ -61,12 +61,11 @@ def fold(raised: Raised, sources: Collection[str] = ()) -> Folded:
 
 
 def users_frame(chain: list[Raised], sources: Collection[str] = ()) -> Frame | None:
-    """The innermost frame in the user's program; frames quoted in a message come first."""
-    for raised in reversed(chain):
-        if raised.user:
-            return raised.user[-1]
-    for raised in reversed(chain):
-        for frame in reversed(raised.frames):
-            if is_users(frame, sources):
-                return frame
-    return None
+    """The innermost frame in the user's program; frames quoted in a message come first, and a
+    library's last."""
+    quoted = [frame for raised in chain for frame in raised.user]
+    raised = [frame for raised in chain for frame in raised.frames]
+    for frame in (*reversed(quoted), *reversed(raised)):
+        if is_users(frame, sources):
+            return frame
+    return quoted[-1] if quoted else None

@@ -11,7 +11,7 @@ from inductorscope.analyze.failures.cpp_types import definition
 from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import Folded
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
-from inductorscope.analyze.failures.text import COMPONENTS, Explained
+from inductorscope.analyze.failures.text import COMPONENTS, Explained, Fault
 from inductorscope.fields import Prose
 from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.errors.lowering import LoweringError
@@ -85,6 +85,7 @@ class Shown(msgspec.Struct, frozen=True):
     kinds: list[str]
     message: str
     fix: Fix | None
+    fault: Fault
     command: str
     errors: list[PlacedError]
     unplaced: list[Diagnostic]
@@ -120,7 +121,8 @@ def show(
     compiler = read.compiler
     return Shown(
         read.component, COMPONENTS[read.component], read.title, read.sentences, read.kinds,
-        read.message, read.fix, compiler.command if compiler is not None else "", errors, unplaced,
+        read.message, read.fix, read.fault,
+        compiler.command if compiler is not None else "", errors, unplaced,
         read.lowering, nodes, read.triton, read.chain,
         read.user or (None if at is None else Frame(*at, "")), *_cause(read, errors, nodes),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import Literal
 
 import msgspec
 
@@ -33,6 +34,9 @@ COMPONENTS = {
     "unknown": "Unknown",
 }
 
+Fault = Literal["machine", "program", "torch", "unsupported", "unknown"]
+"""Whose fault a failure is; `unsupported`: torch says that it cannot compile the program."""
+
 _BACKEND = re.compile(r"backend='([^'\n]{1,200})' raised:\s*(?:([\w.]{1,200})(?::\s*(.*))?)?")
 _WRAPPED = re.compile(
     r"^([A-Za-z_][\w.]*(?:Error|Exception|Unsupported|Failed|Interrupt|Missing)\b)"
@@ -54,6 +58,7 @@ class Explained(msgspec.Struct):
     """Types of exceptions, outermost first."""
     message: str
     fix: Fix | None = None
+    fault: Fault = "unknown"
     compiler: CompilerOutput | None = None
     lowering: LoweringError | None = None
     triton: TritonError | None = None
@@ -125,7 +130,7 @@ def _name(explained: Explained, chain: list[Raised]) -> None:
     """Sets component, title and sentences from the most certain evidence."""
     if explained.fix is not None:
         explained.component, explained.title = "environment", explained.fix.what
-        explained.sentences = ["The cause is the machine, not the program.", explained.fix.do]
+        explained.sentences = ["The cause is the machine, not the program."]
     elif explained.triton is not None:
         _triton(explained, explained.triton)
     elif explained.compiler is not None and explained.compiler.errors():
@@ -212,7 +217,8 @@ def _others(explained: Explained, chain: list[Raised]) -> None:
     elif chain:
         explained.component, explained.title = "program", "The program failed"
     else:
-        explained.title = "It failed"
+        explained.title = sentence.partition(". ")[0].rstrip(".") or "It failed"
+        return
     explained.sentences = [sentence] if sentence else []
 
 

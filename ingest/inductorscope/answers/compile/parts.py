@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.compile_story import load_story
 from inductorscope.store.tables.models import Artifact, LogEntry, Run
 
@@ -114,6 +114,12 @@ class RunStory(msgspec.Struct):
             if any(shown_line.marked for shown_line in shown):
                 return shown
         return [CodeLine(line, code[:LONGEST_LINE], marked=True)] if code else []
+
+    def source_text(self, path: str | None) -> str:
+        """The text of a stored source; empty if it is not stored."""
+        digest = self.sources.get(path or "", (0, ""))[1]
+        text = read_blob(self.session, digest) if digest else None
+        return (text or b"").decode("utf-8", "replace")
 
     def records(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Maps log and line of records to the artifact that holds their payload, if any."""

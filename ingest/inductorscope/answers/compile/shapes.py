@@ -80,9 +80,7 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
                 "before the break"
             )
         else:
-            digest = run_story.sources.get(history.file or "", (0, ""))[1]
-            text = (read_blob(run_story.session, digest) if digest else None) or b""
-            tests = conditions(text.decode("utf-8", "replace"), history.line or 0)
+            tests = conditions(run_story.source_text(history.file), history.line or 0)
             cost = forecast(known, calls, conditions=tests, automatic=automatic)
         rows.append(
             (

@@ -6,9 +6,11 @@ from datetime import datetime
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.failures.blame import judge
 from inductorscope.analyze.failures.export import skipped_problems
 from inductorscope.analyze.failures.known import GraphKnown
 from inductorscope.analyze.failures.shown import Shown, show
@@ -20,10 +22,11 @@ from inductorscope.answers.failures.graphs import known_graphs
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.capture_facts import EagerOutcome
 from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of
-from inductorscope.store.tables.models import Artifact, Job
+from inductorscope.store.tables.models import Artifact, Job, Run
 
 MOST_FAILURES = 20
 LONGEST_RECORD = 2_000_000
@@ -91,6 +94,7 @@ class _Failure(msgspec.Struct):
     record: int | None = None
     at: tuple[str, int, str] | None = None
     """The user's file, line and function."""
+    eager: EagerOutcome | None = None
 
 
 def failures_page(session: Session, run_id: str) -> FailuresPage:
@@ -102,6 +106,9 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
         _shown(run_story, graphs, number, failure)
         for number, failure in enumerate(failures[:MOST_FAILURES], 1)
     ]
+    # A fault of the machine comes first: it is often what makes the others.
+    shown.sort(key=lambda each: each.fault != "machine")
+    shown = [replace(each, number=number) for number, each in enumerate(shown, 1)]
     over = skipped_problems(run_story.story) if run_story.story is not None else []
     for guard, failure in over[: MOST_FAILURES - len(shown)]:
         shown.append(
@@ -163,9 +170,8 @@ def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
     error = run_story.run.environment.get("error")
     if isinstance(error, dict):
         message = str(error.get("message") or "")
-        failures.append(
-            _Failure(message, str(error.get("trace") or ""), str(error.get("kind") or ""))
-        )
+        trace, kind = str(error.get("trace") or ""), str(error.get("kind") or "")
+        failures.append(_Failure(message, trace, kind, eager=_eager_outcome(run_story.run)))
     failed = (
         [failure for failure in run_story.story.failures if not failure.restarted]
         if run_story.story
@@ -189,6 +195,13 @@ def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
     if not failures and run_story.run.failure:
         failures.append(_Failure(run_story.run.failure, ""))
     return failures
+
+
+def _eager_outcome(run: Run) -> EagerOutcome | None:
+    try:
+        return msgspec.convert(run.environment.get("eager_outcome"), EagerOutcome | None)
+    except msgspec.ValidationError:
+        return None
 
 
 def _record(session: Session, artifact: int | None) -> str:
@@ -224,6 +237,7 @@ def _shown(
     try:
         begin(f"failure {number}")
         explained = explain(failure.message, failure.trace, failure.kind, run_story.sources)
+        judge(explained, failure.eager, run_story.sources)
         shown = show(explained, graphs, failure.at)
     except NotAnalysed as error:
         shown = show(unexplained(failure.message, failure.kind, str(error)), [], failure.at)

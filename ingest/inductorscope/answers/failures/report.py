@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.report import ReportParts, issue_markdown
-from inductorscope.analyze.failures.shown import PlacedError
+from inductorscope.analyze.failures.shown import PlacedError, Shown
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
 from inductorscope.store.runs.diagnoses import newest_diagnosis
 from inductorscope.store.tables.models import Run
@@ -44,7 +44,7 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             device=run.device_name or run.device_kind or "",
             python=str(run.environment.get("python_version") or ""),
             title=first.title if first is not None else _without(verdicts),
-            sentences=first.sentences if first is not None else [],
+            sentences=_sentences(first),
             cause=first.cause if first is not None else "",
             sure=first.sure if first is not None else False,
             kernel=placed.kernel if placed is not None else "",
@@ -58,6 +58,12 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             permalink=permalink,
         )
     )
+
+
+def _sentences(first: Shown | None) -> list[str]:
+    if first is None:
+        return []
+    return [*first.sentences, first.fix.do] if first.fix is not None else first.sentences
 
 
 def _without(verdicts: dict[str, str]) -> str:

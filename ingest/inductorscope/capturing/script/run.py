@@ -23,7 +23,7 @@ from inductorscope.capturing.inside import environment, sources
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.launch import HERE, Launch
 from inductorscope.capturing.permission import Loading
-from inductorscope.capturing.script.gather import add_eager, gather
+from inductorscope.capturing.script.gather import Gathered, add_eager, gather
 from inductorscope.capturing.script.order import STOP, Order, statuses
 from inductorscope.capturing.script.steps import COMPILES, PROFILED
 from inductorscope.capturing.spec import LAUNCHERS, CaptureSpec
@@ -39,6 +39,7 @@ from inductorscope.formats.capture_facts import (
     LOG,
     CaptureError,
     CaptureFacts,
+    EagerOutcome,
     PeakFacts,
     ScriptSteps,
 )
@@ -129,14 +130,13 @@ def capture_script(
         _judge(facts, failure, out)
         if facts.error is not None:
             watch.log(facts.error.message)
-        if facts.state == "complete" and spec.eager is not False and facts.script:
-            eager = replace(
-                running,
-                out=Path(scratch) / EAGER,
-                label=EAGER,
-                first=_first_steady(facts.script[0]),
-            )
-            _run_eager(eager, out, facts)
+        if spec.eager is not False and facts.script:
+            eager = replace(running, out=Path(scratch) / EAGER, label=EAGER)
+            if facts.state == "complete":
+                eager = replace(eager, first=_first_steady(facts.script[0]))
+                _add_eager_run(eager, out, facts)
+            elif not spec.full:
+                facts.eager_outcome = _eager_outcome(eager, facts.script[0].count)
     if facts.profiles and not launch.brief:
         watch.progress("measuring the machine's peaks", 0, None, None)
         facts.peaks = _peaks(facts.device, loading.trusted)
@@ -263,9 +263,7 @@ def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
         return
     if facts.state != "failed to compile":
         facts.state = "failed"
-        cause = facts.error
-        message = f"{failure} {cause.kind}: {cause.message}" if cause else failure
-        facts.error = CaptureError("ScriptFailed", message, cause.trace if cause else "")
+        facts.error = facts.error or CaptureError("", failure)
     recorded = any((out / environment.TRACE_FOLDER).iterdir()) or facts.timings or facts.profiles
     if not recorded:
         raise CaptureFailed(failure + last_lines(out / LOG))
@@ -279,8 +277,9 @@ def _first_steady(steps: ScriptSteps) -> int:
     return compiles[-1] + 2 if compiles else 0
 
 
-def _run_eager(running: Running, out: Path, facts: CaptureFacts) -> None:
-    """Runs the script without torch.compile, and adds its times and profile."""
+def _run_eager(running: Running) -> tuple[Gathered, str | None, bool]:
+    """Runs the script without torch.compile. Returns its records, why it failed, as a sentence, and
+    whether the time limit stopped it."""
     limits = running.watch.limits
     if not running.spec.eager:
         limits = replace(limits, seconds=min(EAGER_S, limits.seconds))
@@ -290,12 +289,28 @@ def _run_eager(running: Running, out: Path, facts: CaptureFacts) -> None:
         failure = _run(replace(running, watch=watch), shown=False)
     finally:
         watch.close()
-    eager = gather(running.out, running.spec, EAGER)
-    if failure is not None and "time limit" in failure and not running.spec.eager:
+    stopped = failure is not None and "time limit" in failure
+    if stopped and not running.spec.eager:
         failure = f"It was stopped after {limits.seconds} s; --eager lets it take longer."
+    return gather(running.out, running.spec, EAGER), failure, stopped
+
+
+def _add_eager_run(running: Running, out: Path, facts: CaptureFacts) -> None:
+    """Adds the times and the profile of the script without torch.compile."""
+    eager, failure, _ = _run_eager(running)
     if failure is not None:
         facts.missing.append(f"Eager: {failure}{last_lines(running.out / LOG)}")
     add_eager(eager, out, facts)
+
+
+def _eager_outcome(running: Running, steps: int) -> EagerOutcome:
+    """Runs a script that failed after some whole steps without torch.compile, until it is past
+    them."""
+    spec = msgspec.structs.replace(running.spec, seconds=0.01, profile=False)
+    eager, failure, stopped = _run_eager(replace(running, spec=spec, first=steps + 2))
+    if failure is None or stopped:
+        return EagerOutcome(passed=failure is None, unknown=failure or "")
+    return EagerOutcome(error=eager.facts.error or CaptureError("", failure))
 
 
 def _peaks(device: str, trusted: bool) -> PeakFacts | None:

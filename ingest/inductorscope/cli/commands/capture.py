@@ -98,6 +98,7 @@ def capture(
         steps_after=steps_after,
         full=full,
     )
+    from inductorscope.analyze.failures.blame import judge
     from inductorscope.analyze.failures.text import explain
     from inductorscope.capturing.run import run_capture
     from inductorscope.cli.local import working_folder
@@ -129,6 +130,8 @@ def capture(
     if facts.state != "complete":
         if spec.kind != "script" and facts.error is not None:  # a script's last lines are shown
             failed = facts.error
-            what = explain(failed.message, failed.trace, failed.kind).title.rstrip(".")
+            why = explain(failed.message, failed.trace, failed.kind)
+            judge(why, facts.eager_outcome)
+            what = why.title.rstrip(".")
             typer.echo(f"The model {facts.state}: {what}. {url}/failures", err=True)
         raise typer.Exit(FAILED)

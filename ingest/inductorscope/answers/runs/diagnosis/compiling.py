@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from inductorscope import urls
-from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.branches import function_end, without_branch
+from inductorscope.analyze.compile.breaks import BreakPlace, break_places
 from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.words import change_in_words, total_seconds
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.failures.known import ChainStep
@@ -12,14 +16,11 @@ from inductorscope.analyze.failures.shown import Shown
 from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.units import plural, seconds
+from inductorscope.units import percent, plural, seconds
 
-OF_TORCH = ("cpp", "triton", "lowering", "inductor", "aot", "dynamo")
-"""Components whose failures are torch's own fault."""
-_WORKAROUND = (
-    "Until torch is fixed, keep this line's function uncompiled: `@torch.compiler.disable`. The "
-    "page Failures finds the smallest program that fails, and has the text of an issue."
-)
+MOSTLY = 0.3
+"""Share of the operators' time from which uncompiled code is the first cause."""
+_ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
 
 
@@ -30,16 +31,21 @@ def failure(evidence: Evidence) -> Cause | None:
         return None
     first = page.failures[0]
     more = len(page.failures) + page.more - 1
-    why = first.cause_sentence or next(iter(first.sentences), "")
-    fix = _WORKAROUND if first.component in OF_TORCH else _EVIDENCE
-    if first.fix is not None:
-        fix = first.fix.do
+    user = first.user
+    said = " ".join([first.title, *first.sentences])
+    branch = "" if user is None else _branch(evidence, user.file, user.line, said)
+    title, sentences = first.title, first.sentences
+    if title.endswith(" failed") and sentences:  # it says where, the first sentence says what
+        title, sentences = f"{title}: {sentences[0]}", sentences[1:]
+    why = [first.cause_sentence or next(iter(sentences), "")]
+    if more:
+        why.append(f"The page Failures has {plural(more, 'more failure')}.")
     return Cause(
         "failure",
-        f"{first.title.rstrip('.')}." + (f" {plural(more, 'more failure')}." if more else ""),
-        fix,
+        f"{title.rstrip('.')}.",
+        " ".join(filter(None, (branch, _EVIDENCE if first.fix is None else first.fix.do))),
         urls.failures(evidence.id),
-        why=why,
+        why=" ".join(filter(None, why)),
         urgent=True,
         lines=_failed_line(evidence, first),
     )
@@ -69,19 +75,79 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
     if not places:
         known = all(log.complete for log in story.logs)
         return Cleared("No graph breaks.") if known else None
-    first = next((place for place in places if place.advice), places[0])
-    total = sum(place.count for place in places)
+    first = min(places, key=lambda place: (not place.skips, not place.advice))
+    total = f"{plural(sum(place.count for place in places), 'graph break')}"
+    if len(places) > 1:
+        total += f" at {plural(len(places), 'place')}"
     library = first.file is not None and is_library(first.file)
     own = evidence.own_line(first.stack) if library else []
+    share = _uncompiled(evidence)
+    why = "Each ends a graph: nothing fuses across it, and guards are checked again after it."
+    what = f"{total}{': ' if len(places) == 1 else ', first of all '}{first.short}."
+    if first.skips:
+        what = f"{total}: Dynamo runs {_skipped(evidence, first)} uncompiled, because {first.short}"
+        what += " breaks the graph in a loop."
+        why = "Torch cannot go on compiling inside of a loop."
+    if share is not None:
+        why += f" Of the time of all operators in the profile, {percent(share)} is uncompiled."
     return Cause(
         "graph breaks",
-        f"{plural(total, 'graph break')} at {plural(len(places), 'place')}"
-        f"{': ' if len(places) == 1 else ', first of all '}{first.short}.",
-        first.advice or next(iter(first.hints), "See the reason that torch gives."),
+        what,
+        _mended(evidence, first),
         urls.compile_story(evidence.id) + "#breaks",
-        why="Each ends a graph: nothing fuses across it, and guards are checked again after it.",
+        why=why,
+        urgent=first.skips and (share is None or share >= MOSTLY),
         lines=[*evidence.line(first.file, first.line, first.code), *own],
     )
+
+
+def _skipped(evidence: Evidence, place: BreakPlace) -> str:
+    """Returns what Dynamo runs uncompiled: `lines 22 to 28 of f`."""
+    story = evidence.story.story
+    skipped = story.compiles[place.compiles[0]] if story is not None and place.compiles else None
+    start = resumed(skipped.function or "")[1] if skipped is not None else None
+    name = f"`{place.function}`" if place.function else "the function"
+    end = function_end(evidence.story.source_text(place.file), place.line or 0)
+    if start is None:
+        begin = skipped.first_line if skipped is not None else None
+        return f"{name}, lines {begin} to {end}," if begin and end else f"all of {name}"
+    return f"lines {start + 1} to {end} of {name}" if end else f"the rest of {name}"
+
+
+def _uncompiled(evidence: Evidence) -> float | None:
+    """Returns the share of the operators' time in the profile that no compiled code takes."""
+    figures = None if evidence.shown is None else evidence.shown.breakdown
+    times = [] if figures is None else figures.categories
+    whole = sum(each.us for each in times)
+    eager = sum(each.us for each in times if each.category.startswith("eager"))
+    return eager / whole if whole else None
+
+
+def _mended(evidence: Evidence, place: BreakPlace) -> str:
+    """Returns what to write instead of the line that breaks."""
+    branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
+    if branch and place.skips:
+        return branch  # torch's hint would only move the break to the branch
+    return " ".join(filter(None, (branch, place.advice))) or (
+        f"Torch has no hint: {place.explanation.partition(chr(10))[0]}"
+        if place.explanation
+        else "Move it out of the compiled function, or write it with operators of torch."
+    )
+
+
+def _branch(evidence: Evidence, path: str | None, line: int | None, reason: str) -> str:
+    """Returns how to do without a branch on a tensor's value; empty if the line is none."""
+    if not _ON_DATA.search(reason):
+        return ""
+    instead = without_branch(evidence.story.source_text(path), line or 0)
+    if instead is None:
+        return ""
+    if not instead:
+        return (
+            "The value decides a branch, which a graph cannot have: compute both sides and choose "
+            "with `torch.where(condition, a, b)`, or use `torch.cond` if they are costly."
+        )
+    return f"Do without the branch: `{instead}`. A clamp needs no condition at all."
 
 
 def recompiles(evidence: Evidence) -> Cause | Cleared | None:
