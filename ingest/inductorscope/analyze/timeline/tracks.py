@@ -14,6 +14,7 @@ from inductorscope.analyze.time.breakdown import Breakdown
 from inductorscope.analyze.time.cpu import compiled_ops, cpu_category
 from inductorscope.analyze.time.kernel_names import generated_category
 from inductorscope.analyze.timeline.bars import Bars, merged, single
+from inductorscope.analyze.timeline.facts import MARKS, STREAM, THREAD, LaidTrack, TimelineFacts
 from inductorscope.analyze.timeline.nesting import parents_of, rows_of
 from inductorscope.formats.trace.event_columns import (
     NOWHERE,
@@ -27,7 +28,6 @@ from inductorscope.formats.trace.kineto import TraceEvents
 from inductorscope.formats.trace.launches import values_at
 from inductorscope.formats.vocabulary import ANNOTATION, DRIVER, OTHER_EVENT, PYTHON
 
-STREAM, MARKS, THREAD = "stream", "marks", "thread"
 PROFILER = "Spans"
 """The process that contains the profiler's own span."""
 MOST_TRACKS = 400
@@ -43,22 +43,6 @@ _HOST_CATEGORIES = {
 }  # fmt: skip
 
 
-class Track(msgspec.Struct):
-    """A stream of a device, the spans marked on one or by the profiler, or a thread."""
-
-    kind: str
-    """'stream', 'marks' or 'thread'."""
-    process: str
-    thread: str
-    process_name: str
-    thread_name: str
-    first_row: int
-    rows: int
-    events: int
-    busy_us: float
-    """Time in events of its first row."""
-
-
 class Details(msgspec.Struct):
     """Facts about single events, as columns next to their bars."""
 
@@ -68,24 +52,6 @@ class Details(msgspec.Struct):
     """For work on a device: number of the event that launched it."""
     kernel: Numbers
     """Position of its kernel among those of the trace."""
-
-
-class Layout(msgspec.Struct):
-    """A trace that is laid out. Times count from the start of its first event."""
-
-    origin_us: float
-    span_us: float
-    tracks: list[Track]
-    categories: list[str]
-    names: list[str]
-    left_out: tuple[int, int]
-    """Numbers of tracks and events that are left out."""
-    resolutions_us: list[float]
-    """Resolution of each level; 0 for single events."""
-
-    @property
-    def events(self) -> int:
-        return sum(track.events for track in self.tracks)
 
 
 class _Kind(msgspec.Struct):
@@ -104,7 +70,7 @@ class _Kind(msgspec.Struct):
 Keep = Callable[[int, Bars, Details | None], None]
 
 
-def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
+def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> TimelineFacts:
     """Lays out a trace, and passes on the bars of each track, level by level: `keep(level, bars,
     details)`. Level 0 has single events, with details."""
     columns = events.columns
@@ -112,13 +78,17 @@ def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
     kinds = _kinds(events, breakdown, lambda name: categories.setdefault(name, len(categories)))
     total = sum(len(kind.ts) for kind in kinds)
     if not total:
-        return Layout(0.0, 0.0, [], [], [], (0, 0), [0.0])
+        return TimelineFacts()
     origin = min(float(kind.ts.min()) for kind in kinds if len(kind.ts))
     span = max(float((kind.ts + kind.us).max()) for kind in kinds if len(kind.ts)) - origin
     chosen, left_out = _chosen(kinds, columns.lanes)
     resolutions = list(_resolutions(span))
-    layout = Layout(
-        origin, span, [], list(categories), columns.names, left_out, [0.0, *resolutions]
+    laid = TimelineFacts(
+        origin_us=origin,
+        span_us=span,
+        left_out=left_out,
+        categories=list(categories),
+        resolutions_us=[0.0, *resolutions],
     )
     number_of = np.full(total, NOWHERE, np.int32)  # number in the layout of each event of all kinds
     launchers: Numbers | None = None
@@ -134,13 +104,14 @@ def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> Layout:
                 launchers = _launchers(events, kinds, number_of)
             launcher = launchers[piece.which]
         keep(0, bars, Details(piece.parent, launcher, piece.kernel))
-        layout.tracks.append(_described(kind, columns.lanes[lane], bars, rows))
-        rows, done = rows + layout.tracks[-1].rows, done + count
+        laid.tracks.append(_described(kind, columns.lanes[lane], bars, rows))
+        rows, done = rows + laid.tracks[-1].rows, done + count
         del piece
         for level, resolution in enumerate(resolutions, start=1):
             bars = merged(bars, resolution)
             keep(level, bars, None)
-    return layout
+    laid.events = done
+    return laid
 
 
 def _resolutions(span_us: float) -> Iterator[float]:
@@ -273,9 +244,9 @@ def _piece(
     return _Piece(bars, parent[order], kernel, which.astype(np.int32))
 
 
-def _described(kind: str, lane: Lane, bars: Bars, first_row: int) -> Track:
+def _described(kind: str, lane: Lane, bars: Bars, first_row: int) -> LaidTrack:
     top = bars.row == first_row
-    return Track(
+    return LaidTrack(
         kind, lane.process, lane.thread, lane.process_name, lane.thread_name, first_row,
         int(bars.row[-1]) - first_row + 1, len(bars), float(bars.us[top].sum()),
     )  # fmt: skip

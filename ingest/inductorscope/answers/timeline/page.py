@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.timeline.bars import Bars, joined
+from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
@@ -116,8 +115,8 @@ def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
             chosen = with_timeline[0]
     else:
         chosen = None
-    laid = laid_out(chosen.id, facts[chosen.id]) if chosen else Laid(0, _NOTHING, [])
-    span = max(float(laid.facts["span_us"]), SHORTEST_US if chosen else 0.0)
+    laid = laid_out(chosen.id, facts[chosen.id]) if chosen else laid_out(0, TimelineFacts())
+    span = max(laid.facts.span_us, SHORTEST_US if chosen else 0.0)
     start = min(max(0.0, asked.start), span)
     end = min(asked.end, span) if asked.end > start else span
     if end - start < SHORTEST_US:
@@ -139,14 +138,14 @@ def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
         profile=chosen.label if chosen else "",
         kept=bool(with_timeline) or all(each.artifact_id is None for each in profiles),
         span_us=span,
-        events=laid.facts["events"],
-        left_out_tracks=laid.facts["left_out"][0],
-        left_out_events=laid.facts["left_out"][1],
+        events=laid.facts.events,
+        left_out_tracks=laid.facts.left_out[0],
+        left_out_events=laid.facts.left_out[1],
         start_us=start,
         end_us=end,
         resolution_us=shown_window.resolution_us,
         tracks=list(laid.tracks),
-        categories=laid.categories,
+        categories=laid.facts.categories,
         names=shown_window.names,
         bars=shown_window.bars,
         longest=longest(session, laid, start, end) if asked.width else [],
@@ -156,11 +155,6 @@ def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
         q=asked.q,
         matches=_matches(session, laid, asked.q, start) if asked.q and chosen else None,
     )
-
-
-_NOTHING: dict[str, Any] = {
-    "span_us": 0.0, "events": 0, "left_out": [0, 0], "categories": [], "resolutions_us": [0.0],
-}  # fmt: skip
 
 
 def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:

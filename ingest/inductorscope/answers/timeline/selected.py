@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.timeline.bars import Bars, joined, single
-from inductorscope.analyze.timeline.tracks import STREAM, THREAD
+from inductorscope.analyze.timeline.facts import STREAM, THREAD
 from inductorscope.answers.parts import FIRST_CALL
 from inductorscope.answers.timeline.window import Event, Laid, events_of
 from inductorscope.fields import Hidden
@@ -132,7 +132,7 @@ def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
     if rows is None or track.kind != THREAD:
         return _Work(joined([]), joined([]), 0, 0.0, [])
     below = Span(row.ts, row.ts + row.us + _AFTER_US, row.row, track.first_row + track.rows - 1)
-    inside = np.zeros(laid.facts["events"] + 1, np.bool_)  # the last: no known launch
+    inside = np.zeros(laid.facts.events + 1, np.bool_)  # the last: no known launch
     for bars in read_bars(session, laid.profile, 0, below):
         ends = bars.ts + bars.us
         inside[bars.event[(bars.ts >= row.ts) & (ends <= row.ts + row.us + _AFTER_US)]] = True

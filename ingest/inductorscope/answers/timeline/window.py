@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.timeline.bars import Bars, joined, merged
-from inductorscope.analyze.timeline.tracks import MARKS, STREAM, THREAD
+from inductorscope.analyze.timeline.facts import STREAM, THREAD, TimelineFacts
 from inductorscope.answers.parts import share
 from inductorscope.fields import Hidden
 from inductorscope.store.runs.timelines import (
@@ -96,13 +96,8 @@ class Laid(msgspec.Struct, frozen=True):
     """A stored timeline."""
 
     profile: int
-    facts: dict[str, Any]
+    facts: TimelineFacts
     tracks: Sequence[Track]
-
-    @property
-    def categories(self) -> list[str]:
-        listed: list[str] = self.facts["categories"]
-        return listed
 
     def track_of(self, row: int) -> Track:
         return next(track for track in self.tracks if row < track.first_row + track.rows)
@@ -144,7 +139,7 @@ def window(session: Session, laid: Laid, start: float, end: float, width: int) -
 
 
 def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
-    resolutions: list[float] = laid.facts["resolutions_us"]
+    resolutions = laid.facts.resolutions_us
     level = max(place for place, each in enumerate(resolutions) if each <= resolution)
     while (
         level + 1 < len(resolutions) and count_bars(session, laid.profile, level, span) > MOST_READ
@@ -161,7 +156,7 @@ def events_of(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
         track = laid.track_of(row)
         events.append(
             Event(
-                number, names.get(name, ""), laid.categories[category], track.title,
+                number, names.get(name, ""), laid.facts.categories[category], track.title,
                 track.kind == STREAM, row, round(ts, 3), round(us, 3),
             )
         )  # fmt: skip
@@ -194,7 +189,7 @@ def sums(session: Session, laid: Laid, start: float, end: float) -> list[Categor
         whole = sum(us for _, us in total.values())
         listed += [
             CategorySum(
-                kind == STREAM, laid.categories[category], int(events), us, share(us, whole)
+                kind == STREAM, laid.facts.categories[category], int(events), us, share(us, whole)
             )
             for category, (events, us) in sorted(total.items(), key=lambda each: -each[1][1])
             if events
@@ -202,30 +197,16 @@ def sums(session: Session, laid: Laid, start: float, end: float) -> list[Categor
     return listed
 
 
-def laid_out(profile: int, facts: dict[str, Any]) -> Laid:
+def laid_out(profile: int, facts: TimelineFacts) -> Laid:
     tracks = [
         Track(
-            each["kind"], _title(each), each["first_row"], each["rows"], each["events"],
-            each["busy_us"],
+            kind=track.kind,
+            title=track.title,
+            first_row=track.first_row,
+            rows=track.rows,
+            events=track.events,
+            busy_us=track.busy_us,
         )
-        for each in facts["tracks"]
-    ]  # fmt: skip
+        for track in facts.tracks
+    ]
     return Laid(profile, facts, tracks)
-
-
-def _title(track: dict[str, Any]) -> str:
-    """Returns a title such as "GPU 0, stream 7", "thread 411 (python3)", "process 12, thread
-    13"."""
-    process = track["process_name"] or (f"process {track['process']}" if track["process"] else "")
-    thread: str = track["thread_name"] or track["thread"]
-    if track["kind"] == THREAD:
-        if track["thread_name"]:
-            return thread
-        return f"{process}, thread {thread}" if thread.lstrip("-").isdigit() else thread or process
-    if not track["process_name"] and track["process"].isdigit():
-        process = f"device {track['process']}"
-    if thread.isdigit():
-        thread = f"stream {thread}"
-    title = ", ".join(part for part in (process, thread) if part)
-    on_device = track["kind"] == MARKS and track["process_name"]
-    return f"{title}: annotations" if on_device else title

@@ -81,8 +81,9 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     ]
     if trace.detail is not None:
         packer = Packer()
-        read.timeline = packer.draft(lay_out(trace.detail, found, packer.add))
         columns = trace.detail.columns
+        laid = lay_out(trace.detail, found, packer.add)
+        read.timeline = packer.draft(laid, columns.names)
         if found.on_device:
             events, row = columns.device, trace.detail.row
         else:

@@ -11,6 +11,7 @@ from datetime import datetime
 import msgspec
 
 from inductorscope.analyze.time.facts import ProfileFacts
+from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.store.contents.content import Content
 from inductorscope.store.database.storable import JsonObject
 
@@ -236,7 +237,7 @@ class TimelineChunkDraft(msgspec.Struct):
 class TimelineDraft(msgspec.Struct):
     """The events of a trace, laid out."""
 
-    facts: JsonObject
+    facts: TimelineFacts
     chunks: list[TimelineChunkDraft]
 
 

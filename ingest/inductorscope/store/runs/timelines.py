@@ -16,13 +16,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import zstandard
-from msgspec.structs import asdict
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.timeline.bars import Bars, joined, single
+from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.analyze.timeline.sums import sums_of
-from inductorscope.analyze.timeline.tracks import Details, Layout
+from inductorscope.analyze.timeline.tracks import Details
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
 from inductorscope.store.database.bulk import insert_rows
 from inductorscope.store.runs.draft import TimelineChunkDraft, TimelineDraft
@@ -79,11 +79,11 @@ class Packer:
                 )
             )  # fmt: skip
 
-    def draft(self, layout: Layout) -> TimelineDraft:
+    def draft(self, facts: TimelineFacts, names: list[str]) -> TimelineDraft:
         resolutions: list[float] = []
         chunks: list[TimelineChunkDraft] = []
         before = sys.maxsize
-        for level, resolution in enumerate(layout.resolutions_us):
+        for level, resolution in enumerate(facts.resolutions_us):
             own = self._levels.get(level, [])
             count = sum(chunk.count for chunk in own)
             if count > before * LARGEST_SHARE:
@@ -93,23 +93,15 @@ class Packer:
             before = count
             resolutions.append(resolution)
             chunks += own
-        for number, first in enumerate(range(0, len(layout.names), CHUNK)):
-            names = [name[:LONGEST_NAME] for name in layout.names[first : first + CHUNK]]
-            payload = _compressed(json.dumps(names).encode())
+        for number, first in enumerate(range(0, len(names), CHUNK)):
+            some = [name[:LONGEST_NAME] for name in names[first : first + CHUNK]]
+            payload = _compressed(json.dumps(some).encode())
             chunks.append(
                 TimelineChunkDraft(
-                    NAMES, number, first, len(names), 0, 0, 0.0, 0.0, 0.0, [], payload
+                    NAMES, number, first, len(some), 0, 0, 0.0, 0.0, 0.0, [], payload
                 )
             )
-        facts = {
-            "origin_us": layout.origin_us,
-            "span_us": layout.span_us,
-            "events": layout.events,
-            "left_out": list(layout.left_out),
-            "categories": layout.categories,
-            "resolutions_us": resolutions,
-            "tracks": [asdict(track) for track in layout.tracks],
-        }
+        facts.resolutions_us = resolutions
         return TimelineDraft(facts, chunks)
 
 

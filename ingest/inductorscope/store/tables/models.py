@@ -31,6 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from inductorscope.analyze.time.facts import ProfileFacts
+from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.store.database.storable import JsonObject
 
 NAMES = {
@@ -88,6 +89,7 @@ class Base(DeclarativeBase):
         JsonObject: JSON,
         list[Any]: JSON,
         ProfileFacts: StructColumn(ProfileFacts),
+        TimelineFacts: StructColumn(TimelineFacts),
         datetime: Instant(),
         bytes: LargeBinary,
         int: WideInteger,

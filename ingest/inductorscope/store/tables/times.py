@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.database.storable import JsonObject
+from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.store.tables.models import Base
 
 
@@ -66,8 +66,7 @@ class Timeline(Base):
     profile_id: Mapped[int] = mapped_column(
         ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True
     )
-    facts: Mapped[JsonObject]
-    """As `store.runs.timelines` writes it."""
+    facts: Mapped[TimelineFacts]
 
 
 class TimelineChunk(Base):
