@@ -153,7 +153,7 @@ def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
                 reason = compilation.fail_reason or "no reason given"
                 which = f"Compile {compilation.compile_id or '(unnamed)'}"
                 return f"{which} failed: {compilation.fail_type}: {reason}"[:LONGEST_FAILURE]
-    return None
+    return logs.hang or None
 
 
 def _result(files: list[File], notes: Notes) -> _Result:

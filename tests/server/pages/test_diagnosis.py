@@ -19,6 +19,13 @@ from inductorscope.store.database.engine import make_engine, sessions
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
+READ = ("cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
+TUNED = """\
+AUTOTUNE mm(64x128, 128x256)
+  triton_mm_12 0.0092 ms 100.0% BLOCK_K=16, num_warps=4
+  mm 0.0184 ms 50.0%
+SingleProcess AUTOTUNE benchmarking takes 0.5 seconds and 0.2 seconds precompiling for 30 choices
+"""
 THIN = "\u202f"
 
 
@@ -26,12 +33,18 @@ THIN = "\u202f"
 def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, str]:
     """The id of each fixture's run; the data folder under the empty name."""
     settings = Settings(data=tmp_path_factory.mktemp("diagnosis") / "data", database_url="")
+    tables = tmp_path_factory.mktemp("tables") / "run.log"
+    tables.write_text(TUNED)
+    paths = {
+        **{name: fixtures / name for name in READ},
+        "tables": tables,
+    }
     ids = {
         name: read_paths(
-            settings, [fixtures / name], name=name, tags=[], origin="ingest",
+            settings, [path], name=name, tags=[], origin="ingest",
             progress=lambda *_: None,
         ).run_id
-        for name in ("cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
+        for name, path in paths.items()
     }  # fmt: skip
     return {**ids, "": str(settings.data)}
 
@@ -87,6 +100,14 @@ def test_recompiles_and_breaks_name_their_line_and_what_to_do(
     assert breaks.share is None
     assert breaks.lines[0].code.startswith("print(")
     assert any(not each.judged for each in found.cleared)
+
+
+def test_texts_that_would_not_have_breaks_clear_none(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = diagnose(evidence_of(session, runs["tables"]))
+    assert not any(each.text.startswith("No ") and each.judged for each in found.cleared)
+    assert any("The texts do not say" in each.text for each in found.cleared)
 
 
 def test_the_overview_says_once_what_happened_and_what_is_missing(

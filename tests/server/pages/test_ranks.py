@@ -105,6 +105,20 @@ def test_a_missing_collective_comes_first(job: Job) -> None:
         "in compile 0/0, rank 2 lacks reduce_scatter_tensor, which rank 0 runs as collective 2"
     )
     assert {"collectives", "graphs", "code"} <= {apart["area"] for apart in page["differences"]}
+    text = job.client.get(urls.compile_part(job.missing, "ranks")).text
+    assert '<span class="chip bad">ranks hang</span>' in text
+
+
+def test_a_missing_collective_is_a_failure_everywhere(job: Job) -> None:
+    run = job.client.get(f"/api{urls.run(job.missing)}").json()
+    lacks = "rank 2 lacks reduce_scatter_tensor, which rank 0 runs as collective 2"
+    first = run["diagnosis"]["causes"][0]
+    assert lacks in first["what"]
+    assert (first["kind"], first["urgent"]) == ("failure", True)
+    assert run["verdict"]["level"] == "bad"
+    assert lacks in run["verdict"]["text"]
+    whole = job.client.get(f"/api{urls.run(job.whole)}").json()
+    assert all(each["kind"] != "failure" for each in whole["diagnosis"]["causes"])
 
 
 def test_traces_without_logs(job: Job) -> None:

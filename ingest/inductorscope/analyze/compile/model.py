@@ -217,6 +217,8 @@ class Compile(msgspec.Struct):
     hits: int = 0
     misses: int = 0
     cudagraph_skip: str | None = None
+    collectives: list[str] | None = None
+    """Names of its collectives in the order they start; None if the log has no schedule."""
     links: list[tuple[str, str]] = []
     """Names and addresses."""
     spans: tuple[int, int, int] = (0, 0, 0)

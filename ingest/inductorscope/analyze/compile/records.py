@@ -19,6 +19,7 @@ from inductorscope.analyze.compile.model import (
     SymbolGuard,
 )
 from inductorscope.analyze.compile.state import LogState
+from inductorscope.analyze.ranks.differences import schedule
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.cuda_graphs import skip_reason
 from inductorscope.formats.log.graph_breaks import read_graph_break
@@ -33,6 +34,7 @@ from inductorscope.formats.log.kinds import (
     METRICS,
     OUTPUT_CODE,
     RECOMPILED,
+    SCHEDULE,
     UNBACKED_SYMBOL,
 )
 from inductorscope.formats.log.record import LogRecord, integer, read_head
@@ -345,6 +347,10 @@ def _text(value: object) -> str | None:
     return value[:LONGEST] if isinstance(value, str) else None
 
 
+def _schedule(log: LogState, record: LogRecord, number: int) -> None:
+    log.story.compiles[number].collectives = schedule(record.payload or b"")
+
+
 HANDLERS: dict[str, Handler] = {
     DYNAMO_START: _start,
     METRICS: _metrics,
@@ -360,6 +366,7 @@ HANDLERS: dict[str, Handler] = {
     "expression_created": _expression,
     "triton_kernel_info": _kernel_info,
     "link": _link,
+    SCHEDULE: _schedule,
     **{kind.name: _symbol_guard for kind in KINDS if kind.guard},
     **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
 }

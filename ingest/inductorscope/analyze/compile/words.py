@@ -12,6 +12,7 @@ from inductorscope.analyze.compile.breaks import BreakPlace, break_places
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import Change, History, histories
 from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.analyze.ranks.hang import hang
 from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.units import percent, plural, seconds
@@ -356,6 +357,8 @@ def _ranks(story: Story) -> list[Sentence]:
     if len(ranks) < 2:
         return []
     ranked = plural(len(ranks), "rank")
+    if different := hang(story):
+        return [Sentence("bad", "ranks hang", [Part(different, "ranks")])]
     return [Sentence("note", ranked, [Part(ranked, "ranks"), Part(RANKS)])]
 
 

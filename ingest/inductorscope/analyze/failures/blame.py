@@ -26,6 +26,7 @@ _NO_FAKE = re.compile(
     r"(?P<packet>[\w.:]{1,200})"
 )
 _DRY_RUN = re.compile(r"fake tensors: [^\n]{0,4000}?: got (\w{1,80})\(['\"]([^\n]{1,400}?)['\"]\)")
+_HANG = re.compile(r"The ranks run different collectives: ")
 _LIMIT = re.compile(r"FailOnRecompileLimitHit|hit config\.(?:recompile|cache_size)_limit")
 # `Note:` and the like are no advice; neither is how to make torch say more or say nothing.
 _ADVISES = re.compile(
@@ -90,6 +91,14 @@ def _known(failure: Explained) -> bool:
             "with the operator's arguments that returns an empty tensor of the result's shape, "
             "dtype and device, such as `torch.empty_like(x)`.",
         )  # fmt: skip
+    elif _HANG.match(text):
+        failure.sentences = ["The others wait for it for ever: the job hangs."]
+        failure.fix = Fix(
+            "", "Make every rank take the same path: a branch on the rank or on its own data must "
+            "not contain a collective. The page Ranks shows where they differ.",
+        )  # fmt: skip
+        failure.fault = "program"
+        return True
     elif _LIMIT.search(" ".join([*failure.kinds, text])):
         failure.title = "The recompile limit is reached, and `fullgraph=True` forbids to go on"
         failure.fix = Fix(

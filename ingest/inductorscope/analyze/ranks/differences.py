@@ -43,9 +43,15 @@ def plain(line: str) -> str:
 def difference_of_collectives(left: bytes, right: bytes, one: str, other: str) -> str | None:
     """The first difference of two schedules of collectives, as a sentence that names their ranks
     `one` and `other`; None if they cannot be read or agree."""
-    first, second = _schedule(left), _schedule(right)
+    first, second = schedule(left), schedule(right)
     if first is None or second is None:
         return None
+    return difference_of_schedules(first, second, one, other)
+
+
+def difference_of_schedules(
+    first: list[str], second: list[str], one: str, other: str
+) -> str | None:
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
     for tag, low, high, low_other, high_other in blocks:
         if tag == "insert":
@@ -61,7 +67,7 @@ def difference_of_collectives(left: bytes, right: bytes, one: str, other: str) -
     return None
 
 
-def _schedule(text: bytes) -> list[str] | None:
+def schedule(text: bytes) -> list[str] | None:
     """Names of collectives in the order they start, without the waits for them."""
     try:
         names = msgspec.json.decode(text, type=list[str])

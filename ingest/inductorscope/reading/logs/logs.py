@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
+from inductorscope.analyze.ranks.hang import hang
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log
@@ -81,6 +82,8 @@ class LogFacts(msgspec.Struct):
     compile_seconds: float | None = None
     """The total time of compiling. It comes from the story of compiling, as graph breaks and
     recompiles do, so it is known once the story is stored."""
+    hang: str = ""
+    """Which rank lacks a collective that others run."""
     counts: Counts = msgspec.field(default_factory=Counts)
     story: StoryGatherer | None = None
     """The story of compiling, until `store_story`."""
@@ -199,6 +202,7 @@ def store_story(facts: LogFacts, writer: RunWriter) -> None:
     whole, chunks = facts.story.finish()
     whole.spoken += facts.torch_logs.spoken
     facts.compile_seconds = total_seconds(whole)
+    facts.hang = hang(whole)
     complete = any(log.file.role == TRACE_LOG for log in facts.logs)
     facts.counts = counts_of(whole, complete=complete)
     writer.add_story(pack_story(whole, chunks))

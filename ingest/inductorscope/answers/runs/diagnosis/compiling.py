@@ -7,6 +7,7 @@ import re
 from inductorscope import urls
 from inductorscope.analyze.compile.branches import function_end, without_branch
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
+from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.words import change_in_words, total_seconds
@@ -73,8 +74,10 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         )
     places = break_places(story)
     if not places:
-        known = all(log.complete for log in story.logs)
-        return Cleared("No graph breaks.") if known else None
+        return Cleared("No graph breaks.") if _complete(story) else Cleared(
+            "The texts do not say whether there are graph breaks or recompiles: record a log with "
+            "`TORCH_TRACE`.", judged=False,
+        )  # fmt: skip
     first = min(places, key=lambda place: (not place.skips, not place.advice))
     total = f"{plural(sum(place.count for place in places), 'graph break')}"
     if len(places) > 1:
@@ -99,6 +102,11 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         urgent=first.skips and (share is None or share >= MOSTLY),
         lines=[*evidence.line(first.file, first.line, first.code), *own],
     )
+
+
+def _complete(story: Story) -> bool:
+    """Whether the logs would have all graph breaks and recompiles."""
+    return bool(story.logs) and all(log.complete for log in story.logs)
 
 
 def _skipped(evidence: Evidence, place: BreakPlace) -> str:
@@ -158,7 +166,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     changed = histories(story)
     again = [each for each in story.compiles if each.recompile]
     if not again:
-        return Cleared("No recompiles.")
+        return Cleared("No recompiles.") if _complete(story) else None
     us = 1e6 * sum((each.seconds or 0.0) + (each.backward_seconds or 0.0) for each in again)
     whole = total_seconds(story)
     first = changed[0] if changed else None
