@@ -6,10 +6,14 @@ get the same answers, apart from ids and times, and without waiting for more tha
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,10 +23,12 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.people import add_person
 from inductorscope.store.tokens import add_token
 from inductorscope.store.who import READ, RUN, UPLOAD
+from inductorscope_server.web.parts import Parts
 
 from tests.support.attacking import Health
 from tests.support.serving import Served, serve
 
+ROOT = Path(__file__).resolve().parents[2]
 MODEL = """
 import torch
 
@@ -54,6 +60,9 @@ for file in glob.glob(os.environ['TORCHINDUCTOR_CACHE_DIR'] + '/**/*.so', recurs
     print('replaced')
 """
 )
+ROWS = "SELECT name, graph_count FROM runs WHERE name = 'nothing'"
+LARGE = "SELECT list(range) FROM range(30000000)"
+ENDLESS = "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x FROM r) SELECT max(x) FROM r"
 SLEEP_SECONDS = 2
 SLEEPS = f"import time; time.sleep({SLEEP_SECONDS})"
 
@@ -154,3 +163,103 @@ def test_tries_that_take_long_hold_up_nobody(team: Team) -> None:
             assert each.result().status_code in (200, 503)
     assert health.slowest < 1
     assert not health.failures
+
+
+# --- the list of what is shared ---
+
+HOLDERS = {
+    "BoundedSemaphore", "CapacityLimiter", "Condition", "FileSystemBytecodeCache", "LRUCache",
+    "Lock", "Popen", "Process", "ProcessPoolExecutor", "RLock", "Recent", "Semaphore", "TTLCache",
+    "TemporaryDirectory", "Thread", "ThreadPoolExecutor", "Turns", "WeakValueDictionary", "cache",
+    "cached", "cachedmethod", "create_engine", "create_subprocess_exec", "flock", "get_context",
+    "lru_cache", "make_engine", "make_private_folder", "mkdir", "mkdtemp",
+}  # fmt: skip
+"""Calls, decorators and bases of what outlives a request."""
+EMPTY = ("{}", "[]", "set()", "dict()", "defaultdict(", "Counter(", "deque(")
+ELSEWHERE = ("cli/", "api/", "testing/", "capturing/")
+"""Rooms of ingest that run in processes of a command, a program or a job."""
+COMMANDS = {
+    "describe.py", "jobs/backup.py", "jobs/doctor.py", "store/database/revise.py",
+    "jobs/uploads/kept.py",
+}  # fmt: skip
+"""Modules that only commands use."""
+
+
+WORDS = re.compile(
+    rf"\b({'|'.join(HOLDERS)})\b|^\w+(: .*)? = ({'|'.join(map(re.escape, EMPTY))})", re.M
+)
+
+
+def names_in(tree: ast.Module) -> Iterator[str]:
+    """Names of what a module calls, and of decorators and bases."""
+    for node in ast.walk(tree):
+        made: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            made = [node.func]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            made = node.decorator_list
+        elif isinstance(node, ast.ClassDef):
+            made = [*node.decorator_list, *node.bases]
+        yield from (ast.unparse(each).rpartition(".")[2].partition("[")[0] for each in made)
+
+
+def keeps(tree: ast.Module) -> bool:
+    """Whether a module keeps anything for longer than a request."""
+    values = [
+        ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+    ]
+    return bool(HOLDERS & {*names_in(tree)}) or any(value.startswith(EMPTY) for value in values)
+
+
+def listed() -> tuple[set[str], set[str]]:
+    """Names and files in the list of docs/security.md."""
+    text = (ROOT / "docs" / "security.md").read_text().partition("## What people share")[2]
+    rows = re.findall(r"^\| (.*?) \| (.*?) \| .* \|$", text.partition("\n## ")[0], re.M)
+    names, files = (
+        set(re.findall(r"`([^`]+)`", " ".join(column))) for column in zip(*rows, strict=True)
+    )
+    return names, files
+
+
+def test_all_that_people_share_is_listed() -> None:
+    names, files = listed()
+    found = set()
+    for room in ("server/inductorscope_server", "ingest/inductorscope"):
+        for file in (ROOT / room).rglob("*.py"):
+            name = str(file.relative_to(ROOT / room))
+            ours = "server" in room or not name.startswith(ELSEWHERE) or "playground" in name
+            text = file.read_text() if ours and name not in COMMANDS else ""
+            if WORDS.search(text) and keeps(ast.parse(text)):
+                found.add(name)
+    missing = {name for name in found if not {name, str(Path(name).parent)} & files}
+    assert not missing, f"List these in docs/security.md: {missing}"
+    for name in files:
+        rooms = ("", "server/inductorscope_server", "ingest/inductorscope")
+        assert any((ROOT / room / name).exists() for room in rooms), name
+    assert {field.name for field in dataclasses.fields(Parts)} <= names
+
+
+def test_queries_over_a_limit_spoil_no_others(team: Team) -> None:
+    fresh = team.grace.query(ROWS)
+    with ThreadPoolExecutor(40) as pool, Health(team.served.url) as health:
+        client = team.mallory.client
+        hostile = [
+            pool.submit(client.get, "/api/sql", params={"sql": sql})
+            for sql in [ENDLESS, *[LARGE] * 30]
+        ]
+        for number in range(3):
+            assert without_times(team.ada.query(ROWS)) == without_times(fresh)
+            # Of two processes, Ada's query gets the next that is free.
+            assert sum(query.done() for query in hostile) <= 10 * (number + 1)
+        for query in hostile:  # the last ones wait too long
+            assert query.result().status_code in (200, 503)
+    assert without_times(team.ada.query(ROWS)) == without_times(fresh)
+    assert health.slowest < 1
+
+
+def test_no_folder_is_left_out(team: Team) -> None:
+    names, _ = listed()
+    folders = {path.name for path in team.served.data.iterdir() if path.is_dir()}
+    assert folders <= names

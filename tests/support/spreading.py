@@ -31,7 +31,7 @@ TOGETHER = (
         "jobs/test_supervisor.py", "jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py",
         "jobs/test_checked_runs.py",
     ),
-    ("browser/test_play.py", "capture/test_playground.py"),
+    ("browser/test_play.py", "capture/test_playground.py", "attacks/test_two_people.py"),
 )  # fmt: skip
 """Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`,
 `filled`, and the servers that attacks share; tries of the playground, which count as one user's."""

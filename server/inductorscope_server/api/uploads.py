@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header
 from fastapi.routing import APIRoute
 from inductorscope import urls
@@ -170,7 +172,7 @@ async def send_file(
         file = await _open_when_free(parts, upload, index, upload_offset, until)
         with file:
             try:
-                await _write_body(request, file)
+                await _write_body(request, file, parts.receiving)
             except UploadRefusedError as error:
                 raise Refusal(
                     413, error.what, do="Announce the file with its true size."
@@ -213,7 +215,8 @@ async def _open_when_free(
 ) -> Receiving:
     while True:
         try:
-            return await run_in_threadpool(_open, parts, upload, index, offset)
+            work = partial(_open, parts, upload, index, offset)
+            return await to_thread.run_sync(work, limiter=parts.receiving)
         except FileBusyError:
             if time.monotonic() > until:
                 raise
@@ -229,7 +232,7 @@ def _open(parts: Parts, upload: str, index: int, offset: int) -> Receiving:
         raise OffsetError(error.what, size) from error
 
 
-async def _write_body(request: Request, file: Receiving) -> None:
+async def _write_body(request: Request, file: Receiving, threads: CapacityLimiter) -> None:
     """Writes the body as it arrives; if the client disconnects, the bytes so far are written."""
 
     def write_last() -> None:
@@ -242,13 +245,13 @@ async def _write_body(request: Request, file: Receiving) -> None:
         async for chunk in request.stream():
             pending += chunk
             if len(pending) >= WRITE_BYTES or time.monotonic() - written > WRITE_SECONDS:
-                await run_in_threadpool(file.write, bytes(pending))
+                await to_thread.run_sync(file.write, bytes(pending), limiter=threads)
                 pending.clear()
                 written = time.monotonic()
     except ClientDisconnect:
-        await run_in_threadpool(write_last)
+        await to_thread.run_sync(write_last, limiter=threads)
         raise
-    await run_in_threadpool(write_last)
+    await to_thread.run_sync(write_last, limiter=threads)
 
 
 @api.post(

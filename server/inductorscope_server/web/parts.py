@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Annotated, Any
 from weakref import WeakValueDictionary
 
+from anyio import CapacityLimiter
 from fastapi import Depends
 from inductorscope.answers.installation import Installation
 from inductorscope.jobs.api import JobsClient
@@ -31,6 +32,9 @@ from inductorscope_server.serving.recent import Recent
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
 from inductorscope_server.web.metrics import Requests
+
+RECEIVING = 16
+"""Pieces of uploads that are written at the same time."""
 
 HEALTH_SECONDS = 0.5
 """How long the result of a health check is kept, so that many requests cost one check."""
@@ -57,6 +61,8 @@ class Parts:
     downloads: Downloads = field(default_factory=Downloads)
     writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Locks of the files of uploads that requests write or wait to write."""
+    receiving: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(RECEIVING))
+    """Threads that write uploads: they take no turn, and may wait for an object store."""
     health: Recent[Any] = field(default_factory=lambda: Recent(HEALTH_SECONDS))
     stored: Recent[Installation] = field(default_factory=lambda: Recent(COUNTED_SECONDS))
     requests: Requests = field(default_factory=Requests)
