@@ -4,7 +4,7 @@ import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
 import { chainOf } from "../src/explorer/state/chain";
 import { computedAgain, listedOnly } from "../src/explorer/state/computed";
 import { selectNamed } from "../src/explorer/state/follow";
-import { LinkIndex } from "../src/explorer/state/links";
+import { LinkIndex, linksOfShown } from "../src/explorer/state/links";
 import { search } from "../src/explorer/state/search";
 
 // `gelu` is computed in two loop bodies of one kernel and once in another one; `view` is listed only.
@@ -177,4 +177,13 @@ test("the search box finds kernels, nodes, buffers and lines of sources", () => 
   assert.deepEqual(found("ONE"), [["kernel", "one"]]);
   assert.deepEqual(found("model.py:7"), [["source", "/u/model.py:7"]]);
   assert.deepEqual(found("  "), []);
+});
+
+test("a text has no links that were made for another one of its stage", () => {
+  const shown = (digest: string) => [{ id: "post_grad", files: [{ digest }] }] as never;
+  const links = { ...LINKS, stages: { ...LINKS.stages } };
+  links.stages.post_grad = { ...columns([3, "fx:gelu", 3]), digest: "a" };
+  assert.deepEqual(Object.keys(linksOfShown(links, shown("a")).stages), Object.keys(links.stages));
+  const left = Object.keys(links.stages).filter((stage) => stage !== "post_grad");
+  assert.deepEqual(Object.keys(linksOfShown(links, shown("b")).stages), left);
 });

@@ -23,6 +23,7 @@ const code = {
   first: 1,
   last: 100,
   derived: false,
+  digest: "",
   kernel: null,
 };
 const picture: GraphPicture = {

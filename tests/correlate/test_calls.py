@@ -9,8 +9,10 @@ from inductorscope.correlate.directory import read_texts
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.texts import GraphTexts
-from inductorscope.formats.code.records import CodeCall, OutputCode
+from inductorscope.correlate.replay.schedule import call_sites
+from inductorscope.formats.code.records import CodeCall, CodeKernel, OutputCode
 from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir_nodes import IrBuffer, IrLoopBody, IrText, IrTextNode
 from inductorscope.formats.graph.provenance import Provenance
 
 GRAPH = """class GraphModule(torch.nn.Module):
@@ -54,6 +56,31 @@ def test_repeated_library_calls_have_a_node_each(kernel: str) -> None:
     calls[0].source_nodes = ["y"]  # the comments say that the order is another one
     found = nodes_of_calls(OutputCode(calls=calls), record, graph)
     assert found[kernel, 1] == found[kernel, 2] == ["addmm", "addmm_1", "mul"]
+
+
+def scheduled(name: str, buffers: list[IrBuffer], members: list[str]) -> IrTextNode:
+    kind = "FusedSchedulerNode" if len(members) > 1 else "SchedulerNode"
+    body = IrLoopBody(0, 0) if len(members) == 1 else None
+    return IrTextNode(name, kind, "ComputedBuffer", members, 0, 0, buffers=buffers, body=body)
+
+
+def test_a_kernel_that_adds_to_a_fill_is_not_the_fill() -> None:
+    """Calls and nodes are not equally many, since a template computes a node too. Both kernels
+    write the memory of `buf0`, and a Triton kernel computes one node."""
+    fill = scheduled("op0", [IrBuffer("buf0")], ["op0"])
+    first = scheduled("op1", [IrBuffer("buf1")], ["op1"])
+    adding = scheduled("op2", [IrBuffer("buf2", mutations=["buf0"])], ["op2"])
+    fused = scheduled("op1_op2", [], ["op1", "op2"])
+    first.parent = adding.parent = "op1_op2"
+    template = scheduled("op3", [IrBuffer("buf3")], ["op3"])
+    nodes = [fill, fused, first, adding, template]
+    kernels = [
+        CodeKernel(name, "triton", "poi", 0, 0, 0, 0, 0, parameters)
+        for name, parameters in (("fill", ["out_ptr0"]), ("adds", ["out_ptr0", "out_ptr1"]))
+    ]
+    calls = [CodeCall("fill", 1, True, 1, ["buf0"]), CodeCall("adds", 2, True, 2, ["buf1", "buf0"])]
+    sites = call_sites(OutputCode(kernels, calls), [], IrText(nodes))
+    assert [[node.name for node in site.nodes][:2] for site in sites] == [["op0"], ["op1", "op2"]]
 
 
 def calls_with_nodes(texts: GraphTexts) -> set[str]:

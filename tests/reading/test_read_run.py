@@ -78,6 +78,18 @@ def test_the_tutorials_function(factory: Sessions, foo1: Path) -> None:
         assert "fx:neg" in unpack_links(links.payload, links.coverage, links.notes).entities
 
 
+def test_the_graph_of_a_runnable_file_alone_is_shown(
+    factory: Sessions, foo1: Path, tmp_path: Path
+) -> None:
+    (runnable,) = foo1.rglob("fx_graph_runnable.py")
+    shutil.copy(runnable, tmp_path)
+    result = read(factory, tmp_path)
+    with factory() as session:
+        graph = session.scalars(select(Graph).where(Graph.run_id == result.run_id)).one()
+        roles = set(session.scalars(select(Artifact.role).where(Artifact.graph_id == graph.id)))
+        assert (graph.node_count, roles) == (2, {"fx_runnable", "readable"})
+
+
 def test_a_kernels_time_and_its_calls(factory: Sessions, foo1: Path) -> None:
     read(factory, foo1)
     with factory() as session:

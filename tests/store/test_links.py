@@ -18,7 +18,9 @@ ROWS = st.lists(
 
 
 def columns(name: str, rows: list[tuple[int, int, int, int]]) -> StageLinks:
-    return StageLinks(name, *(list(column) for column in zip(*sorted(rows), strict=True)))
+    rows = sorted(rows)
+    lines, entities, known, calls = ([row[at] for row in rows] for at in range(4))
+    return StageLinks(name, lines, entities, known, calls, "digest")
 
 
 @given(entities=st.lists(NAMES), stages=st.dictionaries(NAMES, ROWS, max_size=4))
@@ -36,15 +38,18 @@ def test_round_trip(
 
 
 def test_the_payload_is_the_answer() -> None:
-    stage = StageLinks("code", [3, 4], [0, 0], [3, 1], [-1, -1])
+    stage = StageLinks("code", [3, 4], [0, 0], [3, 1], [-1, -1], "1f")
     payload = pack_links(GraphLinks(entities=["fx:neg"], stages={"code": stage}))
     assert json.loads(unpack_json(payload)) == {
         "engine": ENGINE,
         "entities": ["fx:neg"],
         "stages": {
-            "code": {"lines": [3, 4], "entities": [0, 0], "confidence": [3, 1], "call": [-1, -1]}
+            "code": {
+                "lines": [3, 4], "entities": [0, 0], "confidence": [3, 1], "call": [-1, -1],
+                "digest": "1f",
+            }
         },
-    }
+    }  # fmt: skip
 
 
 def test_hostile_names_are_made_fit() -> None:

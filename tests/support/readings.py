@@ -77,6 +77,11 @@ class Database:
         with self.sessions() as session:
             return list(session.scalars(query))
 
+    def artifacts_of(self, graph: Graph) -> list[Artifact]:
+        query = select(Artifact).where(Artifact.graph_id == graph.id).order_by(Artifact.id)
+        with self.sessions() as session:
+            return list(session.scalars(query))
+
     def entries(self, result: ReadResult) -> list[LogEntry]:
         query = select(LogEntry).where(LogEntry.run_id == result.run_id)
         with self.sessions() as session:

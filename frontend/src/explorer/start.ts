@@ -7,7 +7,7 @@ import { Explorer } from "./explorer";
 import { followAligning, followReading, readingStep } from "./reading";
 import type { GraphPicture, Links } from "./shapes";
 import { compileErrors } from "./state/compile-errors";
-import { LinkIndex } from "./state/links";
+import { LinkIndex, linksOfShown } from "./state/links";
 import { withPictures } from "./state/picture-stages";
 import { Texts } from "./state/texts";
 import { handleOf } from "./test-handle";
@@ -30,6 +30,7 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
       ? await compileErrors(failuresUrl, picture.graph.slug).catch(() => [])
       : [];
     picture.stages = withPictures(picture.stages);
+    const shown = linksOfShown(links, picture.stages);
     panes?.replaceChildren();
     // Without a selection, CodeMirror searches for one at each change, which costs a layout of the
     // page.
@@ -37,7 +38,7 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
     const run = picture.run.id;
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
-    const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce, errors);
+    const explorer = new Explorer(root, picture, new LinkIndex(shown), texts, nonce, errors);
     const commands = new Commands(explorer);
     new Palette(explorer, commands.keys);
     if (picture.reading) {

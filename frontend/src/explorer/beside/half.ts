@@ -6,7 +6,7 @@ import { type LevelLine, operationOf, withoutNumbers } from "../code/level";
 import type { GraphPicture, Kernel, Links } from "../shapes";
 import { contentOf } from "../state/content";
 import { kernelNamed } from "../state/follow";
-import { EVERY_CALL, LinkIndex } from "../state/links";
+import { EVERY_CALL, LinkIndex, linksOfShown } from "../state/links";
 import { Texts } from "../state/texts";
 import type { Named } from "./name";
 
@@ -54,7 +54,7 @@ export class Half {
       ask<Links>(linksUrl),
     ]);
     this.picture = picture;
-    this.index = new LinkIndex(links);
+    this.index = new LinkIndex(linksOfShown(links, picture.stages));
     if (!this.named.kernel) {
       this.named.kernel = picture.kernels.find(({ first }) => first !== null)?.name ?? "";
     }

@@ -1,7 +1,7 @@
 // Which lines are linked: the links as an index, a selection as entities, matches as lines. Pure:
 // no document, no network.
 import { CERTAINTIES } from "../../shared/vocabulary";
-import type { Columns, Links } from "../shapes";
+import type { Columns, Links, Stage } from "../shapes";
 import { EXACT, ofLink, ofReference } from "./certainty";
 
 /** How a reference is known; higher is more certain. */
@@ -108,6 +108,14 @@ function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** The links without those that were made for another text than the one that a stage shows. */
+export function linksOfShown(links: Links, shown: readonly Stage[]): Links {
+  const digests = new Map(shown.map(({ id, files }) => [id, files[0]?.digest]));
+  const current = ([stage, { digest }]: [string, Columns]) =>
+    !digest || digest === (digests.get(stage) ?? digest);
+  return { ...links, stages: Object.fromEntries(Object.entries(links.stages).filter(current)) };
 }
 
 export class LinkIndex {

@@ -16,7 +16,7 @@ from inductorscope.analyze.compare.graphs import Graph
 from inductorscope.analyze.compare.kernels import Call
 from inductorscope.analyze.compare.lines import Place, moved_lines, same_files
 from inductorscope.analyze.compare.nodes import OUTPUT, PLACEHOLDER, Node
-from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
 from inductorscope.formats.vocabulary import (
@@ -28,9 +28,8 @@ from inductorscope.formats.vocabulary import (
     TRITON_TEMPLATE,
 )
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
-from inductorscope.store.tables.models import Artifact, Kernel, KernelCall, Links
+from inductorscope.store.tables.models import Artifact, Kernel, KernelCall
 from inductorscope.store.tables.models import Graph as GraphRow
 from inductorscope.store.tables.times import CallTime
 
@@ -196,10 +195,9 @@ def _link_nodes(
 ) -> None:
     """Returns the nodes that the kernel's lines are linked to, for calls whose nodes torch did not
     record."""
-    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph_id))
-    links = None if payload is None else unpack_links(payload)
-    code = links and links.stages.get(CODE)
-    if not links or not code:
+    links = graph_links(session, graph_id)
+    code = links.stages.get(CODE)
+    if code is None:
         return
     for call in calls:
         if call.nodes or call.kernel not in ranges:

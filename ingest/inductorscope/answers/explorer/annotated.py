@@ -5,22 +5,20 @@ from __future__ import annotations
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.explorer.graph_texts import graph_links
 from inductorscope.answers.limits import begin
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
-from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.vocabulary import CODE, POST_GRAD
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.runs.links import unpack_links
-from inductorscope.store.tables.models import Artifact, Links
+from inductorscope.store.tables.models import Artifact
 
 
 def annotated_output(session: Session, run: str, slug: str, style: Style) -> str:
     """The graph's output code with comments; raises NotHere without code or FX graph."""
     graph = graph_of(session, run, slug)
-    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
     query = select(Artifact.role, Artifact.digest).where(
         Artifact.graph_id == graph.id, Artifact.role.in_((CODE, POST_GRAD))
     )
@@ -37,6 +35,6 @@ def annotated_output(session: Session, run: str, slug: str, style: Style) -> str
             "Upload the graph's whole debug folder.",
         )
     begin(f"code of graph {slug}", sum(map(len, texts.values())))
-    links = GraphLinks() if payload is None else unpack_links(payload)
+    links = graph_links(session, graph.id)
     fx = texts[POST_GRAD]
     return annotate(texts[CODE], links, node_texts(fx, parse_fx(fx)), style)

@@ -53,6 +53,7 @@ class StageFile(msgspec.Struct, frozen=True):
     first: int
     last: int | None
     derived: bool
+    digest: Hidden[str]
     kernel: str | None = None
     """The kernel that it was compiled from; `/machine` of the API has its lines."""
 
@@ -258,7 +259,7 @@ def _stages(session: Session, graph: Graph) -> list[StageTexts]:
             stage.language,
             [_file(stage, graph, artifact) for artifact in by_role[stage.role]]
             + [
-                StageFile(file.id, file.path, None, 1, None, False, kernel)
+                StageFile(file.id, file.path, None, 1, None, False, "", kernel)
                 for kernel, (first, *_) in compiled.items()
                 if (file := first.files.get(stage.id)) is not None
             ],
@@ -278,6 +279,7 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
         first=first,
         last=last,
         derived=artifact.derived,
+        digest=artifact.digest,
     )
 
 

@@ -15,10 +15,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.tables.models import Artifact
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.tables.models import Artifact, Links
 
 LARGEST = 32 * MIB
 """Largest size of a graph's texts that pages work on, in bytes; reading takes linear time."""
@@ -85,6 +87,19 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
     for role, artifact, digest, size in session.execute(query):
         artifacts[role], digests[role], sizes[role] = artifact, digest, size
     return GraphTextsStored(artifacts, digests, sizes)
+
+
+def graph_links(session: Session, graph_id: int) -> GraphLinks:
+    """The links of a graph, without those that were made for another text than the stored one."""
+    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph_id))
+    links = GraphLinks() if payload is None else unpack_links(payload)
+    digests = graph_texts(session, graph_id).digests
+    links.stages = {
+        name: stage
+        for name, stage in links.stages.items()
+        if stage.digest in ("", digests.get(name, stage.digest))
+    }
+    return links
 
 
 def remembered(

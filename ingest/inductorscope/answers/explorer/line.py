@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
+from inductorscope.answers.explorer.graph_texts import graph_links
 from inductorscope.answers.explorer.reasons import EXPLAINED, reasons_of_line
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere, no_graph
@@ -21,9 +22,8 @@ from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, KERNEL, READABLE, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import fx_nodes
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
 
 MOST_LINES = 4
 """Most lines of one stage that are listed, the most certain first."""
@@ -242,8 +242,7 @@ class _Part(msgspec.Struct):
 
 
 def _part(session: Session, graph: Graph, key: str, line: int) -> _Part:
-    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
-    links = GraphLinks() if payload is None else unpack_links(payload)
+    links = graph_links(session, graph.id)
     wanted: dict[int, int] = {}
     for at, entity, known in _references(links.stages.get(key)):
         if at == line:

@@ -15,6 +15,8 @@ class StageLinks(msgspec.Struct, frozen=True):
     """1 kernel, 2 inferred, 3 exact."""
     call: list[int]
     """Index of the `call:` entity that the reference is valid for, or -1 for every call."""
+    digest: str = ""
+    """Digest of the text whose lines these are: no other text of the stage has these references."""
 
 
 class Links(msgspec.Struct, frozen=True):

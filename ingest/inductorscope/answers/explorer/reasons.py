@@ -6,13 +6,12 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
+from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts, remembered
 from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.explain import Explainer, Reason
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
-from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Links
 
 EXPLAINED = (CODE, IR_PRE, IR_POST)
@@ -53,11 +52,10 @@ def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int
 
 def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason | None:
     """Returns the reason for a link that a capture recorded, so that nothing had to be inferred."""
-    query = select(Links.payload, Links.coverage).where(Links.graph_id == graph_id)
-    row = session.execute(query).one_or_none()
-    if row is None or not row.coverage.get("lines_exact"):
+    coverage = session.scalar(select(Links.coverage).where(Links.graph_id == graph_id))
+    if not (coverage or {}).get("lines_exact"):
         return None
-    links = unpack_links(row.payload)
+    links = graph_links(session, graph_id)
     references = links.stages.get(stage)
     if references is None:
         return None

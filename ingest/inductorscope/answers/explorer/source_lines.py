@@ -9,13 +9,12 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.correlate.links.certainty import nodes_of_lines
 from inductorscope.correlate.links.model import Confidence, GraphLinks
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, SOURCE
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links
 
 PREFIX = f"{SOURCE}:"
@@ -42,15 +41,15 @@ def kernel_lines(session: Session, run: str) -> list[KernelLine]:
     """Returns all such lines of a run, in the order of the code."""
     sources = _texts(session, run)
     graphs = (
-        select(Graph.id, Graph.slug, Links.payload)
+        select(Graph.id, Graph.slug)
         .join(Links, Links.graph_id == Graph.id)
         .where(Graph.run_id == run)
         .order_by(Graph.position)
     )
     rows = []
-    for graph, slug, payload in session.execute(graphs).all():
+    for graph, slug in session.execute(graphs).all():
         code = _lines(session, graph_texts(session, graph).digests.get(CODE, ""))
-        links = unpack_links(payload)
+        links = graph_links(session, graph)
         computed, places = nodes_of_lines(links), _places(links)
         for first, last, kernel in sorted(_definitions(session, graph)):
             known: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)

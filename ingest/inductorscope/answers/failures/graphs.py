@@ -8,12 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.known import GraphKnown, KernelSpan, Reference, known_graph
-from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.vocabulary import CODE, IR_POST
-from inductorscope.store.runs.links import unpack_links
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 
 MOST_GRAPHS = 40
 """Most graphs that are read, because a failure stops at one graph, and pages wait for them."""
@@ -29,8 +28,7 @@ def known_graphs(session: Session, run_id: str, notes: list[str]) -> list[GraphK
         except NotAnalysed as error:
             notes.append(f"{graph.slug}: {error}")
             continue
-        payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
-        links = None if payload is None else unpack_links(payload)
+        links = graph_links(session, graph.id)
         graphs.append(
             known_graph(
                 graph.slug, texts, _kernels(session, graph.id),
@@ -56,9 +54,9 @@ def _kernels(session: Session, graph: int) -> Iterator[KernelSpan]:
             )
 
 
-def _references(links: GraphLinks | None, stage: str) -> Iterator[Reference]:
-    columns = None if links is None else links.stages.get(stage)
-    if links is None or columns is None:
+def _references(links: GraphLinks, stage: str) -> Iterator[Reference]:
+    columns = links.stages.get(stage)
+    if columns is None:
         return
     for line, entity, how in zip(columns.lines, columns.entities, columns.confidence, strict=True):
         yield line, links.entities[entity], how

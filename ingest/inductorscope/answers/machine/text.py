@@ -11,14 +11,13 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.analyze.machine.serving import is_around, serving
-from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.code import read_code, read_library
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile, profiled
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.machine.llvm import read_llvm
 from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.machine.places import (
@@ -43,8 +42,7 @@ from inductorscope.formats.vocabulary import (
     TTIR,
 )
 from inductorscope.store.contents.texts import read_blob, stored_text
-from inductorscope.store.runs.links import unpack_links
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, Links
+from inductorscope.store.tables.models import Artifact, Graph, Kernel
 
 LARGEST = 32 * MIB
 READERS = {
@@ -205,8 +203,7 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
     start = next((at for at in own if "'''" in lines[at]), 0)
     first, lines = start + 1, lines[start:]
     nodes: dict[int, set[str]] = {}
-    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
-    links = GraphLinks() if payload is None else unpack_links(payload)
+    links = graph_links(session, graph.id)
     if code := links.stages.get(CODE):
         for line, entity, known in zip(code.lines, code.entities, code.confidence, strict=True):
             if known >= SURE and first <= line <= kernel.last_line:

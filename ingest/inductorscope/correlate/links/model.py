@@ -49,6 +49,8 @@ class StageLinks(msgspec.Struct):
     entities: list[int] = msgspec.field(default_factory=list)
     confidence: list[int] = msgspec.field(default_factory=list)
     call: list[int] = msgspec.field(default_factory=list)
+    digest: str = ""
+    """Digest of the text whose lines these are; empty for a source."""
 
 
 class Coverage(msgspec.Struct):

@@ -8,6 +8,7 @@ memory renames buffers (`buf21 = buf8; del buf8  # reuse`), so all names of a pi
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -161,7 +162,8 @@ def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
     if len(plain) == len(computing) and not any(s.kernel.kind == "cpp" for s in sites):
         chosen = {node.name: plain[i] for i, node in enumerate(computing)}
     else:
-        _by_buffers(top, members, by_buffer, chosen)
+        shared = {index for index, site in enumerate(sites) if site.kernel.kind == "cpp"}
+        _by_buffers(top, members, by_buffer, chosen, shared)
         _fill(top, sites, chosen)
     for node in computing:
         if node.name in chosen:
@@ -173,17 +175,22 @@ def _by_buffers(
     members: dict[str, IrTextNode],
     by_buffer: dict[str, list[int]],
     chosen: dict[str, int],
+    shared: set[int],
 ) -> None:
+    """`shared`: calls that may compute several nodes."""
     reached = parted = 0
     for node in top:
         if not _computes(node):
             if not node.kind.startswith("Nop") and chosen:
                 parted = reached + 1  # nodes after an extern call are in a later kernel
             continue
-        counts: dict[int, int] = {}
-        for name in _written(node, members):
-            for index in by_buffer.get(name, []):
-                counts[index] = counts.get(index, 0) + 1
+        taken = set(chosen.values()) - shared
+        counts = Counter(
+            index
+            for name in _written(node, members)
+            for index in by_buffer.get(name, [])
+            if index not in taken
+        )
         if not counts:
             continue
         later = {i: c for i, c in counts.items() if i >= parted}

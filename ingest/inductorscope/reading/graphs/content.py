@@ -211,6 +211,9 @@ class _Reading:
         )
         if links is not None:
             self._find_nodes(links)
+            for stage in links.stages.values():
+                given = self.task.texts.get(stage.stage)
+                stage.digest = "" if given is None else given.digest
             self.result.links = packed(links)
 
     def _work_out_facts(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inductorscope.formats.vocabulary import CODE
+from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD, READABLE
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead, direction_of
 from inductorscope.reading.graphs.merging import folder_sources, merge
@@ -29,6 +29,10 @@ def lay_out(reading: Reading, logs: LogFacts) -> list[GraphRead]:
 
 
 def _graph(source: GraphSource) -> GraphRead:
+    runnable = source.texts.get(FX_RUNNABLE)
+    if runnable is not None and not source.texts.keys() & {READABLE, POST_GRAD}:
+        path = f"{(runnable.path or runnable.label).removesuffix('.py')}.graph.py"
+        source.texts[READABLE] = text_of([runnable.read()], f"the graph in {runnable.label}", path)
     code = source.texts.get(CODE)
     aot_id = None if code is None else aot_id_of(code)
     draft = GraphDraft(source.slug, source.name, direction_of(aot_id, source))

@@ -131,7 +131,7 @@ def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> l
     artifacts = query.where(Artifact.run_id == run).order_by(Artifact.id)
     for graph, role, path, digest, size in session.execute(artifacts):
         if graph in wanted:
-            texts[graph][role] = _Text(role, path, digest, size)
+            texts[graph].setdefault(role, _Text(role, path, digest, size))  # the one that is shown
     found: dict[object, _Alike] = {}
     known = select(Graph.id, Graph.name, Links.coverage).join(Links, Links.graph_id == Graph.id)
     for graph, name, coverage in session.execute(known.where(Graph.run_id == run)):

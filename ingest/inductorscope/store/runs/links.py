@@ -26,6 +26,7 @@ class StageColumns(msgspec.Struct, gc=False):
     entities: list[int]
     confidence: list[int]
     call: list[int]
+    digest: str = ""
 
 
 class LinksJson(msgspec.Struct):
@@ -42,7 +43,7 @@ def links_json(links: GraphLinks) -> LinksJson:
         entities=[storable.text(entity) for entity in links.entities],
         stages={
             storable.text(name): StageColumns(
-                stage.lines, stage.entities, stage.confidence, stage.call
+                stage.lines, stage.entities, stage.confidence, stage.call, stage.digest
             )
             for name, stage in links.stages.items()
         },
@@ -73,7 +74,9 @@ def unpack_links(
     return GraphLinks(
         entities=read.entities,
         stages={
-            name: StageLinks(name, stage.lines, stage.entities, stage.confidence, stage.call)
+            name: StageLinks(
+                name, stage.lines, stage.entities, stage.confidence, stage.call, stage.digest
+            )
             for name, stage in read.stages.items()
         },
         coverage=msgspec.convert(coverage or {}, Coverage),

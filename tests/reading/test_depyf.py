@@ -1,0 +1,107 @@
+"""depyf's folders under the names of 2023, and two texts of one stage."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+from inductorscope.answers.explorer.graph_texts import graph_links
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.formats.vocabulary import POST_GRAD
+from inductorscope.reading.graphs.relink import relink
+from inductorscope.store.tables.models import Graph, Links
+from sqlalchemy import update
+
+from tests.support.places import FIXTURES
+from tests.support.readings import Database
+
+ELSEWHERE = "# a line\n# and another\n"
+"""What makes the lines of a graph other lines."""
+NODE = re.compile(r" {8}(\w+): .* = torch\.ops\.")
+KERNEL = re.compile(r"async_compile\.triton\('\w+', '''(.*?)'''", re.S)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> dict[str, Path]:
+    """Folders of a forward and a backward for a GPU."""
+    with tarfile.open(FIXTURES / "links" / "cuda-gpt-train.tar.xz") as packed:
+        packed.extractall(tmp_path / "recorded", filter="data")
+    codes = (tmp_path / "recorded").rglob("output_code.py")
+    return {re.sub(r"model__0_|_\d\.\d", "", code.parent.name): code.parent for code in codes}
+
+
+def dumped(recorded: dict[str, Path], folder: Path) -> Path:
+    """What depyf wrote of the same graphs in 2023."""
+    folder.mkdir()
+    for function, graph in ((3, recorded["forward"]), (4, recorded["backward"])):
+        name = f"__compiled_fn_{function}"
+        post, code = graph / "fx_graph_transformed.py", (graph / "output_code.py").read_text()
+        shutil.copy(post, folder / f"{name} AFTER POST GRAD 0.py")
+        (folder / f"{name} kernel 0.py").write_text(code)
+        for number, kernel in enumerate(
+            re.findall(r"async_compile\.triton\('\w+', '''(.*?)'''", code, re.S), 1
+        ):
+            (folder / f"{name} kernel {number}.py").write_text(kernel)
+        which = "Forward" if function == 3 else "Backward"
+        (folder / f"__compiled_fn_3 {which} graph 0.py").write_text(ELSEWHERE + post.read_text())
+    captured = ELSEWHERE + (recorded["forward"] / "fx_graph_transformed.py").read_text()
+    (folder / "__compiled_fn_3 Captured Graph 0.py").write_text(captured)
+    return folder
+
+
+def links_of(db: Database, graph: Graph) -> GraphLinks:
+    with db.sessions() as session:
+        return graph_links(session, graph.id)
+
+
+def misplaced(db: Database, graph: Graph) -> tuple[int, int]:
+    """How many lines of the graph make a node, and how many of them are not linked with it."""
+    (first, *_) = [text for text in db.artifacts_of(graph) if text.role == POST_GRAD]
+    links = links_of(db, graph)
+    stage = links.stages[POST_GRAD]
+    linked = {
+        (line, links.entities[entity].removeprefix("fx:"))
+        for line, entity in zip(stage.lines, stage.entities, strict=True)
+    }
+    lines = enumerate(db.content(first.digest).decode().split("\n"), 1)
+    made = [(number, found[1]) for number, line in lines if (found := NODE.match(line))]
+    return len(made), len(set(made) - linked)
+
+
+def test_a_kernel_dumped_by_itself_is_no_graph(
+    db: Database, recorded: dict[str, Path], tmp_path: Path
+) -> None:
+    result = db.read(dumped(recorded, tmp_path / "depyf"))
+    alone = db.read(tmp_path / "recorded")
+    assert (result.graphs, result.kernels) == (2, alone.kernels)
+    for graph in db.graphs(result):
+        assert {"code", "aot", POST_GRAD} <= {artifact.role for artifact in db.artifacts_of(graph)}
+        assert graph.node_count > 50
+        nodes, wrong = misplaced(db, graph)
+        assert (nodes > 100, wrong) == (True, 0)
+
+
+def test_two_texts_of_a_stage_share_no_links(
+    db: Database, recorded: dict[str, Path], tmp_path: Path
+) -> None:
+    """The lines are those of the text that is shown, also when they are aligned later; and where
+    the text has become another one, they have no links."""
+    folder = shutil.copytree(recorded["forward"], tmp_path / "two")
+    other = (folder / "fx_graph_transformed.py").read_text()
+    (folder / "zz_renamed.py").write_text(ELSEWHERE + other)
+    (graph,) = db.graphs(db.read(folder))
+    assert misplaced(db, graph)[1] == 0
+    with db.sessions.begin() as session:
+        session.execute(update(Links).values(engine="0"))
+    engine = db.sessions.kw["bind"]
+    assert relink(engine).done == 1
+    assert misplaced(db, graph)[1] == 0
+    shown, hidden = [a for a in db.artifacts_of(graph) if a.role == POST_GRAD]
+    with db.sessions.begin() as session:
+        session.get_one(type(shown), shown.id).digest = hidden.digest
+    stages = links_of(db, graph).stages
+    assert POST_GRAD not in stages
+    assert "code" in stages
