@@ -115,7 +115,7 @@ def a_profile(label: str, on_device: bool, timeline: Timeline | None) -> Profile
 
 def test_how_busy_a_trace_was_is_read_without_the_rest(engine: Engine) -> None:
     """Of the compiled profile, else of one that is not eager; of none without work."""
-    busy, idle = Timeline(100.0, busy_us=30.5), Timeline(2.0, busy_us=1.0)
+    busy, idle = Timeline(100.0, busy_us=30.5, parts=[]), Timeline(2.0, busy_us=1.0, parts=[])
     drafts = {
         "compiled": [a_profile("eager", False, idle), a_profile("compiled", True, busy)],
         "other": [a_profile("eager", True, idle), a_profile("trace.json", False, busy)],

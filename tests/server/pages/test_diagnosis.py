@@ -173,8 +173,8 @@ def test_causes_are_ranked_by_what_they_win() -> None:
 def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:
     assert foo1.shown is not None
     assert foo1.shown.breakdown is not None
-    figures = replace(foo1.shown.breakdown, timeline=Timeline(171.0, busy_us=170.9))
+    figures = replace(foo1.shown.breakdown, timeline=Timeline(171.0, busy_us=170.9, parts=[]))
     shown = replace(foo1.shown, breakdown=figures, comparison=None)
     found = diagnose(replace(foo1, shown=shown))
     assert not found.causes
-    assert any("The device works for" in each.text for each in found.cleared)
+    assert any("The device is busy for" in each.text for each in found.cleared)

@@ -69,7 +69,7 @@ def test_it_is_said_what_was_read(traces: tuple[TestClient, Runs]) -> None:
 
 def test_the_overview_has_the_figures_of_the_trace(traces: tuple[TestClient, Runs]) -> None:
     page = answer(traces, "trace of a GPU")
-    assert page["verdict"]["label"] == "device 0.8\u202f% busy"
+    assert page["verdict"]["label"] == "device 0.6\u202f% busy"
     assert page["profile"]["breakdown"]["total_us"] == pytest.approx(DEVICE_US["compiled"])
     (kernel,) = page["trace_kernels"]
     assert kernel["name"] == "triton_poi_fused_maximum_neg_0"
@@ -86,7 +86,7 @@ def test_the_list_says_how_busy_the_device_was(traces: tuple[TestClient, Runs]) 
     client, runs = traces
     rows = {row["id"]: row for row in client.get("/api/").json()["runs"]}
     labels = {kind: rows[run.run_id]["verdict"]["label"] for kind, run in runs.items()}
-    assert labels["trace of a GPU"] == "device 0.8\u202f% busy"
+    assert labels["trace of a GPU"] == "device 0.6\u202f% busy"
     assert labels["trace of a processor"].startswith("thread ")
     assert labels["trace without events"] == "no timings"
     assert rows[runs["trace of a processor"].run_id]["device_kind"] == "cpu"

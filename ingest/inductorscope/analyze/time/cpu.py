@@ -7,9 +7,10 @@ import numpy as np
 
 from inductorscope.analyze.time.categories import library_category, operator_family
 from inductorscope.analyze.time.facts import Timeline
+from inductorscope.analyze.time.idle.states import GUARDS, PROLOGUE
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.parts import OUTSIDE
-from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE, parts_of
+from inductorscope.analyze.time.timeline import parts_of
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import CPU_KERNEL, TraceEvents, grouped
 from inductorscope.formats.trace.regions import AT_ONCE, innermost
@@ -17,7 +18,7 @@ from inductorscope.formats.vocabulary import CPP_FUSED, OVERHEAD
 
 """Events of Dynamo and of the runtime of compiled code: guards, prologues, the call itself."""
 _OVERHEAD = (*GUARDS, *PROLOGUE)
-_REGION = "Torch-Compiled Region: "
+_REGION = "Torch-Compiled Region"
 _FUNCTION = "CompiledFunction"
 
 
@@ -147,7 +148,7 @@ def _thread_timeline(names: list[str], ops: Events, own: Floats, compiled: Truth
     total = float(own.sum())
     worked = min(covered, total)
     span = max(end - start, worked)
-    whole = Timeline(span, worked)
+    whole = Timeline(span, worked, [])
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
     whole.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
     return whole

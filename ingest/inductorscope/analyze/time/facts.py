@@ -5,6 +5,8 @@ Apart from the modules that compute them, because pages need no numpy.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from inductorscope.analyze.time.eager_compiled import Comparison
@@ -29,14 +31,45 @@ class TimelinePart(msgspec.Struct):
     idle: bool
 
 
-class Timeline(msgspec.Struct):
+WaitKind = Literal[
+    "loading data", "capturing a graph", "compiling", "first calls", "blocking", "call",
+    "operator", "host operator", "python", "queued", "profiler", "unnamed",
+]  # fmt: skip
+
+
+class Wait(msgspec.Struct):
+    """Gaps in which the host did the same."""
+
+    kind: WaitKind
+    name: str
+    """The event that covers them; empty if there is none."""
+    count: int
+    us: float
+    longest_us: float
+    at_us: float
+    """When the longest began, from the start of the trace."""
+    inside: str = ""
+    """The operator that made the call, or the program's own span around it."""
+    file: str = ""
+    """The line of the program that the trace's stack names; empty if it has none."""
+    line: int = 0
+    function: str = ""
+
+
+class Timeline(msgspec.Struct, omit_defaults=True):
     """Timeline of all devices together, or of a thread."""
 
     span_us: float
-    """From the start of the first work to the end of the last."""
+    """The time that is judged; of a thread, from its first work to the end of the last."""
     busy_us: float
     """Time with at least one piece of work running."""
-    parts: list[TimelinePart] = msgspec.field(default_factory=list)
+    parts: list[TimelinePart]
+    asynchronous: bool = False
+    """Whether the host runs ahead, so that the device's time is divided into steps."""
+    start_up_us: float = 0.0
+    """Time before the first work that is left out."""
+    waits: list[Wait] = msgspec.field(default_factory=list)
+    """What the host did in the longest gaps."""
 
     @property
     def idle(self) -> list[TimelinePart]:

@@ -1,12 +1,21 @@
 """Names of the parts of a timeline."""
 
 COMPUTING, TALKING, COPYING = "computing", "communication alone", "copies alone"
+BETWEEN = "between kernels"
 QUEUED = "launched, waiting in the queue"
 LAUNCHING = "launch to start"
 UNKNOWN = "launch unknown"
 OUTSIDE = "outside of operators"
+LOADING = "loading data"
+FIRST, CAPTURING, COMPILING = "first calls", "capturing a graph", "compiling"
+PROFILING = "the profiler's own work"
+SYNCHRONISING = "synchronising"
+GUARDING = "guards"
+OPERATING = "in operators"
 HOST_PARTS = (
-    "synchronising", "guards", "compiled code's prologue", "inside compiled code",
-    "in operators", OUTSIDE,
+    PROFILING, LOADING, SYNCHRONISING, GUARDING, "compiled code's prologue",
+    "inside compiled code", OPERATING, OUTSIDE,
 )  # fmt: skip
-IDLE_PARTS = (*HOST_PARTS, LAUNCHING, QUEUED, UNKNOWN)
+ONCE_PARTS = (FIRST, CAPTURING, COMPILING)
+"""What only the first steps do."""
+IDLE_PARTS = (*HOST_PARTS, *ONCE_PARTS, LAUNCHING, QUEUED, BETWEEN, UNKNOWN)

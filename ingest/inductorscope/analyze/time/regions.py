@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.facts import HOST_BOUND, PROCESSOR, RegionTime
+from inductorscope.analyze.time.idle.states import GUARDS, PROLOGUE
 from inductorscope.analyze.time.intervals import Cover, Floats, cover
-from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE
 from inductorscope.formats.trace.event_columns import NOWHERE, Numbers, Span, Truths
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.trace.regions import Region, innermost

@@ -19,6 +19,7 @@ from inductorscope.analyze.time.facts import (
     TimelinePart,
     TraceFigures,
 )
+from inductorscope.analyze.time.parts import ONCE_PARTS
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import share
@@ -29,6 +30,10 @@ from inductorscope.store.tables.times import TraceKernel
 
 ORDER = {"eager": 0, "compiled": 1}
 """Labels in the order in which pages list them; others follow by name."""
+
+
+FIRST_CALLS = 0.1
+"""A trace with a larger share of first calls shows a warm-up."""
 
 
 class ProfileTable(msgspec.Struct, frozen=True):
@@ -123,7 +128,7 @@ def shown_profile(
     run: str, profiles: Sequence[ProfileTable], asked: str = ""
 ) -> ProfileShown | None:
     """Returns the profile with the requested label, or the most informative one: compiled first,
-    eager last. Raises NotHere for an unknown label."""
+    eager last, and of several traces the steady one. Raises NotHere for an unknown label."""
     broken = [each for each in profiles if each.facts.breakdown is not None]
     if asked:
         chosen = next((each for each in broken if each.label == asked), None)
@@ -137,8 +142,30 @@ def shown_profile(
         joined = [each for each in profiles if each.facts.joined_to_code]
         compiled = [each for each in broken if each.label == "compiled"]
         others = [each for each in broken if each.label != "eager"]
-        chosen = next(iter(joined or compiled or others or broken), None)
+        chosen = next(iter(joined or compiled), None) or steady(others or broken)
     return None if chosen is None else _shown(chosen)
+
+
+def steady(profiles: Sequence[ProfileTable]) -> ProfileTable | None:
+    """Returns the trace with the median step among those of the first one's rank, preferably one
+    without first calls."""
+    alike = [each for each in profiles if each.rank == profiles[0].rank]
+    alike = [each for each in alike if _once(each) < FIRST_CALLS] or alike
+    alike.sort(key=_span_of_step)
+    return alike[(len(alike) - 1) // 2] if alike else None
+
+
+def _timeline(profile: ProfileTable) -> Timeline:
+    breakdown = profile.facts.breakdown
+    return (breakdown.timeline if breakdown is not None else None) or Timeline(0.0, 0.0, [])
+
+
+def _span_of_step(profile: ProfileTable) -> float:
+    return _timeline(profile).span_us / (profile.steps or 1)
+
+
+def _once(profile: ProfileTable) -> float:
+    return sum(part.share for part in _timeline(profile).idle if part.name in ONCE_PARTS)
 
 
 def _shown(chosen: ProfileTable) -> ProfileShown:

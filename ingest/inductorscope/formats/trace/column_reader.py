@@ -47,13 +47,13 @@ MOST_NAMED = 10_000
 _STEP = re.compile(r"^ProfilerStep#\d+$")
 # ## Call CompiledFxGraph fal4xpiah2v6blbfmwwonu52dvevbsmlh743q5tkclrt4gcqpzea ##
 _GRAPH_CALL = re.compile(r"^## Call CompiledFxGraph (.*) ##$")
-# Torch-Compiled Region: 0/0
-_COMPILED = re.compile(r"^Torch-Compiled Region: (\S+)$")
+# Torch-Compiled Region: 0/0, and without an id in torch 2.2
+_COMPILED = re.compile(r"^Torch-Compiled Region(?:: (\S+))?$")
 # CompiledFunction, CompiledFunctionBackward
 _COMPILED_FUNCTION = "CompiledFunction"
 _MARKS = (
     "## Call CompiledFxGraph ",
-    "Torch-Compiled Region: ",
+    "Torch-Compiled Region",
     "ProfilerStep#",
     _COMPILED_FUNCTION,
 )
@@ -246,7 +246,7 @@ class ColumnReader:
             self._graph_calls.append(Span(lane, start, duration, match.group(1)))
             return ANNOTATION
         if match := _COMPILED.match(name):
-            self._compiled.append(Span(lane, start, duration, match.group(1)))
+            self._compiled.append(Span(lane, start, duration, match.group(1) or ""))
         elif name.startswith(_COMPILED_FUNCTION):
             self._compiled_functions.append(Span(lane, start, duration, name))
         elif _STEP.match(name):

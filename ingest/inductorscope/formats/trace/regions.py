@@ -94,7 +94,7 @@ def find_regions(
             regions.append(
                 Region(
                     None if span.text == "None" else span.text,
-                    None if around == NOWHERE else compiled[around].text,
+                    None if around == NOWHERE else compiled[around].text or None,
                     frozenset(times.token[token] for token in tokens[index]),
                 )
             )

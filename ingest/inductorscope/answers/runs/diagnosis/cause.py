@@ -13,7 +13,7 @@ Known = Literal["measured", "estimated", "at most", "unknown"]
 MOST = 3
 STANDS_OUT = 0.01
 """Smallest share of a step that removing a cause must save."""
-WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.0}
+WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.5}
 """Weight of a saving in the ranking, by how it is known: few programs reach an upper bound."""
 COMPILE_WEIGHT = 0.25
 """Weight of a share of the compile time, compared with a share of every step."""
@@ -47,6 +47,8 @@ class Cause(msgspec.Struct, frozen=True):
     """`wins_us` divided by the step's time or by the compile time."""
     of: Literal["step", "compile time"] = "step"
     known: Known = "unknown"
+    concerns: Hidden[float | None] = None
+    """Share of the step that it concerns, for its rank, if nobody knows what it would save."""
     trade: Prose = ""
     """What the fix costs, such as accuracy; causes with such a fix come after the others."""
     urgent: bool = False
@@ -80,5 +82,5 @@ def ranked(found: list[Cause | Cleared]) -> Diagnosis:
 
 def _rank(cause: Cause) -> tuple[bool, bool, bool, float]:
     counts = WEIGHTS[cause.known] * (COMPILE_WEIGHT if cause.of == "compile time" else 1.0)
-    unknown = cause.share is None
-    return not cause.urgent, unknown, bool(cause.trade), -(cause.share or 0.0) * counts
+    share = cause.concerns if cause.share is None else cause.share
+    return not cause.urgent, share is None, bool(cause.trade), -(share or 0.0) * counts

@@ -1,17 +1,29 @@
-"""Runs every check on a run. A new cause is a function in `step.py` or `compiling.py`, and its name
-in the table `CHECKS` there."""
+"""Runs every check on a run. A new cause is a function in one of these modules, and its name in the
+module's table `CHECKS`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from inductorscope.answers.limits import NotAnalysed, begin
-from inductorscope.answers.runs.diagnosis import compiling, step
+from inductorscope.answers.runs.diagnosis import (
+    communication,
+    compiling,
+    step,
+    uncompiled,
+    waiting,
+)
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+
+CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
+    *compiling.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS, *communication.CHECKS,
+)  # fmt: skip
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     found: list[Cause | Cleared] = []
-    for check in (*compiling.CHECKS, *step.CHECKS):
+    for check in CHECKS:
         try:
             begin(f"what to change first: {check.__name__}")
             result = check(evidence)

@@ -14,6 +14,7 @@ from inductorscope.analyze.compile.model import Frame
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.time.eager_compiled import code_group
+from inductorscope.analyze.time.facts import RegionTime, Timeline
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
@@ -25,7 +26,7 @@ from inductorscope.answers.time.profiles import ProfileShown, profile_tables, sh
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.units import microseconds, milliseconds
 
 OWN = 0.2
@@ -69,10 +70,40 @@ class Evidence(msgspec.Struct):
     roofline: RooflinePage | None
     """None if every kernel is too short to matter."""
     failures: FailuresPage | None
+    traces: int = 0
+    """Traces of the run whose events were read."""
 
     @property
     def id(self) -> str:
         return self.run.id
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The timeline of the trace that is shown."""
+        return None if self.shown is None else self.shown.timeline
+
+    @property
+    def on_device(self) -> bool:
+        breakdown = None if self.shown is None else self.shown.breakdown
+        return breakdown is not None and breakdown.on_device
+
+    @property
+    def regions(self) -> list[RegionTime]:
+        """The compiled graphs of that trace."""
+        return [] if self.shown is None else self.shown.regions
+
+    @property
+    def rank(self) -> int | None:
+        """The rank whose trace is shown."""
+        if self.shown is None:
+            return None
+        profile = self.session.get_one(Profile, self.shown.id)
+        return None if profile.facts.collectives is None else profile.facts.collectives.rank
+
+    @property
+    def whole(self) -> str:
+        """The judged part of the trace: `the trace's 1.81 s`."""
+        return f"the trace's {microseconds(self.timeline.span_us if self.timeline else 0.0)}"
 
     def lines(self, kernels: Collection[int]) -> list[CauseLine]:
         """Returns the lines that these kernels compute, the longest first, in the user's own files
@@ -129,7 +160,8 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
         story = read_run_story(session, run.id)
     except NotAnalysed:
         story = RunStory(session, run, None)
-    shown = shown_profile(run.id, profile_tables(session, run))
+    profiles = profile_tables(session, run)
+    shown = shown_profile(run.id, profiles)
     kernels = _kernels(session, run.id)
     step_us, step = _step(session, run, shown)
     failed = run.failure or any(
@@ -144,6 +176,7 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
             else None
         ),
         failures=failures_page(session, run.id) if failed else None,
+        traces=sum(each.facts.breakdown is not None for each in profiles),
     )  # fmt: skip
 
 
@@ -157,7 +190,8 @@ def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float
     if shown is not None and line:
         span = line.span_us / shown.by
         what = "each profiled step of" if shown.steps else "the trace's"
-        return span, f"{what} {microseconds(span)}"
+        after = " after its start-up" if line.start_up_us else ""
+        return span, f"{what} {microseconds(span)}{after}"
     known = kernel_time(session, run.id)
     return known, f"{microseconds(known)} of kernel time"
 

@@ -10,19 +10,10 @@ from inductorscope import urls
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
 from inductorscope.analyze.time.extern_nodes import operation
-from inductorscope.analyze.time.facts import HOST_BOUND, RegionTime
-from inductorscope.analyze.time.parts import (
-    COPYING,
-    LAUNCHING,
-    OUTSIDE,
-    QUEUED,
-    TALKING,
-    UNKNOWN,
-)
 from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
-from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork
@@ -61,97 +52,12 @@ _SLOWER_FIXES = {
     OTHER: "Open the slowest of these kernels: its page compares it with its roof.",
     OVERHEAD: "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper.",
 }
-_WAITS = {
-    "synchronising": "Something waits for the device in every step: look for `.item()`, `.cpu()`, "
-    "`print` of a tensor and `torch.cuda.synchronize()`.",
-    "guards": "Fewer, larger compiled functions check fewer guards.",
-    OUTSIDE: "Python runs between the operators: the optimizer, the data loader, "
-    "logging. Compile the optimizer's step too, and load data in other processes.",
-    LAUNCHING: "Launching takes this long: fewer, larger kernels wait less often.",
-    QUEUED: "The work was launched in time and waits for other streams or copies: the timeline "
-    "shows for which.",
-    UNKNOWN: "Record the trace with `ProfilerActivity.CPU` to see what the device waits for.",
-    "in operators": "Eager code launches operators one by one: compile it too, such as the "
-    "optimizer's step.",
-}
-_IDLE = {"guards": "checking guards", "synchronising": "the host waits for it"}
-_MORE_WORK = "Larger batches give the device more work for each launch."
 VIEWS = frozenset((
     "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
     "select", "as_strided",
 ))  # fmt: skip
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
-
-
-def waiting(evidence: Evidence) -> Cause | Cleared | None:
-    """The device waits for the host."""
-    shown, step = evidence.shown, evidence.step_us
-    line = None if shown is None else shown.timeline
-    if shown is None or shown.breakdown is None or line is None or not step:
-        return Cleared("No trace: whether the device waits is unknown.", judged=False)
-    if not shown.breakdown.on_device:
-        return None
-    wait = min(step - line.busy_us / shown.by, (line.span_us - line.busy_us) / shown.by)
-    if wait < STANDS_OUT * step:
-        return Cleared(
-            f"The device works for {percent(1 - max(wait, 0) / step)} of {evidence.step}."
-        )
-    idle = {part.name: part.us for part in line.idle}
-    most = max(idle, key=lambda name: idle[name])
-    saves = min(shown.graphs_save_us, wait)
-    fix, lines = _WAITS.get(most, _MORE_WORK), []
-    if _records_graphs(evidence):
-        saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
-    elif saves >= STANDS_OUT * step:
-        skipped = _skipped(evidence)
-        fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
-        fix += "`torch.compile(…, mode='reduce-overhead')`."
-        fix += f" Torch skipped them here: {skipped}" if skipped else ""
-        lines = _slowest_region(evidence, shown.regions)
-    wins = saves if saves >= STANDS_OUT * step else wait
-    return Cause(
-        "waiting",
-        f"The device is idle for {microseconds(wait)} of {evidence.step}.",
-        fix,
-        urls.time(evidence.id) + "#timeline",
-        why=f"The largest part of its idle time in the trace, "
-        f"{percent(idle[most] / sum(idle.values()))}: {_IDLE.get(most, most)}.",
-        wins_us=wins,
-        share=wins / step,
-        known="estimated" if wins == saves else "at most",
-        lines=lines,
-    )
-
-
-def _records_graphs(evidence: Evidence) -> bool:
-    shown, script = evidence.shown, evidence.script
-    regions = [] if shown is None else shown.regions
-    return any(region.replayed for region in regions) or any(
-        process.graphs_replayed for process in (script.processes if script is not None else ())
-    )
-
-
-def _skipped(evidence: Evidence) -> str:
-    """Returns why torch recorded no CUDA graph."""
-    story, script = evidence.story.story, evidence.script
-    skips = [
-        each.cudagraph_skip for each in (story.compiles if story else ()) if each.cudagraph_skip
-    ]
-    for process in script.processes if script is not None else ():
-        skips += process.graphs_skipped
-    return f"{skips[0][:200].rstrip('.')}." if skips else ""
-
-
-def _slowest_region(evidence: Evidence, regions: list[RegionTime]) -> list[CauseLine]:
-    """Returns the function whose compiled code makes the device wait longest."""
-    waits = [region for region in regions if region.verdict == HOST_BOUND and region.compile_id]
-    most = max(waits, key=lambda region: region.graphs_save_us * region.calls, default=None)
-    story = evidence.story.story
-    for each in story.compiles if story is not None and most is not None else ():
-        if most is not None and each.id == most.compile_id:
-            return evidence.line(each.file, each.first_line, f"def {each.function}(…)")
-    return []
 
 
 def slower_group(evidence: Evidence) -> Cause | Cleared | None:
@@ -467,45 +373,8 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
     )
 
 
-def exposed(evidence: Evidence) -> Cause | None:
-    """The device only communicates or copies, and computes nothing."""
-    shown, step = evidence.shown, evidence.step_us
-    line = None if shown is None else shown.timeline
-    if shown is None or line is None or not step:
-        return None
-    alone = {part.name: part.us / shown.by for part in line.parts if not part.idle}
-    name = max(_ALONE, key=lambda name: alone.get(name, 0.0))
-    us = alone.get(name, 0.0)
-    if us < STANDS_OUT * step:
-        return None
-    what, fix = _ALONE[name]
-    href = urls.timeline(evidence.id, profile=shown.label)
-    story = evidence.story.story
-    if what == "communicates" and story and len({log.rank for log in story.logs}) > 1:
-        fix, href = (
-            f"See which rank comes late to it, and why. {fix}",
-            urls.compile_part(evidence.id, "ranks"),
-        )
-    return Cause(
-        "exposed", f"The device {what} for {microseconds(us)} of {evidence.step}, and computes "
-        "nothing meanwhile.",
-        fix, href, wins_us=us, share=us / step, known="at most",
-    )  # fmt: skip
-
-
-_ALONE = {
-    TALKING: (
-        "communicates",
-        "Overlap it with computing: smaller buckets in DistributedDataParallel, prefetching in "
-        "FSDP, or `torch._inductor.config.reorder_for_compute_comm_overlap = True`.",
-    ),
-    COPYING: (
-        "copies memory",
-        "Copy while the device computes: pinned memory and `non_blocking=True`.",
-    ),
-}
-
 CHECKS = (
-    waiting, slower_group, float32_products, far_from_roof, not_fused, casts, copies, fallbacks,
-    scalar_loops, exposed,
+    slower_group, float32_products, far_from_roof, not_fused, casts, copies, fallbacks,
+    scalar_loops,
 )  # fmt: skip
+"""What to change first: the causes that cost a run most."""

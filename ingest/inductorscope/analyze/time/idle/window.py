@@ -1,0 +1,91 @@
+"""The time of a trace that is judged: its marked steps, or else the whole trace.
+
+A step is what the marks say. Only if the device still works long after the last mark does the
+host run ahead of it: then the device's own time is divided into steps. Without marks, the start-up
+of a device, before its first work, is left out.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from inductorscope.formats.trace.event_columns import NOWHERE, Events, Span
+from inductorscope.formats.trace.kineto import TraceEvents
+
+AHEAD = 0.1
+"""If the device works for longer than this share of a step after the last mark, the loop is
+asynchronous."""
+FIRST_US = 1_000.0
+"""A shorter call is not taken for a first call, which loads libraries or modules; and a device that
+is ready starts work far sooner after its launch."""
+FIRST_TIMES = 10.0
+"""A first call takes so many times as long as the median of the later ones."""
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A stretch of a trace, in µs."""
+
+    start: float
+    end: float
+    asynchronous: bool = False
+    """Whether the host runs ahead of the device, so that marks do not show a step's time."""
+    start_up_us: float = 0.0
+    """Time before the first work of the device that is left out."""
+
+
+def window_of(events: TraceEvents) -> Window:
+    """The judged time of a trace with device work."""
+    columns = events.columns
+    device = columns.device
+    start, end = float(device.ts.min()), float(device.end.max())
+    if columns.steps:
+        return _marked(columns.steps, start, end)
+    hosts = [each for each in (columns.ops, columns.calls, columns.annotations) if len(each)]
+    first = min([start, *(float(each.ts.min()) for each in hosts)])
+    last = max([end, *(float(each.end.max()) for each in hosts)])
+    if _starts_up(events, start - first):
+        return Window(start, last, start_up_us=start - first)
+    return Window(first, last)
+
+
+def first_moment(events: TraceEvents) -> float:
+    """The moment of a trace's first event, from which the page of its timeline counts."""
+    columns = events.columns
+    kinds = (columns.device, columns.ops, columns.calls, columns.annotations, columns.others)
+    return min(float(kind.ts.min()) for kind in kinds if len(kind))
+
+
+def _marked(steps: list[Span], start: float, end: float) -> Window:
+    first, last = min(step.ts for step in steps), max(step.ts + step.us for step in steps)
+    each = (last - first) / len({step.text for step in steps})
+    if end - last > AHEAD * each:
+        return Window(start, end, asynchronous=True)
+    return Window(min(first, start), max(last, end))
+
+
+def _starts_up(events: TraceEvents, before: float) -> bool:
+    """Whether most of the time before the first work passed between its launch and its start, or in
+    the first call of the operator that launched it."""
+    device, ops, calls = events.columns.device, events.columns.ops, events.columns.calls
+    first = int(device.ts.argmin())
+    call = int(events.launched.call[first])
+    if call == NOWHERE or before < FIRST_US:
+        return False
+    if device.ts[first] - calls.end[call] >= before / 2:
+        return True  # it was launched, and the device was not ready
+    # The ids of operators are not used here: old traces number them differently.
+    lane, moment = calls.lane[call], calls.ts[call]
+    around = np.flatnonzero((ops.lane == lane) & (ops.ts <= moment) & (ops.end >= moment))
+    outer = int(around[ops.us[around].argmax()]) if len(around) else NOWHERE
+    return outer != NOWHERE and bool(ops.us[outer] >= before / 2) and is_first(ops, outer)
+
+
+def is_first(events: Events, number: int) -> bool:
+    """Whether a call takes far longer than the others of its name."""
+    us = events.us
+    others = us[events.name == events.name[number]]
+    long = float(us[number])
+    return long >= FIRST_US and (
+        len(others) == 1 or long >= FIRST_TIMES * float(np.median(np.sort(others)[:-1]))
+    )

@@ -1,0 +1,113 @@
+"""Causes in what a device does beside computing: waiting for late ranks, communication, copies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from inductorscope import urls
+from inductorscope.analyze.time.parts import COMPUTING, COPYING, TALKING
+from inductorscope.answers.compile.collectives import late_collectives
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.units import microseconds, percent, plural
+
+
+class Late(NamedTuple):
+    """Waiting in collectives for ranks that come late, in µs of a step."""
+
+    us: float
+    """Of one of the waiting ranks, on average."""
+    waiting: int
+    """The rank that waits."""
+    rank: int
+    """The rank for which it waits longest."""
+    last: int
+    """Collectives to which that one comes last."""
+    of: int
+
+
+def _late(evidence: Evidence) -> Late | None:
+    """Returns how long the shown rank waits; or the one that waits longest, if that is far
+    longer."""
+    found = late_collectives(evidence.story, {})
+    if found is None or found.lateness.clocks == "unknown" or not found.lateness.ranks:
+        return None
+    ranks = found.lateness.ranks
+    others = {one.rank: [each for each in ranks if each.rank != one.rank] for one in ranks}
+    waits = {rank: sum(each.waited_us for each in rows) for rank, rows in others.items()}
+    waiting = max(waits, key=lambda rank: waits[rank])
+    if waits.get(evidence.rank or 0, 0.0) >= waits[waiting] / 2:
+        waiting = evidence.rank or 0
+    most = max(others[waiting], key=lambda rank: rank.waited_us)
+    by = evidence.shown.by if evidence.shown is not None else 1
+    us = waits[waiting] / (found.traces - 1) / by
+    return Late(us, waiting, most.rank, most.last, most.calls)
+
+
+def late_rank(evidence: Evidence) -> Cause | None:
+    """Ranks wait in collectives for one that comes late."""
+    step, late = evidence.step_us, _late(evidence)
+    if not step or late is None or late.us < STANDS_OUT * step:
+        return None
+    # How much of it can be won is unknown: work that is shared out anew takes time on all ranks.
+    us = min(late.us, step)
+    return Cause(
+        "late rank",
+        f"Rank {late.waiting} waits {microseconds(us)} of {evidence.step} for ranks that come late "
+        f"to a collective, most of it for rank {late.rank}.",
+        f"Find out what rank {late.rank} does meanwhile: more data or work than the others, a "
+        "compile, a slower machine. Give all ranks the same work.",
+        urls.compile_part(evidence.id, "ranks"),
+        why=f"Rank {late.rank} comes last to {late.last} of {plural(late.of, 'collective')}.",
+        concerns=us / step,
+    )
+
+
+def exposed(evidence: Evidence) -> Cause | None:
+    """The device only communicates or copies, and computes nothing."""
+    shown, step, line = evidence.shown, evidence.step_us, evidence.timeline
+    if shown is None or line is None or not step:
+        return None
+    alone = {part.name: part.us / shown.by for part in line.parts if not part.idle}
+    name = max(_ALONE, key=lambda each: alone.get(each, 0.0))
+    us = alone.get(name, 0.0)
+    late = _late(evidence) if name == TALKING else None
+    waited = min(us, late.us) if late is not None else 0.0
+    # What is hidden behind computing takes no longer than that; waiting for a rank is not hidden.
+    wins = min(us - waited, alone.get(COMPUTING, 0.0), step)
+    if wins < STANDS_OUT * step:
+        return None
+    what, fix = _ALONE[name]
+    story = evidence.story.story
+    href = urls.timeline(evidence.id, profile=shown.label)
+    if name == TALKING and story and len({log.rank for log in story.logs}) > 1:
+        href = urls.compile_part(evidence.id, "ranks")
+    computes = f"It computes for {microseconds(alone.get(COMPUTING, 0.0))}: no more can be hidden."
+    if waited:
+        computes = f"{percent(waited / us)} of that is waiting for late ranks. {computes}"
+    return Cause(
+        "exposed",
+        f"The device {what} for {microseconds(us)} of {evidence.step}, and computes nothing "
+        "meanwhile.",
+        fix,
+        href,
+        why=computes if wins < us else "",
+        wins_us=wins,
+        share=wins / step,
+        known="at most",
+    )
+
+
+_ALONE = {
+    TALKING: (
+        "communicates",
+        "Overlap it with computing: smaller buckets in DistributedDataParallel, prefetching in "
+        "FSDP, or `torch._inductor.config.reorder_for_compute_comm_overlap = True`.",
+    ),
+    COPYING: (
+        "copies memory",
+        "Copy while the device computes: pinned memory and `non_blocking=True`.",
+    ),
+}
+
+CHECKS = (late_rank, exposed)

@@ -1,0 +1,104 @@
+"""Causes outside of compiled code: operators that nobody compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+
+from inductorscope import urls
+from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.formats.vocabulary import COMMUNICATION, EAGER, MEMCPY, MEMSET, OVERHEAD
+from inductorscope.store.tables.times import TraceKernel
+from inductorscope.units import microseconds, percent
+
+STANDS_OUT = 0.15
+"""Smallest share of a step's kernels that eager operators must launch: an optimizer that is not
+compiled takes less."""
+KNOWN = 0.5
+"""Share of the kernels whose operators must be known to judge."""
+FUSED = 0.5
+"""Share of their time that fusing may save, for the rank of a cause."""
+FUSES = EAGER
+"""The category of eager operators that fuse: element-wise ones, reductions and copies."""
+
+
+class Shares(NamedTuple):
+    """Kernel time of a step, in µs."""
+
+    whole: float
+    eager: float
+    """Of kernels that an operator outside of every compiled region launched."""
+    fuses: float
+    """The part of `eager` that fuses."""
+    unknown: float
+    """Of kernels without an operator."""
+    ops: list[str]
+    """The eager operators that take longest."""
+
+
+def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
+    """Operators run in eager mode beside compiled code, or there is no compiled code at all."""
+    shares, step = _shares(evidence), evidence.step_us
+    if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
+        return None
+    names = ", ".join(f"`{name}`" for name in shares.ops)
+    href = urls.time(evidence.id)
+    if shares.eager + shares.unknown >= shares.whole and not evidence.kernels:
+        return Cause(
+            "nothing compiled",
+            f"Nothing in the trace is compiled: eager operators launch all kernels, "
+            f"{microseconds(shares.whole)} of {evidence.step}.",
+            "`torch.compile` the model or its blocks, and record it again.",
+            href,
+            why=f"{percent(shares.fuses / shares.whole)} of the kernels' time are element-wise "
+            f"operators, reductions and copies, which fuse. The slowest operators: {names}.",
+            concerns=FUSED * shares.fuses / step,
+        )
+    if shares.eager < STANDS_OUT * shares.whole:
+        compiled = percent(1 - shares.eager / shares.whole)
+        return Cleared(f"{compiled} of the kernels' time is compiled.")
+    return Cause(
+        "not compiled",
+        f"{microseconds(shares.eager)} of {microseconds(shares.whole)} of kernels are not "
+        "compiled: eager operators outside of every compiled region launch them.",
+        "Compile the function around them too, such as the whole model or the optimizer's step.",
+        href,
+        why=f"The slowest operators: {names}.",
+        concerns=FUSED * shares.eager / step,
+    )
+
+
+def _shares(evidence: Evidence) -> Shares | None:
+    shown = evidence.shown
+    if shown is None or evidence.timeline is None or shown.label == EAGER:
+        return None
+    us = func.sum(TraceKernel.total_us)
+    operator = TraceKernel.op if evidence.on_device else TraceKernel.name
+    query = (
+        select(TraceKernel.category, operator, us)
+        .where(
+            TraceKernel.profile_id == shown.id,
+            TraceKernel.category.not_in((COMMUNICATION, MEMCPY, MEMSET, OVERHEAD)),
+        )
+        .group_by(TraceKernel.category, operator)
+        .order_by(us.desc())
+    )
+    rows = [(category, op, us / shown.by) for category, op, us in evidence.session.execute(query)]
+    own = [row for row in rows if row[0].startswith(EAGER)]
+    known = [row for row in own if row[1] is not None]
+    whole = sum(us for *_, us in rows)
+    if not whole:
+        return None
+    ops = list(dict.fromkeys(op for _, op, _ in known if op))
+    return Shares(
+        whole,
+        sum(us for *_, us in known),
+        sum(us for category, _, us in known if category == FUSES),
+        sum(us for *_, us in own) - sum(us for *_, us in known),
+        ops[:3],
+    )
+
+
+CHECKS = (not_compiled,)

@@ -1,0 +1,320 @@
+"""Causes that keep the device idle: named gaps, and the state of the host in all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from inductorscope import urls
+from inductorscope.analyze.time.facts import HOST_BOUND, Wait
+from inductorscope.analyze.time.parts import (
+    BETWEEN,
+    GUARDING,
+    LAUNCHING,
+    LOADING,
+    ONCE_PARTS,
+    OPERATING,
+    OUTSIDE,
+    PROFILING,
+    QUEUED,
+    SYNCHRONISING,
+    UNKNOWN,
+)
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.units import microseconds, percent, plural
+
+FEW = 10
+"""Gaps of a step that one wait may have, to be called few."""
+MOST_OF_IDLE = 0.4
+"""Share of the idle time that a wait must have to be named."""
+
+_LOADS = (
+    "Load in other processes while the device works: `DataLoader(…, num_workers=4, "
+    "pin_memory=True, persistent_workers=True)`."
+)
+_WORKERS = (
+    "The workers of the data loader are slower than the device: raise `num_workers` or "
+    "`prefetch_factor`, or make `__getitem__` and the transforms cheaper."
+)
+_BLOCKS = {
+    "aten::item": "Keep the value on the device, or read it only every hundred steps, such as for "
+    "logging.",
+    "aten::nonzero": "Avoid sizes that depend on data, such as boolean indices: `torch.where` and "
+    "masks keep the size.",
+    "copy": "Copy from pinned memory with `non_blocking=True`, so that the host goes on.",
+    "": "Remove it from the step, or do it less often: nothing is launched while the host waits.",
+}
+_CALLS = {
+    "Malloc": "Memory is allocated anew: keep sizes the same from step to step, or set "
+    "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.",
+    "Free": "The cache of memory is emptied: leave out `torch.cuda.empty_cache()`, or use less "
+    "memory.",
+    "": "The driver takes so long for one call: the timeline shows what happens beside it.",
+}
+_STATES = {
+    LOADING: _LOADS,
+    SYNCHRONISING: "Something waits for the device in every step: look for `.item()`, `.cpu()`, "
+    "`print` of a tensor and `torch.cuda.synchronize()`.",
+    GUARDING: "Fewer, larger compiled functions check fewer guards.",
+    OUTSIDE: "Python runs between the operators: the optimizer, logging, preparing data. Compile "
+    "the optimizer's step too, and move what is left out of the step.",
+    LAUNCHING: "Launching takes this long: fewer, larger kernels wait less often.",
+    QUEUED: "The work was launched in time, and the device began it late: the timeline shows what "
+    "it waited for, such as another stream or a copy.",
+    UNKNOWN: "Record the trace with `ProfilerActivity.CPU` to see what the device waits for.",
+    OPERATING: "Eager code launches operators one by one: compile it too, such as the optimizer's "
+    "step.",
+}
+_IN_WORDS = {GUARDING: "checking guards", SYNCHRONISING: "the host waits for it"}
+_MORE_WORK = "Larger batches give the device more work for each launch."
+
+
+class Idle(NamedTuple):
+    """The idle time of a step that is not ordinary, in µs."""
+
+    us: float
+    once: float
+    """Time of waits that only first steps have; not in `us`."""
+    states: dict[str, float]
+
+
+def _idle(evidence: Evidence) -> Idle | None:
+    """Divides the idle time; None if there is no trace of a device."""
+    shown, line, step = evidence.shown, evidence.timeline, evidence.step_us
+    if shown is None or line is None or not step or not evidence.on_device:
+        return None
+    states = {part.name: part.us / shown.by for part in line.parts if part.idle}
+    ordinary = states.pop(BETWEEN, 0.0) + states.pop(PROFILING, 0.0)
+    once = sum(states.pop(name, 0.0) for name in ONCE_PARTS)
+    idle = min((line.span_us - line.busy_us) / shown.by, step - line.busy_us / shown.by)
+    return Idle(max(0.0, idle - ordinary - once), once, states)
+
+
+def first_calls(evidence: Evidence) -> Cause | None:
+    """The trace has first calls, captures or compiles, which later steps do not have."""
+    idle, line, shown = _idle(evidence), evidence.timeline, evidence.shown
+    if idle is None or line is None or shown is None or evidence.run.compiled_ms:
+        return None
+    if (
+        idle.once < MOST_OF_IDLE * (idle.us + idle.once)
+        or idle.once < STANDS_OUT * line.span_us / shown.by
+    ):
+        return None
+    waits = [wait for wait in line.waits if wait.kind in ONCE_PARTS]
+    longest = max(waits, key=lambda wait: wait.longest_us)
+    us, count = sum(wait.us for wait in waits), sum(wait.count for wait in waits)
+    per = f"{microseconds(us)} of {evidence.whole}"
+    what = {
+        "first calls": f"First calls, which load libraries and kernels, keep the device idle for "
+        f"{per}: {_times(count, longest)}.",
+        "capturing a graph": f"The trace records how a graph is captured: nothing runs for {per}.",
+        "compiling": f"The trace records how torch compiles: the device waits for {per}.",
+    }[longest.kind]
+    return Cause(
+        "first calls",
+        what,
+        "Record after the warm-up: let some steps run before the profiler starts, such as with "
+        "`torch.profiler.schedule(wait=2, warmup=2, active=3)`.",
+        _at(evidence, longest),
+        why=f"The longest is {_named(longest)}. Later steps do not have it, so there is nothing to "
+        "win.",
+        concerns=us / line.span_us,
+        lines=_line_of(evidence, longest),
+    )
+
+
+def waiting(evidence: Evidence) -> Cause | Cleared | None:
+    """The device waits for the host."""
+    idle, line, shown, step = _idle(evidence), evidence.timeline, evidence.shown, evidence.step_us
+    if shown is None or line is None or not step:
+        return Cleared("No trace: whether the device waits is unknown.", judged=False)
+    if idle is None:
+        return None
+    if idle.us < STANDS_OUT * step:
+        return Cleared(f"The device is busy for {percent(_busy(evidence))} of {evidence.step}.")
+    own = [wait for wait in line.waits if wait.kind not in (*ONCE_PARTS, "profiler", "queued")]
+    for wait in own[:1]:
+        few = wait.count / shown.by <= FEW and wait.us / shown.by >= MOST_OF_IDLE * idle.us
+        if few and (wait.name or wait.inside):
+            return _named_gaps(evidence, wait, idle)
+    return _state(evidence, idle)
+
+
+def _busy(evidence: Evidence) -> float:
+    line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
+    return min(1.0, line.busy_us / shown.by / step) if line and shown and step else 0.0
+
+
+def _named_gaps(evidence: Evidence, wait: Wait, idle: Idle) -> Cause:
+    """Few gaps in which the host did the same are most of the idle time."""
+    shown, step = evidence.shown, evidence.step_us or 1.0
+    us = min(wait.us / (shown.by if shown else 1), idle.us)
+    per = f"{microseconds(us)} of {evidence.step}"
+    return Cause(
+        "waiting",
+        f"The device is idle for {per} while {_doing(wait)}: {_times(wait.count, wait)}.",
+        _FIXES[wait.kind](wait),
+        _at(evidence, wait),
+        why=f"This is {percent(us / idle.us)} of the time that the device waits."
+        + (f" It happens in `{wait.function}`." if wait.function and not wait.line else ""),
+        wins_us=us,
+        share=us / step,
+        known="at most",
+        lines=_line_of(evidence, wait),
+    )
+
+
+def _doing(wait: Wait) -> str:
+    """Returns what the host does: `aten::randn` runs on the host."""
+    inside = f", called by `{wait.inside}`," if wait.inside else ""
+    words = {
+        "loading data": f"the host loads data in `{wait.name}`",
+        "blocking": f"the host waits in the blocking call `{wait.name}`{inside}",
+        "call": f"the host is in `{wait.name}`{inside}",
+        "operator": f"`{wait.name}` runs on the host" if wait.name else "operators are launched",
+        "host operator": f"`{wait.name}` runs on the host",
+        "python": f"Python runs in `{wait.name or wait.inside}`, outside of operators",
+        "unnamed": "Python runs outside of operators",
+    }
+    return words[wait.kind].replace(",,", ",").rstrip(",")
+
+
+_FIXES: dict[str, Callable[[Wait], str]] = {
+    "loading data": lambda wait: _WORKERS if "MultiProcessing" in wait.name else _LOADS,
+    "blocking": lambda wait: _blocking_fix(wait),
+    "call": lambda wait: next(fix for part, fix in _CALLS.items() if part in wait.name),
+    "operator": lambda _: "The operator itself takes this long on the host: compile the code "
+    "around it, so that it is launched with others.",
+    "host operator": lambda _: "Compute it on the device (`device='cuda'`), or prepare it before "
+    "the step or in another thread.",
+    "python": lambda _: "Move it out of the step, do it less often, or let it run in another "
+    "thread while the device works.",
+}  # fmt: skip
+
+
+def _blocking_fix(wait: Wait) -> str:
+    if "Memcpy" in wait.name and wait.inside not in _BLOCKS:
+        return _BLOCKS["copy"]
+    return _BLOCKS.get(wait.inside, _BLOCKS[""])
+
+
+def _named(wait: Wait) -> str:
+    """Returns the event: `cudaLaunchKernel` in `aten::add`, 26.2 ms."""
+    inside = f" in `{wait.inside}`" if wait.inside else ""
+    return f"`{wait.name or wait.kind}`{inside}, {microseconds(wait.longest_us)}"
+
+
+def _times(count: int, longest: Wait) -> str:
+    """Returns how often, and when: 5 gaps, the longest of 61.2 ms at 717 ms."""
+    at = f"{microseconds(longest.at_us)} into the trace"
+    if count == 1:
+        return f"one gap of {microseconds(longest.longest_us)}, {at}"
+    return f"{plural(count, 'gap')}, the longest of {microseconds(longest.longest_us)}, {at}"
+
+
+def _at(evidence: Evidence, wait: Wait) -> str:
+    """The address of the timeline around the longest gap."""
+    around = wait.longest_us * 0.2
+    start, end = max(0.0, wait.at_us - around), wait.at_us + wait.longest_us + around
+    label = evidence.shown.label if evidence.shown is not None else None
+    return urls.timeline(evidence.id, profile=label, start=f"{start:.3f}", end=f"{end:.3f}")
+
+
+def _line_of(evidence: Evidence, wait: Wait) -> list[CauseLine]:
+    return evidence.line(wait.file, wait.line, f"in {wait.function}") if wait.line else []
+
+
+def _state(evidence: Evidence, idle: Idle) -> Cause:
+    """Many gaps: names the state in which the host was for most of their time."""
+    shown, step = evidence.shown, evidence.step_us or 1.0
+    most = max(idle.states, key=lambda name: idle.states[name], default=UNKNOWN)
+    saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
+    fix, lines = _STATES.get(most, _MORE_WORK), []
+    if _records_graphs(evidence):
+        saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
+    elif saves >= STANDS_OUT * step:
+        skipped = _skipped(evidence)
+        fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
+        fix += "`torch.compile(…, mode='reduce-overhead')`."
+        fix += f" Torch skipped them here: {skipped}" if skipped else ""
+        lines = _slowest_region(evidence)
+    wins = saves if saves >= STANDS_OUT * step else idle.us
+    share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
+    return Cause(
+        "waiting",
+        f"The device is idle for {microseconds(idle.us)} of {evidence.step}.",
+        fix,
+        urls.time(evidence.id) + "#timeline",
+        why=f"The largest part of its idle time in the trace, {percent(share)}: "
+        f"{_IN_WORDS.get(most, most)}.",
+        wins_us=wins,
+        share=wins / step,
+        known="estimated" if wins == saves else "at most",
+        lines=lines,
+    )
+
+
+def between_kernels(evidence: Evidence) -> Cause | None:
+    """The ordinary pauses between kernels add up."""
+    shown, line, step = evidence.shown, evidence.timeline, evidence.step_us
+    if shown is None or line is None or not step or _records_graphs(evidence):
+        return None
+    us = sum(part.us for part in line.parts if part.name == BETWEEN) / shown.by
+    if us < STANDS_OUT * step:
+        return None
+    return Cause(
+        "between kernels",
+        f"Pauses of less than 3 µs between kernels add up to {microseconds(us)} of "
+        f"{evidence.step}: each is ordinary.",
+        "Fewer kernels have fewer pauses, and CUDA graphs shorten them: "
+        "`torch.compile(…, mode='reduce-overhead')`.",
+        urls.time(evidence.id) + "#timeline",
+        wins_us=us,
+        share=us / step,
+        known="at most",
+    )
+
+
+def _records_graphs(evidence: Evidence) -> bool:
+    script = evidence.script
+    return any(region.replayed for region in evidence.regions) or any(
+        process.graphs_replayed for process in (script.processes if script is not None else ())
+    )
+
+
+def _skipped(evidence: Evidence) -> str:
+    """Returns why torch recorded no CUDA graph."""
+    story, script = evidence.story.story, evidence.script
+    skips = [
+        each.cudagraph_skip for each in (story.compiles if story else ()) if each.cudagraph_skip
+    ]
+    for process in script.processes if script is not None else ():
+        skips += process.graphs_skipped
+    return f"{skips[0][:200].rstrip('.')}." if skips else ""
+
+
+def _slowest_region(evidence: Evidence) -> list[CauseLine]:
+    """Returns the function whose compiled code makes the device wait longest."""
+    waits = [
+        region for region in evidence.regions if region.verdict == HOST_BOUND and region.compile_id
+    ]
+    most = max(waits, key=lambda region: region.graphs_save_us * region.calls, default=None)
+    story = evidence.story.story
+    for each in story.compiles if story is not None and most is not None else ():
+        if most is not None and each.id == most.compile_id:
+            return evidence.line(each.file, each.first_line, f"def {each.function}(…)")
+    return []
+
+
+def judged_trace(evidence: Evidence) -> Cleared | None:
+    """Several traces were read, and one of them is judged."""
+    if evidence.shown is None or evidence.traces < 2 or evidence.shown.joined_to_code:
+        return None
+    return Cleared(
+        f"Of {evidence.traces} traces, `{evidence.shown.label}` is judged: among those of its rank "
+        "without first calls, its step is the median."
+    )
+
+
+CHECKS = (judged_trace, first_calls, waiting, between_kernels)

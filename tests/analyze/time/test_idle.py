@@ -1,0 +1,107 @@
+"""What the host did in a device's gaps, and the time that is judged."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from inductorscope.analyze.time.breakdown import break_down
+from inductorscope.analyze.time.facts import Timeline
+from inductorscope.formats.trace.kineto import read_chrome_stream
+
+
+def event(name: str, cat: str, ts: float, dur: float, **args: object) -> dict[str, Any]:
+    place = {"pid": 0, "tid": 7} if cat in ("kernel", "gpu_memcpy") else {"pid": 1, "tid": 1}
+    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "args": args, **place}
+
+
+def launch(name: str, ts: float, starts: float, dur: float, number: int, call: float = 5) -> Any:
+    """A kernel and the call that launched it."""
+    return (
+        event("cudaLaunchKernel", "cuda_runtime", ts, call, correlation=number),
+        event(name, "kernel", starts, dur, correlation=number),
+    )
+
+
+def timeline(*events: Any) -> Timeline:
+    flat = [one for each in events for one in (each if isinstance(each, tuple) else (each,))]
+    found = break_down(read_chrome_stream(io.BytesIO(json.dumps(flat).encode()))).timeline
+    assert found is not None
+    return found
+
+
+SMALL = [launch("k", 10 * number, 10 * number + 5, 3, number) for number in range(20)]
+
+GAPS = {
+    "a data loader": (
+        [event("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "cpu_op", 250, 900)],
+        ("loading data", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
+    ),
+    "an operator on the host": (
+        [event("aten::randn", "cpu_op", 250, 900), event("aten::normal_", "cpu_op", 260, 880)],
+        ("host operator", "aten::randn"),
+    ),
+    "a blocking copy": (
+        [event("aten::copy_", "cpu_op", 250, 900),
+         event("hipMemcpyWithStream", "cuda_runtime", 255, 880)],
+        ("blocking", "hipMemcpyWithStream"),
+    ),
+    "a capture": (
+        [event("cudaStreamBeginCapture_v10000", "cuda_runtime", 250, 5),
+         event("cudaStreamEndCapture_v10000", "cuda_runtime", 1150, 5)],
+        ("capturing a graph", ""),
+    ),
+    "a function of the program": (
+        [event("train.py(12): prepare", "python_function", 240, 930),
+         event("torch/utils/x.py(1): inner", "python_function", 250, 900)],
+        ("python", "prepare"),
+    ),
+    "the program's own span": (
+        [event("augment", "user_annotation", 250, 900)], ("python", ""),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", GAPS)
+def test_a_long_gap_is_named_by_what_the_host_did(case: str) -> None:
+    events, (kind, name) = GAPS[case]
+    found = timeline(*SMALL, *events, launch("k", 1200, 1205, 3, 99)).waits[0]
+    assert (found.kind, found.name, found.count) == (kind, name, 1)
+    assert found.us == pytest.approx(1205 - 198)
+
+
+def test_the_first_launch_of_a_kernel_is_a_first_call_and_the_next_one_is_not() -> None:
+    slow = launch("new", 300, 5_310, 3, 98, call=5_000)
+    found = timeline(*SMALL, slow)
+    assert found.waits[0].kind == "first calls"
+    assert {part.name: round(part.us) for part in found.parts}["first calls"] == 5_310 - 198
+    again = timeline(*SMALL, launch("k", 300, 5_310, 3, 98, call=5_000))
+    assert again.waits[0].kind == "call"
+
+
+def test_pauses_below_three_microseconds_are_ordinary() -> None:
+    kernels = [launch("k", 0, 100 + 10 * number, 8, number) for number in range(5)]
+    parts = {part.name: part.us for part in timeline(*kernels).parts if part.idle}
+    assert parts["between kernels"] == 4 * 2
+
+
+def step(number: int, ts: float, dur: float) -> dict[str, Any]:
+    return event(f"ProfilerStep#{number}", "user_annotation", ts, dur)
+
+
+def test_a_step_is_what_the_marks_say_unless_the_host_runs_ahead() -> None:
+    marks = [step(1, 0, 600), step(2, 600, 600)]
+    found = timeline(*marks, launch("k", 500, 505, 10, 1), launch("k", 1100, 1105, 10, 2))
+    assert (found.span_us, found.asynchronous) == (1200, False)
+    ahead = timeline(*marks, launch("k", 500, 505, 900, 1), launch("k", 1100, 1405, 900, 2))
+    assert (ahead.span_us, ahead.asynchronous) == (1800, True)
+
+
+def test_a_start_up_is_left_out() -> None:
+    start = [event("aten::linear", "cpu_op", 0, 50_000), launch("k", 49_900, 49_950, 3, 1)]
+    later = [event("aten::linear", "cpu_op", 60_000, 20), launch("k", 60_010, 60_020, 3, 2)]
+    found = timeline(*start, *later)
+    assert found.start_up_us == 49_950
+    assert found.span_us == pytest.approx(60_023 - 49_950)
