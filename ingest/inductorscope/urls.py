@@ -131,6 +131,11 @@ def failure_part(run_id: str, part: str, **query: str | int | None) -> str:
     return with_query(f"{failures(run_id)}/{_part(part)}", **query)
 
 
+def trials(run_id: str, what: str = "") -> str:
+    """The page of a run's trials; `one` and `search`: the forms that start them."""
+    return f"{run(run_id)}/trials" + (f"/{what}" if what else "")
+
+
 def watch(key: str) -> str:
     """The newest run of a watched folder."""
     return f"/watch/{_part(key)}"

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from inductorscope.capturing.builtin import BUILT_IN, NAMES, describe
 from inductorscope.capturing.spec import (
     DTYPES,
-    MODES,
     CaptureSpec,
     SpecError,
     from_builtins,
     from_json,
     kind_of,
 )
+from inductorscope.formats.change import MODES
 
 plain_text = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), max_size=20)
 identifier = st.from_regex(r"[a-z_][a-z0-9_]{0,10}", fullmatch=True)

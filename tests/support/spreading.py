@@ -49,6 +49,7 @@ LONGEST = (
     "attacks/test_event_streams.py",
     "attacks/test_full_disk.py",
     "capture/test_capture.py",
+    "capture/test_trials.py",
     "capture/test_api.py",
     "attacks/test_machines_that_die.py",
     "browser/test_tutorial.py",

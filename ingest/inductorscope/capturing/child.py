@@ -34,6 +34,7 @@ from inductorscope.formats.capture_facts import (
     EagerOutcome,
     State,
 )
+from inductorscope.formats.results import EAGER_RESULTS, RESULTS
 from inductorscope.processes.importing import without_collection
 
 
@@ -94,6 +95,7 @@ class Capture:
             from inductorscope.capturing.inside.machine import describe_machine
             from inductorscope.capturing.inside.options import apply_options
             from inductorscope.capturing.inside.swapping import swap_kernel
+            from inductorscope.capturing.trial.inside.changing import install
 
         self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()
@@ -101,6 +103,8 @@ class Capture:
         try_instructions(self.spec.device)
         environment.limit_memory(self.memory, self.facts.device)
         swap_kernel()
+        if self.spec.change:
+            install(self.spec.change, None, trusted=self.loading.trusted)
         compiling = Compiling(self.spec)
         keep_logs(self.out)
         try:
@@ -137,6 +141,8 @@ class Capture:
         except Exception as error:
             raise CompileFailed from error
         self.facts.compile_times = explaining.times_so_far()
+        if spec.results:
+            self._record_results(model, function)
         if not spec.measures:
             self.facts.missing.append("Times: the model was only compiled, as asked.")
             return
@@ -160,6 +166,20 @@ class Capture:
             self._record_values(calls[COMPILED])
         report.progress("running torch._dynamo.explain")
         self.facts.explained = explaining.explain(model)
+
+    def _record_results(self, model: Untyped, function: Untyped) -> None:
+        """Records what one call computes, compiled and in eager."""
+        from inductorscope.capturing.trial.inside.results import Recorder
+
+        for name, called, float64 in (
+            (RESULTS, function, False),
+            (EAGER_RESULTS, model.function, True),
+        ):
+            recorder = Recorder(float64=float64)
+            model.step(recorder.around("model", model.function, called))()
+            if model.train:
+                recorder.keep_gradients(list(model.function.parameters()))
+            recorder.write(self.out, name)
 
     def _record_values(self, call: Call) -> None:
         from inductorscope.capturing.inside import values

@@ -16,6 +16,7 @@ import msgspec
 from inductorscope.analyze.roofline.devices import PRETENDED, device_peaks
 from inductorscope.capturing.builtin import BY_NAME, NAMES
 from inductorscope.formats.call_shapes import read_shapes
+from inductorscope.formats.change import MODES, Change
 
 ModelKind = Literal["built-in", "factory", "script"]
 
@@ -26,7 +27,6 @@ LAUNCHERS = {
 }
 """Programs that start scripts, and how Python runs them."""
 DTYPES = ("float32", "float64", "bfloat16", "float16")
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 LONGEST_SECONDS = 600.0
 MOST_REPEATS = 10_000
 MOST_ENTRIES = 200
@@ -94,6 +94,10 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     run."""
     shapes: str = ""
     """Further arguments to call the compiled model with, as `formats.call_shapes` reads them."""
+    change: Change | None = None
+    """What a trial changes in the program while it runs."""
+    results: bool = False
+    """Record samples of what the first steps compute, with fixed seeds, to compare them."""
 
     def __post_init__(self) -> None:
         _check_text("model", self.model)
@@ -104,6 +108,8 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         _check_model(self)
         _check_measuring(self)
         _check_compiling(self)
+        if self.change is not None and (problem := self.change.problem()):
+            raise SpecError(problem)
         if self.kind == "script":
             _check_script(self)
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.capturing.spec import DTYPES, MODES
+from inductorscope.capturing.spec import DTYPES
 from inductorscope.cli.app import USAGE, fail
+from inductorscope.formats.change import MODES
 
 # The names come from capturing.spec; mypy expects the members of an enum written out.
 _Dtype = Enum("_Dtype", {name: name for name in DTYPES}, type=str)  # type: ignore[misc]

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 from cachetools import LRUCache, cachedmethod
 from dbos import DBOSClient, EnqueueOptions
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from inductorscope.answers.parts import run_of
 from inductorscope.capturing.diagnosis.run import KINDS
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.disk import Disk
+from inductorscope.formats.change import Change
 from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import Limits
 from inductorscope.jobs.errors import (
@@ -363,6 +365,24 @@ class JobsClient:
         (run,) = self._captured_here([run_id], diagnosis.UPLOADED)
         spec = {"run": run_id, "options": options}
         return self._enqueue_again(kind, f"{KINDS[kind]}: {run.name}", [run], spec)
+
+    # --- trials ---
+
+    def enqueue_trial(self, run_id: str, title: str, change: Change) -> str:
+        """Asks a worker to try a change of a captured run; returns the job's id.
+
+        Raises NotOursError for a run that this installation did not capture, NotHere.
+        """
+        (run,) = self._captured_here([run_id], diagnosis.UPLOADED)
+        spec = {"run": run_id, "title": title, "change": msgspec.to_builtins(change)}
+        return self._enqueue_again("trial", f"Trying {title} on {run.name}", [run], spec)
+
+    def enqueue_search(self, run_id: str, minutes: float) -> str:
+        """Asks a worker to search for changes that make a captured run faster; returns the job's
+        id. Raises as `enqueue_trial`."""
+        (run,) = self._captured_here([run_id], diagnosis.UPLOADED)
+        spec = {"run": run_id, "minutes": minutes}
+        return self._enqueue_again("improve", f"Improving {run.name}", [run], spec)
 
     def _enqueue_again(
         self, kind: str, title: str, runs: Sequence[Run], spec: dict[str, Any]

@@ -58,5 +58,11 @@ KINDS: dict[str, Kind] = {
     "measure": Kind(
         "inductorscope.jobs.work.measure", "measure", runs_code=True, limit="CAPTURE_SECONDS"
     ),
+    "trial": Kind(
+        "inductorscope.jobs.work.trial", "trial", runs_code=True, limit="CAPTURE_SECONDS"
+    ),
+    "improve": Kind(
+        "inductorscope.jobs.work.trial", "improve", runs_code=True, limit="CAPTURE_SECONDS"
+    ),
     **dict.fromkeys(DIAGNOSES, _DIAGNOSIS),
 }

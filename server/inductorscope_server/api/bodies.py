@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from inductorscope import urls
@@ -175,6 +175,21 @@ class MeasureRequest(Body):
     settings: bool = Field(
         False, description="Also run the first with each setting of the second, then with several."
     )
+
+
+class TrialRequest(Body):
+    """A change to try."""
+
+    title: Annotated[Line, Field(min_length=1, max_length=200)]
+    change: dict[str, Any] = Field(
+        description='What differs from the program as it is, such as `{"dynamic": true}`.'
+    )
+
+
+class ImproveRequest(Body):
+    """How to search for changes that make a program faster."""
+
+    minutes: float = Field(20.0, gt=0, le=600, description="Longest time to spend.")
 
 
 class BenchmarkRequest(Body):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 from fastapi import APIRouter
 from inductorscope import urls
-from inductorscope.capturing.spec import DTYPES, MODES
+from inductorscope.capturing.spec import DTYPES
 from inductorscope.fields import Hidden
+from inductorscope.formats.change import MODES
 from inductorscope.jobs.errors import CaptureRefusedError
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool

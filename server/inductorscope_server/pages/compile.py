@@ -1,4 +1,4 @@
-"""The compile pages: what compiling did, why, and its cost."""
+"""The compile pages: what compiling did, why, and its cost; and the records that say so."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from inductorscope.answers.compile.stacks import StacksPage, stacks_page
 from inductorscope.answers.compile.story import CompilePage, compile_page
 from inductorscope.answers.compile.symbols import SymbolsPage, symbols_page
 from inductorscope.answers.compile.time import CompileTimePage, compile_time_page
+from inductorscope.answers.logs.log import Chosen, LogPage, log_page
 
-from inductorscope_server.web.ids import LARGEST, Line, RunId
-from inductorscope_server.web.parts import Analysing
+from inductorscope_server.web.ids import LARGEST, PLAIN, Line, RunId
+from inductorscope_server.web.parts import Analysing, Reading
 
 Words = Annotated[Line, Query(description="Words in id, function, file or outcome.")]
 Node = Annotated[
@@ -31,6 +32,17 @@ Number = Annotated[
 ]
 Artifact = Annotated[int, Query(description="Number of a stored file.", ge=1, le=LARGEST)]
 Plain = Annotated[int, Query(description="1: ignore addresses and temporary names.", ge=0, le=1)]
+Log = Annotated[str, Query(description="Path of a log.", max_length=4096, pattern=PLAIN)]
+CompileId = Annotated[
+    str, Query(description="Such as `0/1`; `-` for none.", max_length=200, pattern=PLAIN)
+]
+Kind = Annotated[
+    str, Query(description="Kind, or `artifact:NAME`.", max_length=1000, pattern=PLAIN)
+]
+Rank = Annotated[str, Query(description="Rank of the process.", pattern="^[0-9]{0,9}$")]
+After = Annotated[
+    int, Query(description="`next_cursor` of the previous page; 0 for the first.", ge=0, le=LARGEST)
+]
 
 
 async def load_story(analysis: Analysing, run: RunId, shapes: Shapes = "") -> CompilePage:
@@ -91,3 +103,17 @@ async def load_diff(
 async def load_one(analysis: Analysing, run: RunId, number: Number) -> CompileOnePage:
     """One compile: outcome, records in order, guards, symbols, phases and metrics."""
     return await analysis(compile_one_page, run, number)
+
+
+def load_log(
+    session: Reading,
+    run: RunId,
+    log: Log = "",
+    compile: CompileId = "",
+    kind: Kind = "",
+    rank: Rank = "",
+    cursor: After = 0,
+) -> LogPage:
+    """Kinds, compiles and matching records, paged, in the order of the log."""
+    chosen = Chosen(log, compile.strip(), kind, int(rank) if rank else None)
+    return log_page(session, run, chosen, cursor)

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.answers.play import Try, try_of
 from inductorscope.capturing.playground.order import CONFIG, MODEL
-from inductorscope.capturing.spec import DTYPES, MODES, CaptureSpec
+from inductorscope.capturing.spec import DTYPES, CaptureSpec
 from inductorscope.fields import Hidden
+from inductorscope.formats.change import MODES
 from inductorscope.playing.lessons import LESSONS, Lesson
 from inductorscope.playing.tries import Asked, Tried
 from inductorscope.settings import PREFIX, Settings

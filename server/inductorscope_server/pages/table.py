@@ -19,7 +19,6 @@ from inductorscope_server.pages import (
     failures,
     jobs,
     kernel,
-    log,
     memory,
     play,
     projects,
@@ -29,6 +28,7 @@ from inductorscope_server.pages import (
     sql,
     time,
     timeline,
+    trials,
 )
 from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, PEOPLE, RUNS, SERVER
 from inductorscope_server.web.pages import Page
@@ -98,7 +98,9 @@ PAGES = (
     Page(FAILURES + "/values", failures.load_values, "failures_values.html", RUNS,
          "What each kernel read and wrote"),
     # Its files.
-    Page(RUN + "/log", log.load, "log.html", RUNS, "Records of a run's logs", nav="Log"),
+    Page(RUN + "/trials", trials.load, "trials.html", RUNS, "Changes that were tried",
+         fragment="fragments/_trials.html"),
+    Page(RUN + "/log", compile.load_log, "log.html", RUNS, "Records of a run's logs", nav="Log"),
     Page(RUN + "/read", runs.load_read, "read.html", RUNS, "What was read", nav="What was read"),
     Page(RUN + "/files/{artifact}", runs.load_file, "read_file.html", FILES,
          "Lines of a stored file", needs=READS_FILES),
@@ -116,7 +118,8 @@ PAGES = (
 )  # fmt: skip
 
 ACTIONS = (
-    runs, compare, explorer, kernel, failures, jobs, capture, play, account, projects, server,
+    runs, compare, explorer, kernel, failures, trials, jobs, capture, play, account, projects,
+    server,
 )  # fmt: skip
 """Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
 of the API."""

@@ -75,13 +75,19 @@ class ScriptShown(msgspec.Struct, frozen=True):
     """How the eager script's work differs."""
 
 
-def script_shown(run: Run) -> ScriptShown | None:
-    """Returns the script; None for a run that is not of a script."""
+def script_of(run: Run) -> Script | None:
+    """Returns the script's entries; None for a run that is not of a script."""
     try:
         script = msgspec.convert(run.environment.get("script") or {}, type=Script)
     except msgspec.ValidationError:
         return None
-    if not script.processes:
+    return script if script.processes else None
+
+
+def script_shown(run: Run) -> ScriptShown | None:
+    """Returns the script; None for a run that is not of a script."""
+    script = script_of(run)
+    if script is None:
         return None
     first = script.processes[0]
     return ScriptShown(

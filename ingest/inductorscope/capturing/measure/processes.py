@@ -11,23 +11,26 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from inductorscope.analyze.trial.result import Structure
 from inductorscope.capturing.launch import SWAP, Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
 from inductorscope.capturing.measure.profile import Profiled, profiled
-from inductorscope.capturing.measure.structure import counts
+from inductorscope.capturing.measure.structure import counts, structure
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, ProfileFacts
+from inductorscope.formats.results import EAGER_RESULTS, RESULTS, Results, read_results
 from inductorscope.settings import Settings
 
 SECONDS = 2.0
 """Seconds for which a process is timed."""
-BRIEF = {
+BRIEF: dict[str, Any] = {
     "eager": False, "source": False, "record": False, "values": False, "repeats": None,
     "full": False, "steps_after": 0,
 }  # fmt: skip
@@ -67,6 +70,15 @@ class Once(msgspec.Struct, frozen=True):
     disturbed: list[str]
 
 
+class Looked(msgspec.Struct, frozen=True):
+    """What a process compiled, and what its first steps computed."""
+
+    structure: Structure
+    results: Results | None
+    eager: Results | None
+    """The same steps without torch.compile."""
+
+
 class Runner:
     """Runs arms. Keeps each arm's compiled kernels, so that later processes generate the code again
     but do not wait for the compiler."""
@@ -102,6 +114,18 @@ class Runner:
         with self._captured(arm, profile=False, seconds=0.1, measure=timed) as (_, out):
             return counts(out)
 
+    def look(self, arm: Arm, *, eager: bool = False) -> Looked:
+        """Only compiles an arm and runs its first steps, and `eager` ones if asked, without timing
+        them. Raises CaptureFailed, SpecError."""
+        with self._captured(arm, profile=False, seconds=0.1, results=True, eager=eager) as (
+            facts,
+            out,
+        ):
+            return Looked(
+                structure(out, facts), read_results(out / RESULTS),
+                read_results(out / EAGER_RESULTS),
+            )  # fmt: skip
+
     @contextmanager
     def _captured(self, arm: Arm, **options: object) -> Iterator[tuple[CaptureFacts, Path]]:
         """Captures an arm and yields the facts and the folder, which is deleted afterwards."""
@@ -116,7 +140,7 @@ class Runner:
             environment[SWAP] = str(swap)
         try:
             facts = run_capture(
-                msgspec.structs.replace(spec, **BRIEF, **options), out, self.settings,
+                msgspec.structs.replace(spec, **(BRIEF | options)), out, self.settings,
                 trusted=self.trusted, cache=own / "cache",
                 launch=Launch(arm.python, (own / "sources",), environment, brief=True),
             )  # fmt: skip

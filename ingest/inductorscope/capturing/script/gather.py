@@ -19,6 +19,7 @@ from inductorscope.formats.capture_facts import (
     ScriptSteps,
     read_facts,
 )
+from inductorscope.formats.results import EAGER_RESULTS, RESULTS
 
 CODE = "output_code.py"
 
@@ -102,6 +103,8 @@ def add_eager(eager: Gathered, out: Path, facts: CaptureFacts) -> None:
     for profile in eager.facts.profiles.values():
         for name in (profile.trace, profile.key_averages):
             shutil.move(eager.folder / name, out / name)
+    if (eager.folder / RESULTS).is_file():
+        shutil.move(eager.folder / RESULTS, out / EAGER_RESULTS)
     if eager.facts.script:
         facts.eager_script = eager.facts.script[0]
         facts.differs = _differences(facts.eager_script, facts.script[0])

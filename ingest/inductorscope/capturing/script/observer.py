@@ -87,6 +87,7 @@ class Observer:
         self._compile_began = 0.0
         self._first_compile: float | None = None
         self._stop = Path(order.out) / STOP
+        self._recorder: Untyped = None
         self._status = Status("")
 
     def _new_steps(self) -> Steps[Untyped]:
@@ -101,11 +102,14 @@ class Observer:
         from inductorscope.capturing.inside.options import apply_options
         from inductorscope.capturing.inside.swapping import swap_kernel
 
-        if self.order.spec.config:
-            try:
-                apply_options(self.order.spec, trusted=self.order.trusted)
-            except SpecError as error:
-                self._refuse(error)
+        spec, trusted = self.order.spec, self.order.trusted
+        try:
+            if spec.config:
+                apply_options(spec, trusted=trusted)
+            if spec.change or spec.results:
+                self._change(trusted)
+        except SpecError as error:
+            self._refuse(error)
         swap_kernel()
         if self.order.label == COMPILED and os.environ.get("RANK", "0") == "0":
             keep_logs(Path(self.order.out))
@@ -113,6 +117,16 @@ class Observer:
         atexit.register(self._exit)
         self._follow_errors()
         self.facts.torch_version = str(torch.__version__)
+
+    def _change(self, trusted: bool) -> None:
+        """Makes the script run with the spec's change, and records its results."""
+        from inductorscope.capturing.trial.inside.changing import install
+        from inductorscope.capturing.trial.inside.results import Recorder
+
+        spec, eager = self.order.spec, self.order.label == EAGER
+        self._recorder = Recorder(float64=eager) if spec.results else None
+        around = self._recorder.around if self._recorder else None
+        install(None if eager else spec.change, around, trusted=trusted)
 
     def _refuse(self, error: SpecError) -> Never:
         """Ends the process, because it must not run with options other than those requested."""
@@ -336,6 +350,8 @@ class Observer:
             from inductorscope.capturing.inside.timing import summarize
 
             facts.timings[self.order.label] = summarize(samples, 1)
+        if self._recorder:
+            self._recorder.write(folder)
         memory_of(mine)
         mine.peak = self.profiles.allocations.peak
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))

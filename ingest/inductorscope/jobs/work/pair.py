@@ -79,7 +79,7 @@ def load_pair(session: Session, run: str, other: str) -> Pair:
     a, b = (dict(row.environment.get("env") or {}) for row in rows)
     differing = {name for name in {*a, *b} - OF_EACH_RUN if a.get(name) != b.get(name)}
     arms = [
-        Arm(label, spec, _sources(session, row, spec, notes),
+        Arm(label, spec, changed_sources(session, row, spec, notes),
             environment={name: own.get(name) for name in differing})
         for label, spec, row, own in zip("AB", specs, rows, (a, b), strict=True)
     ]  # fmt: skip
@@ -148,7 +148,9 @@ def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]
             group.why_not_swapped = str(error)
 
 
-def _sources(session: Session, run: Run, spec: CaptureSpec, notes: list[str]) -> dict[str, bytes]:
+def changed_sources(
+    session: Session, run: Run, spec: CaptureSpec, notes: list[str]
+) -> dict[str, bytes]:
     """Returns the run's source files that differ from those on the disk."""
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run.id, Artifact.role == SOURCE, Artifact.derived.is_(False)

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.change import Change
 
 Known = Literal["measured", "estimated", "at most", "unknown"]
 
@@ -54,6 +55,10 @@ class Cause(msgspec.Struct, frozen=True):
     urgent: bool = False
     """Whether it comes first: the program fails, or runs uncompiled."""
     lines: list[CauseLine] = msgspec.field(default_factory=list)
+    change: Hidden[Change | None] = None
+    """What a trial of the fix applies to the program; None if a person has to write it."""
+    tried: Prose = ""
+    """What came of the newest trial; empty if there is none."""
 
 
 class Cleared(msgspec.Struct, frozen=True):

@@ -15,6 +15,8 @@ from inductorscope.answers.runs.diagnosis import (
 )
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.tried import with_trial
+from inductorscope.answers.trials.trials import trials_of
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS, *communication.CHECKS,
@@ -23,12 +25,15 @@ CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     found: list[Cause | Cleared] = []
+    trials = trials_of(evidence.session, evidence.id)
     for check in CHECKS:
         try:
             begin(f"what to change first: {check.__name__}")
             result = check(evidence)
         except NotAnalysed as error:
             result = Cleared(str(error), judged=False)
+        if isinstance(result, Cause) and result.change is not None:
+            result = with_trial(result, trials)
         if result is not None:
             found.append(result)
     return ranked(found)

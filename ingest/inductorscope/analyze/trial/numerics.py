@@ -1,0 +1,136 @@
+"""Compares what a program computes with and without a change."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from inductorscope.formats.results import Results, Sample
+
+BOUNDS = {"float64": 1e-9, "float32": 1e-4, "float16": 4e-3, "bfloat16": 3e-2}
+"""The largest relative error of a tensor, by its dtype."""
+EXACT = 1e-12
+"""Tensors of other dtypes must be equal."""
+TIMES_EAGER = 10.0
+"""The error against float64 may be so many times that of eager."""
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+NOTHING = "No call of the first steps can be compared."
+RANDOM = (
+    "The results differ from eager's with and without the change, as those of programs with random "
+    "numbers do."
+)
+Answer = Literal["equal", "within bounds", "outside", "unknown"]
+Samples = dict[str, Sample]
+
+
+class Numerics(msgspec.Struct, frozen=True, kw_only=True):
+    """How the changed program's results compare."""
+
+    answer: Answer
+    why: str = ""
+    """Why the answer is unknown, as a sentence."""
+    tensors: int = 0
+    """Tensors compared."""
+    beside_eager: bool = True
+    """Whether they were compared with eager's; else with those of the program as it is."""
+    worst: str = ""
+    """The tensor with the largest share of its bound."""
+    dtype: str = ""
+    error: float = 0.0
+    """Its relative error: the norm of the difference, divided by the norm."""
+    before: float = 0.0
+    """The relative error of this tensor without the change."""
+    bound: float = 0.0
+    float64_error: float | None = None
+    """The relative error against float64, of the tensor where it differs most."""
+    eager_float64_error: float | None = None
+    """Eager's, of the same tensor."""
+
+    @property
+    def roundings(self) -> float:
+        """The error in units of the dtype's last place."""
+        return self.error / EPSILON.get(self.dtype, 1.0)
+
+
+def compared(base: Results | None, changed: Results | None, eager: Results | None) -> Numerics:
+    """Compares the changed program with eager, or with the program as it is if that itself differs
+    from eager, as programs with random numbers do."""
+    ours, theirs = _by_name(base), _by_name(changed)
+    names = [name for name in ours if name in theirs]
+    if not names:
+        return Numerics(answer="unknown", why=NOTHING)
+    if all(ours[name] == theirs[name] for name in names):
+        return Numerics(answer="equal", tensors=len(names))
+    plain = _by_name(eager)
+    both = [name for name in names if name in plain]
+    comparable = bool(both) and all(_share(ours[name], plain[name]) <= 1.0 for name in both)
+    reference = plain if comparable else ours
+    worst = max(
+        (name for name in names if name in reference),
+        key=lambda name: _share(theirs[name], reference[name]),
+    )
+    exact = _from_float64(theirs, eager) if comparable and eager else Exact()
+    answer: Answer = "within bounds"
+    if exact.share > 1.0 or _share(theirs[worst], reference[worst]) > 1.0:
+        answer = "outside" if comparable or not both else "unknown"
+    return Numerics(
+        answer=answer,
+        why=RANDOM if answer == "unknown" else "",
+        tensors=len(names),
+        beside_eager=comparable,
+        worst=worst,
+        dtype=theirs[worst].dtype,
+        error=_error(theirs[worst], reference[worst]),
+        before=_error(ours[worst], reference[worst]),
+        bound=_bound(theirs[worst]),
+        float64_error=exact.error,
+        eager_float64_error=exact.eager,
+    )
+
+
+class Exact(msgspec.Struct, frozen=True):
+    """Errors against float64, of one tensor."""
+
+    share: float = 0.0
+    """Of what is allowed."""
+    error: float | None = None
+    eager: float | None = None
+
+
+def _from_float64(ours: Samples, eager: Results) -> Exact:
+    """Returns the errors of the tensor that differs most from float64."""
+    plain, found = _by_name(eager), [Exact()]
+    for exact in eager.in_float64:
+        name = exact.name
+        if name in ours and name in plain and plain[name].dtype in BOUNDS:
+            error, own = _error(ours[name], exact), _error(plain[name], exact)
+            allowed = max(TIMES_EAGER * own, _bound(plain[name]))
+            found.append(Exact(error / allowed, error, own))
+    return max(found, key=lambda errors: (errors.share, errors.error is not None))
+
+
+def _by_name(results: Results | None) -> Samples:
+    return {sample.name: sample for sample in results.samples} if results else {}
+
+
+def _share(sample: Sample, reference: Sample) -> float:
+    """Returns the error as a share of the bound."""
+    return _error(sample, reference) / _bound(sample)
+
+
+def _bound(sample: Sample) -> float:
+    return BOUNDS.get(sample.dtype, EXACT)
+
+
+def _error(sample: Sample, reference: Sample) -> float:
+    """Returns the relative error; infinite if shapes or infinities differ."""
+    if sample.shape != reference.shape:
+        return float("inf")
+    values, known = np.frombuffer(sample.values), np.frombuffer(reference.values)
+    finite = np.isfinite(known)
+    if not np.array_equal(finite, np.isfinite(values)):
+        return float("inf")
+    apart = float(np.linalg.norm(values[finite] - known[finite]))
+    return apart / (float(np.linalg.norm(known[finite])) or 1.0) if apart else 0.0

@@ -1,0 +1,105 @@
+"""Writes a change into a program's source, where that takes few plain lines."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator
+
+from inductorscope.formats.change import Change
+
+Insertion = tuple[int, str]
+"""After how many lines to insert a line, and its text, indented."""
+
+
+def patch(path: str, source: str, change: Change) -> str:
+    """Returns a unified diff of the program's file; empty if the change cannot be written so."""
+    new = patched(source, change) or source
+    before, after = source.splitlines(keepends=True), new.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"))
+
+
+def patched(source: str, change: Change) -> str | None:
+    """Returns the source with the change; None if it cannot be written so."""
+    if change.marks or change.regions:
+        return None
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    insertions = list(_settings(tree, change))
+    if change.channels_last or change.optimizer:
+        found = list(_beside_assignments(tree, change))
+        if not found:
+            return None
+        insertions += found
+    lines = source.splitlines(keepends=True)
+    if (change.mode is not None or change.dynamic is not None) and not _argue(tree, lines, change):
+        return None
+    for after, line in sorted(insertions, key=lambda insertion: insertion[0], reverse=True):
+        lines.insert(after, line)
+    return "".join(lines)
+
+
+def _settings(tree: ast.Module, change: Change) -> Iterator[Insertion]:
+    """Yields lines that set options, in reverse order, behind the imports."""
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    after = max((node.end_lineno or 0 for node in imports), default=0)
+    lines = []
+    for module, values in (("_inductor", change.inductor), ("_dynamo", change.dynamo)):
+        lines += [f"import torch.{module}.config\n"] if values else []
+        lines += [f"torch.{module}.config.{key} = {text}\n" for key, text in values.items()]
+    for name in change.ignored:
+        lines.append(f"import torch._dynamo.config, {name.partition('.')[0]}\n")
+        lines.append(f"torch._dynamo.config.ignore_logging_functions.add({name})\n")
+    if change.float32_products:
+        lines.append(f"torch.set_float32_matmul_precision({change.float32_products!r})\n")
+    if change.threads:
+        lines.append(f"torch.set_num_threads({change.threads})\n")
+    for line in reversed(lines):
+        yield after, line
+
+
+def _beside_assignments(tree: ast.Module, change: Change) -> Iterator[Insertion]:
+    """Yields lines before statements that compile a model, and after those that make an optimizer
+    of torch."""
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+            continue
+        called, indent = ast.unparse(node.value.func), " " * node.col_offset
+        target, given = ast.unparse(node.targets[0]), [*map(ast.unparse, node.value.args)]
+        if change.channels_last and called == "torch.compile" and given:
+            model = given[0]
+            line = f"{indent}{model} = {model}.to(memory_format=torch.channels_last)\n"
+            yield node.lineno - 1, line
+        is_optimizer = called.startswith(("torch.optim.", "optim.")) and "lr_" not in called
+        if change.optimizer and is_optimizer:
+            line = f"{indent}{target}.step = torch.compile({target}.step)\n"
+            yield node.end_lineno or node.lineno, line
+
+
+def _argue(tree: ast.Module, lines: list[str], change: Change) -> bool:
+    """Gives each `torch.compile` its new arguments; returns whether there is one, and each is
+    written on one line."""
+    wanted = {"mode": change.mode, "dynamic": change.dynamic}
+    given = {name: repr(value) for name, value in wanted.items() if value is not None}
+    calls = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = [node for node in ast.walk(tree) if ast.unparse(node) == "torch.compile"]
+    for node in (node for node in names if isinstance(node, ast.Attribute)):
+        call = calls.get(node)
+        whole = call or node
+        if whole.lineno != whole.end_lineno:
+            return False
+        own = [*map(ast.unparse, call.args)] if call else []
+        dropped = {*given, "options"} if "mode" in given else {*given}
+        own += [
+            f"{keyword.arg}={ast.unparse(keyword.value)}"
+            for keyword in (call.keywords if call else ())
+            if keyword.arg not in dropped
+        ]
+        own += [f"{name}={text}" for name, text in given.items()]
+        line = lines[whole.lineno - 1].encode()
+        start, end = whole.col_offset, whole.end_col_offset
+        changed = line[:start] + f"torch.compile({', '.join(own)})".encode() + line[end:]
+        lines[whole.lineno - 1] = changed.decode()
+    return bool(names)

@@ -1,0 +1,29 @@
+"""What trials of their fixes say about causes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from inductorscope.analyze.trial.result import Trial
+from inductorscope.answers.runs.diagnosis.cause import Cause
+from inductorscope.answers.trials import words
+
+WITHOUT_GAIN = ("no effect", "the same", "slower", "refused", "failed")
+
+
+def with_trial(cause: Cause, trials: Sequence[Trial]) -> Cause:
+    """Returns the cause with the outcome of its fix: what it won is known then, and a fix that wins
+    nothing comes last."""
+    trial = next((trial for trial in trials if trial.change == cause.change), None)
+    if trial is None:
+        return cause
+    tried = replace(cause, tried=words.outcome(trial))
+    judged = trial.judged
+    if trial.answer == "faster" and judged is not None and cause.of == "step":
+        saved = 1000 * (judged.a_ms - judged.b_ms)
+        return replace(tried, wins_us=saved, share=-judged.shift, known="measured")
+    if trial.answer in WITHOUT_GAIN:
+        return replace(tried, wins_us=0.0, share=0.0, known="measured", urgent=False)
+    return tried

@@ -1,0 +1,1 @@
+"""Trials of a run: the changes that were tried, and what each did."""

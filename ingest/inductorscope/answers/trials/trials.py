@@ -1,0 +1,134 @@
+"""The page of a run's trials: each change that was tried, and the newest search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.trial.improvement import Improvement
+from inductorscope.analyze.trial.result import Trial
+from inductorscope.answers.explorer.benchmark import is_captured_here
+from inductorscope.answers.failures.failures import Panel, panel
+from inductorscope.answers.parts import RunName, run_of
+from inductorscope.answers.trials import words
+from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.change import Change
+from inductorscope.store.runs.diagnoses import newest_diagnosis
+from inductorscope.store.tables.diagnoses import Diagnosis
+
+TRIAL, IMPROVE = "trial", "improve"
+"""Kinds of jobs and of what they store."""
+UPLOADED = (
+    "Trying a change runs the program again, so it needs a run that this installation captured."
+)
+MOST_TRIALS = 200
+
+
+class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial."""
+
+    title: str
+    answer: str
+    gain: float | None
+    """How many times as fast; None if that is not certain."""
+    low: float | None
+    high: float | None
+    before_ms: float | None
+    after_ms: float | None
+    outcome: Prose
+    structure: Prose
+    costs: Prose
+    disturbed: list[Prose]
+    change: Hidden[Change]
+
+
+class TrialsPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Trials `/runs/{run}/trials`."""
+
+    run: RunName
+    refusal: Prose
+    """Why nothing can be tried; empty if it can."""
+    search: Panel
+    trying: Panel
+    """The newest trial of one change."""
+    verdict: Prose
+    """The answer of the newest search; empty without one."""
+    writes: list[str]
+    """How to write its changes."""
+    patch: str
+    complete: bool
+    trials: list[TrialRow]
+    """Fastest first, then those that are being tried."""
+
+
+def trials_page(session: Session, run_id: str) -> TrialsPage:
+    run = run_of(session, run_id)
+    found = newest_improvement(session, run_id)
+    tried = [*trials_of(session, run_id), *(found.trials if found else ())]
+    rows = {(trial.title, trial.answer): _row(trial) for trial in tried}
+    return TrialsPage(
+        run=RunName(run.id, run.name),
+        refusal="" if is_captured_here(run) else UPLOADED,
+        search=panel(session, run_id, IMPROVE),
+        trying=panel(session, run_id, TRIAL),
+        verdict=words.verdict(found) if found else "",
+        writes=found.writes if found else [],
+        patch=found.patch if found else "",
+        complete=found.complete if found else False,
+        trials=sorted(rows.values(), key=lambda row: (row.gain is None, -(row.gain or 0.0))),
+    )
+
+
+def trials_of(session: Session, run_id: str) -> list[Trial]:
+    """Returns the trials of single changes, newest first, one for each change."""
+    query = (
+        select(Diagnosis.summary)
+        .where(Diagnosis.run_id == run_id, Diagnosis.kind == TRIAL)
+        .order_by(Diagnosis.created_at.desc())
+        .limit(MOST_TRIALS)
+    )
+    found: dict[bytes, Trial] = {}
+    for summary in session.scalars(query):
+        trial = msgspec.convert(summary["trial"], Trial)
+        found.setdefault(msgspec.json.encode(trial.change), trial)
+    return list(found.values())
+
+
+def newest_improvement(session: Session, run_id: str) -> Improvement | None:
+    read = newest_diagnosis(session, run_id, IMPROVE)
+    return msgspec.convert(read.result["improvement"], Improvement) if read else None
+
+
+def stored_trial(trial: Trial) -> dict[str, Any]:
+    """Returns what is stored of a trial, all of it in the summary."""
+    plain = msgspec.to_builtins(trial)
+    return {"summary": {"verdict": f"{trial.title}: {words.outcome(trial)}", "trial": plain}}
+
+
+def stored_improvement(found: Improvement) -> dict[str, Any]:
+    return {
+        "summary": {"verdict": words.verdict(found)},
+        "improvement": msgspec.to_builtins(found),
+    }
+
+
+def _row(trial: Trial) -> TrialRow:
+    judged = trial.judged
+    sure = judged is not None and trial.answer in ("faster", "slower", "the same")
+    return TrialRow(
+        title=trial.title,
+        answer=trial.answer,
+        gain=trial.gain if sure else None,
+        low=1 / (1 + judged.high) if judged else None,
+        high=1 / (1 + judged.low) if judged else None,
+        before_ms=judged.a_ms if judged else None,
+        after_ms=judged.b_ms if judged else None,
+        outcome=words.outcome(trial),
+        structure=words.structure(trial),
+        costs=words.costs(trial.before, trial.after),
+        disturbed=trial.disturbed,
+        change=trial.change,
+    )

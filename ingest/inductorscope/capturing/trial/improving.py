@@ -1,0 +1,164 @@
+"""Searches for changes that make a program faster. Torch-free.
+
+Each candidate is first compiled, which shows whether it does anything. The rest is timed in rounds,
+of which the better half goes on. Changes that are faster alone are then joined while that helps.
+The winner is measured again from the start, since the times that chose it flatter it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from inductorscope.analyze.measure.judge import LOOKS
+from inductorscope.analyze.trial.catalogue import Entry
+from inductorscope.analyze.trial.improvement import Improvement
+from inductorscope.analyze.trial.result import Trial
+from inductorscope.capturing.measure.turns import Budget
+from inductorscope.capturing.trial.trying import Trier
+from inductorscope.formats.change import Change
+
+ROUNDS = (2, 4)
+"""Processes of each change in the rounds that choose."""
+FEWEST = 4
+"""So many changes go on in any case."""
+FOR_FINAL = 0.35
+"""The share of the budget that is kept for measuring the winner."""
+WORTH_JOINING = 0.01
+"""A change that seems to win less is not joined with others."""
+NO_TIME = "The time was up."
+NOTHING_ELSE = "No change is faster."
+FEW_TIMES = "It was not among the faster half."
+Candidates = Sequence[tuple[Entry, Change]]
+Keep = Callable[[Improvement], None]
+
+
+class Search:
+    """A search in progress."""
+
+    def __init__(
+        self, trier: Trier, seconds: float, keep: Keep, before: Improvement | None = None
+    ) -> None:
+        """`before`: an earlier search of the same program, whose trials are not repeated."""
+        self.trier = trier
+        self.began = time.monotonic()
+        self.seconds = seconds
+        self._keep = keep
+        self.found = Improvement()
+        self._before = before
+
+    @property
+    def left(self) -> float:
+        return self.seconds - (time.monotonic() - self.began)
+
+    def run(self, candidates: Candidates) -> Improvement:
+        """Searches, and returns what it found. Raises CaptureFailed, SpecError if the program as it
+        is does not run."""
+        found = self.found
+        found.before = self.trier.base.structure
+        if self._before and self._before.before:
+            same = self._before.before.codes == found.before.codes
+            self._before = self._before if same else None
+        self.keep()
+        worth = self._screen(candidates)
+        best = self._join(self._choose(worth))
+        if best is not None:
+            self._measure(best)
+        found.complete = not found.stopped
+        self.keep()
+        return found
+
+    def keep(self) -> None:
+        self.found.seconds = time.monotonic() - self.began
+        self._keep(self.found)
+
+    def _screen(self, candidates: Candidates) -> list[Trial]:
+        """Compiles each candidate, and returns those worth timing. Two with the same code are
+        timed once."""
+        worth: list[Trial] = []
+        for entry, change in candidates:
+            if self.left < self.seconds * FOR_FINAL:
+                self.found.stopped = NO_TIME
+                break
+            trial = self._looked_at(change) or self.trier.look(entry.title, change)
+            self.found.trials.append(trial)
+            twin = next((other for other in worth if _is_twin(trial, other)), None)
+            if trial.answer == "running" and twin is not None:
+                trial.answer, trial.why = "no effect", f"The code is that of {twin.title}."
+            elif trial.answer == "running":
+                worth.append(trial)
+            self.keep()
+        return worth
+
+    def _looked_at(self, change: Change) -> Trial | None:
+        """Returns the earlier search's trial of a change; if it was worth timing, to be timed."""
+        for trial in self._before.trials if self._before else ():
+            if trial.change == change and trial.after is not None:
+                timed = trial.answer not in ("no effect", "refused")
+                return replace(trial, answer="running", why="") if timed else trial
+        return None
+
+    def _choose(self, trials: list[Trial]) -> list[Trial]:
+        """Times changes in rounds; returns those of the last one, the fastest first."""
+        for processes in ROUNDS:
+            if not trials:
+                break
+            budget = Budget(max(self.left * (1 - FOR_FINAL), 0.0), processes, looks=())
+            self.trier.time(trials, budget, lambda _: self.keep())
+            trials = sorted(trials, key=_shift)
+            for trial in trials[max(len(trials) // 2, FEWEST) :]:
+                trial.answer, trial.why = "cannot tell", FEW_TIMES
+            trials = trials[: max(len(trials) // 2, FEWEST)]
+            self.keep()
+        return [trial for trial in trials if _shift(trial) < -WORTH_JOINING]
+
+    def _join(self, trials: list[Trial]) -> Trial | None:
+        """Returns the fastest change, joined with others while that seems faster."""
+        if not trials:
+            return None
+        best, parts = trials[0], [trials[0].title]
+        for other in trials[1:]:
+            if self.left < self.seconds * FOR_FINAL or not best.change.agrees_with(other.change):
+                continue
+            both = best.change.beside(other.change)
+            joined = self.trier.look(" + ".join([*parts, other.title]), both)
+            self.found.trials.append(joined)
+            if joined.answer != "running" or _is_twin(joined, best):
+                joined.answer = "no effect" if joined.answer == "running" else joined.answer
+                continue
+            self.trier.time(
+                [best, joined], Budget(self.left, ROUNDS[-1], ()), lambda _: self.keep()
+            )
+            if _shift(joined) < _shift(best) - WORTH_JOINING:
+                best, parts = joined, [*parts, other.title]
+        self.found.kept = parts
+        return best
+
+    def _measure(self, best: Trial) -> None:
+        """Measures the winner again, in processes that chose nothing."""
+        found = self.found
+        final = Trial(title=best.title, change=best.change)
+        budget = Budget(max(self.left, self.seconds * FOR_FINAL), LOOKS[-1])
+
+        def kept(trial: Trial) -> None:
+            found.judged = trial.judged
+            self.keep()
+
+        self.trier.time([final], budget, kept)
+        found.judged, best.judged, best.answer = final.judged, final.judged, final.answer
+        found.numerics, found.after, found.change = best.numerics, best.after, best.change
+        if final.answer != "faster":
+            found.kept, found.change, found.after = [], None, None
+
+
+def _shift(trial: Trial) -> float:
+    return trial.judged.shift if trial.judged else 0.0
+
+
+def _is_twin(trial: Trial, other: Trial) -> bool:
+    """Whether both compile to the same code and act in the same way besides."""
+    if trial.after is None or other.after is None or trial.after.codes != other.after.codes:
+        return False
+    return not (trial.change.acts_without_code or other.change.acts_without_code)

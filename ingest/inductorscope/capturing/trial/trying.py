@@ -1,0 +1,114 @@
+"""Tries one change to a program: first what it does to the code, then to the time. Torch-free."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from inductorscope.analyze.measure.judge import LOOKS
+from inductorscope.analyze.trial.numerics import compared
+from inductorscope.analyze.trial.result import Structure, Trial
+from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner
+from inductorscope.capturing.measure.turns import Budget, compare_arms, turns
+from inductorscope.capturing.spec import SpecError
+from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.formats.change import Change
+from inductorscope.progress import Progress
+
+AS_IT_IS = "the program as it is"
+SAME_CODE = "The generated code is the same, so it was not timed."
+NO_GRAPHS = "No CUDA graph was recorded, and the generated code is the same."
+
+
+class Trier:
+    """Tries changes to one program, of which it looks at the program as it is only once."""
+
+    def __init__(self, arm: Arm, runner: Runner, progress: Progress) -> None:
+        self.arm = replace(arm, label=AS_IT_IS)
+        self.runner = runner
+        self.progress = progress
+        self._base: Looked | None = None
+
+    @property
+    def base(self) -> Looked:
+        """The program as it is, compiled and in eager. Raises CaptureFailed, SpecError."""
+        if self._base is None:
+            self.progress("Compiling the program as it is", 0, None, None)
+            self._base = self.runner.look(self.arm, eager=True)
+        return self._base
+
+    def changed(self, title: str, change: Change) -> Arm:
+        spec = self.arm.spec
+        both = change if spec.change is None else spec.change.beside(change)
+        return replace(self.arm, label=title, spec=replace(spec, change=both))
+
+    def look(self, title: str, change: Change, *, any_numbers: bool = False) -> Trial:
+        """Compiles the program with a change and compares code and results; the answer is
+        `running` if it is worth timing. Raises CaptureFailed, SpecError if the program as it is
+        does not run."""
+        began, base = time.monotonic(), self.base
+        trial = Trial(title=title, change=change, before=base.structure)
+        self.progress(f"Compiling with {title}", 0, None, None)
+        try:
+            found = self.runner.look(self.changed(title, change))
+        except (CaptureFailed, SpecError) as failed:
+            trial.answer, trial.why = "failed", str(failed)
+            return trial
+        trial.after = found.structure
+        trial.numerics = compared(base.results, found.results, base.eager)
+        trial.seconds = time.monotonic() - began
+        same = found.structure.codes == base.structure.codes
+        if same and not _may_differ(change, found.structure):
+            graphs = change.acts_without_code
+            trial.answer, trial.why = "no effect", NO_GRAPHS if graphs else SAME_CODE
+        elif trial.numerics.answer == "outside" and not any_numbers:
+            trial.answer = "refused"
+            trial.why = "The results leave their bounds."
+        return trial
+
+    def time(self, trials: Sequence[Trial], budget: Budget, keep: Callable[[Trial], None]) -> None:
+        """Times changes in turns with the program as it is, and sets their answers."""
+        arms = [self.arm, *(self.changed(trial.title, trial.change) for trial in trials)]
+        began = time.monotonic()
+
+        def kept(done: list[Once]) -> None:
+            for trial in trials:
+                trial.judged = compare_arms(done, AS_IT_IS, trial.title)
+                keep(trial)
+
+        def answered(done: Sequence[Once]) -> bool:
+            found = [compare_arms(done, AS_IT_IS, trial.title) for trial in trials]
+            return all(judged and judged.answer != "cannot tell" for judged in found)
+
+        done = turns(arms, self.runner.once, budget, self.progress, kept, answered)
+        for trial in trials:
+            own = [once for once in done if once.arm in (AS_IT_IS, trial.title)]
+            reasons = Counter(why for once in own for why in once.disturbed)
+            trial.disturbed = [why for why, _ in reasons.most_common(3)]
+            trial.judged = compare_arms(done, AS_IT_IS, trial.title)
+            trial.answer = trial.judged.answer if trial.judged else "cannot tell"
+            trial.seconds += (time.monotonic() - began) / len(trials)
+
+
+def _may_differ(change: Change, after: Structure) -> bool:
+    """Whether a change may act although the code stays the same."""
+    only_graphs = replace(
+        change, inductor={}, mode=None if change.mode == "reduce-overhead" else change.mode
+    )
+    return only_graphs.acts_without_code or (change.acts_without_code and after.cuda_graphs)
+
+
+def try_change(
+    trier: Trier, title: str, change: Change, seconds: float, keep: Callable[[Trial], None], *,
+    any_numbers: bool = False,
+) -> Trial:  # fmt: skip
+    """Tries one change. Raises CaptureFailed, SpecError if the program as it is does not run."""
+    trial = trier.look(title, change, any_numbers=any_numbers)
+    keep(trial)
+    if trial.answer == "running":
+        trier.time([trial], Budget(seconds, LOOKS[-1]), keep)
+        keep(trial)
+    return trial

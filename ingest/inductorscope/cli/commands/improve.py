@@ -1,0 +1,71 @@
+"""`inductorscope improve`: searches for changes that make a captured program faster."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, AsJson, Data, app, load_settings, print_json
+
+
+@app.command()
+def improve(
+    run: Annotated[str, typer.Argument(help="A captured run's id, or its first characters.")],
+    data: Data = None,
+    minutes: Annotated[float, typer.Option(help="Longest time to spend.", min=0.1)] = 20.0,
+    as_json: AsJson = False,
+) -> None:
+    """Try changes of a captured program in fresh processes, and join those that make it faster.
+
+    The program's files stay as they are. Ctrl-C keeps what is known; the next search goes on from
+    there. The exit code is 0 if something is faster, else 1. Use an idle machine.
+    """
+    from inductorscope.analyze.trial.improvement import Improvement
+    from inductorscope.answers.trials import words
+    from inductorscope.answers.trials.trials import IMPROVE, stored_improvement, trials_page
+    from inductorscope.capturing.measure.processes import Runner
+    from inductorscope.cli.local import working_folder
+    from inductorscope.cli.one_run import one_run
+    from inductorscope.cli.progress import Progress
+    from inductorscope.jobs.work.trial import Searching
+    from inductorscope.store.database.engine import engine_of, sessions
+    from inductorscope.store.database.migrate import migrate
+    from inductorscope.store.runs.diagnoses import write_diagnosis
+
+    settings = load_settings(data=data)
+    migrate(settings)
+    job = f"improve-{secrets.token_hex(8)}"
+    with engine_of(settings) as engine, working_folder(settings) as folder:
+        factory = sessions(engine)
+        with factory() as session:
+            run_id = one_run(session, run)
+            searching = Searching(session, run_id)
+
+        def keep(found: Improvement) -> None:
+            with factory.begin() as session:
+                write_diagnosis(
+                    session, run_id, IMPROVE, job, datetime.now(UTC), complete=found.complete,
+                    result=stored_improvement(found),
+                )  # fmt: skip
+
+        with Progress(quiet=as_json) as progress:
+            runner = Runner(folder, settings, trusted=True)
+            found = searching.run(runner, minutes, progress, keep)
+            keep(found)
+        with factory() as session:
+            page = trials_page(session, run_id)
+    if as_json:
+        print_json(found, indent=1)
+    else:
+        typer.echo(words.verdict(found))
+        for row in page.trials:
+            typer.echo(f"  {row.title}: {row.outcome}")
+        for line in page.writes:
+            typer.echo(line)
+        if page.patch:
+            typer.echo(page.patch)
+    if found.gain <= 1.0:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,121 @@
+"""The jobs that try changes of a captured program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.trial.catalogue import catalogue, that_apply
+from inductorscope.analyze.trial.improvement import Improvement
+from inductorscope.analyze.trial.patch import patch
+from inductorscope.analyze.trial.result import Trial
+from inductorscope.answers.trials import words
+from inductorscope.answers.trials.known import known_of
+from inductorscope.answers.trials.trials import (
+    newest_improvement,
+    stored_improvement,
+    stored_trial,
+)
+from inductorscope.capturing.measure.processes import Arm, Runner, main_file
+from inductorscope.capturing.trial.improving import Keep, Search
+from inductorscope.capturing.trial.trying import Trier, try_change
+from inductorscope.formats.change import Change
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.work.diagnosis import captured_spec
+from inductorscope.jobs.work.ending import end
+from inductorscope.jobs.work.pair import changed_sources
+from inductorscope.jobs.work.task import Task
+from inductorscope.progress import Progress
+from inductorscope.store.runs.diagnoses import write_diagnosis
+from inductorscope.store.tables.models import Run
+
+SECONDS = 600.0
+"""Longest time to measure one change."""
+MINUTES = 20.0
+"""Longest time to search, unless asked otherwise."""
+
+
+def trial(task: Task) -> None:
+    """Tries one change, and stores it."""
+    run = str(task.spec["run"])
+    change = msgspec.convert(task.spec["change"], Change)
+    with task.sessions() as session:
+        arm = arm_of(session, run)
+
+    def keep(found: Trial, session: Session | None = None) -> None:
+        if session is not None:
+            _write(task, session, run, stored_trial(found), complete=True)
+            return
+        with task.sessions.begin() as own:
+            _write(task, own, run, stored_trial(found), complete=False)
+
+    trier = Trier(arm, Runner(task.folder, task.settings, trusted=False), task.report)
+    seconds = min(SECONDS, task.settings.capture_seconds / 3)
+    found = try_change(trier, str(task.spec["title"]), change, seconds, keep)
+    lines = task.report.finishing()
+    with task.sessions.begin() as session:
+        keep(found, session)
+        end(session, task.attempt, run, words.outcome(found), lines)
+
+
+def improve(task: Task) -> None:
+    """Searches for changes that make the program faster, and stores what it finds."""
+    run = str(task.spec["run"])
+
+    def keep(found: Improvement) -> None:
+        with task.sessions.begin() as session:
+            _write(task, session, run, stored_improvement(found), complete=False)
+
+    minutes = min(float(task.spec.get("minutes") or MINUTES), task.settings.capture_seconds / 90)
+    runner = Runner(task.folder, task.settings, trusted=False)
+    with task.sessions() as session:
+        searching = Searching(session, run)
+    found = searching.run(runner, minutes, task.report, keep)
+    lines = task.report.finishing()
+    with task.sessions.begin() as session:
+        _write(task, session, run, stored_improvement(found), complete=True)
+        end(session, task.attempt, run, words.verdict(found), lines)
+
+
+class Searching:
+    """A search to run for a captured run. Raises Refused or SpecError if it may not be run."""
+
+    def __init__(self, session: Session, run: str) -> None:
+        self.arm = arm_of(session, run)
+        self.candidates = that_apply(known_of(session, run), catalogue())
+        self.before = newest_improvement(session, run)
+
+    def run(self, runner: Runner, minutes: float, progress: Progress, keep: Keep) -> Improvement:
+        """Searches, going on from a search that was stopped."""
+        trier = Trier(self.arm, runner, progress)
+        before = self.before if self.before and not self.before.complete else None
+        search = Search(trier, 60 * minutes, keep, before)
+        found = search.run(self.candidates)
+        entries = {entry.title: entry for entry, _ in self.candidates}
+        found.writes = [entries[title].write for title in found.kept if title in entries]
+        main = main_file(self.arm.spec)
+        if found.change is not None and main is not None:
+            found.patch = _patch(main, found.change)
+        return found
+
+
+def arm_of(session: Session, run_id: str) -> Arm:
+    """Returns the captured program. Raises Refused or SpecError if it may not be run again."""
+    spec, run = captured_spec(session, run_id), session.get_one(Run, run_id)
+    return Arm("A", spec, changed_sources(session, run, spec, []))
+
+
+def _patch(main: Path, change: Change) -> str:
+    try:
+        return patch(main.name, main.read_text(encoding="utf-8"), change)
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _write(
+    task: Task, session: Session, run: str, result: dict[str, object], *, complete: bool
+) -> None:
+    kind, job = task.attempt.kind, task.attempt.job_id
+    write_diagnosis(session, run, kind, job, transitions.now(), complete=complete, result=result)

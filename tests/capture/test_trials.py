@@ -1,0 +1,209 @@
+"""Changes that are applied to a program while it runs, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from inductorscope.analyze.trial.catalogue import Entry, Known, catalogue, that_apply
+from inductorscope.analyze.trial.numerics import Numerics
+from inductorscope.analyze.trial.result import Structure
+from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner
+from inductorscope.capturing.measure.profile import Profiled
+from inductorscope.capturing.measure.turns import Budget
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.capturing.trial.improving import Search
+from inductorscope.capturing.trial.trying import SAME_CODE, Trier, try_change
+from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.formats.change import Change, Mark
+from inductorscope.formats.results import Results, Sample
+from inductorscope.progress import silent
+from inductorscope.settings import Settings
+
+SCRIPT = """
+import logging
+import torch
+
+log = logging.getLogger("train")
+
+
+def scaled(x, factor):
+    y = torch.sin(x) * factor
+    log.warning("step")
+    return torch.cos(y)
+
+
+compiled = torch.compile(scaled)
+for step in range(100_000):
+    compiled(torch.ones(8 + step % 7, 16), 0.5 + step % 3)
+"""
+
+
+@pytest.fixture(scope="module")
+def trier(tmp_path_factory: pytest.TempPathFactory) -> Trier:
+    folder = tmp_path_factory.mktemp("trials")
+    script = folder / "train.py"
+    script.write_text(SCRIPT)
+    settings = Settings(folder / "data", "")
+    runner = Runner(folder / "work", settings, trusted=True)
+    return Trier(Arm("A", CaptureSpec(model=str(script))), runner, silent)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("change", "graphs", "breaks", "recompiles"),
+    [
+        (Change(), None, None, None),
+        (Change(ignored=("logging.Logger.warning",)), 1, 0, None),
+        (Change(ignored=("logging.Logger.warning",), dynamic=True,
+                marks=(Mark("scaled", "x", 0),)), 1, 0, 0),
+    ],
+)  # fmt: skip
+def test_a_change_acts_on_the_running_script(
+    trier: Trier, change: Change, graphs: int | None, breaks: int | None, recompiles: int | None
+) -> None:
+    trial = trier.look("the change", change)
+    assert trial.before is not None
+    assert trial.after is not None
+    assert trial.numerics is not None
+    assert trial.before.breaks > 0
+    assert trial.before.recompiles > 0
+    assert trial.numerics.answer in ("equal", "within bounds"), trial.numerics
+    if graphs is None:
+        assert (trial.answer, trial.why) == ("no effect", SAME_CODE)
+        assert trial.before.codes == trial.after.codes
+    else:
+        assert trial.answer == "running"
+        assert trial.after.breaks == breaks
+        assert recompiles is None or trial.after.recompiles < trial.before.recompiles
+
+
+@pytest.mark.torch
+def test_a_change_that_does_not_run_says_why(trier: Trier) -> None:
+    trial = trier.look("nonsense", Change(inductor={"no_such_option": "True"}))
+    assert trial.answer == "failed"
+    assert "no key 'no_such_option'" in trial.why
+
+
+BASE = Results([Sample("f, call 1, tensor 0", "float32", (1,), b"\0" * 8)])
+
+
+class Pretended:
+    """A runner of programs whose times are given by their changes."""
+
+    def __init__(self, times: Callable[[Change], float], changed: Results = BASE) -> None:
+        self.times = times
+        self.changed = changed
+        self.processes = 0
+
+    def look(self, arm: Arm, *, eager: bool = False) -> Looked:
+        change = arm.spec.change or Change()
+        if change.threads == 3:
+            raise CaptureFailed("It does not run.")
+        code = "the same" if change == Change(dynamic=False) else change.text
+        code = "the same" if change == Change() else code
+        results = BASE if change == Change() else self.changed
+        return Looked(Structure(graphs=1, codes=(code,), compile_s=1.0), results, BASE)
+
+    def once(self, arm: Arm) -> Once:
+        self.processes += 1
+        noise = 1 + 0.001 * (self.processes * 7 % 11)
+        ms = self.times(arm.spec.change or Change()) * noise
+        return Once(arm.label, ms, Profiled(), "", 0.0, None, 0.0, None, [])
+
+
+def entry(title: str, change: Change) -> Entry:
+    return Entry(
+        name=title, title=title, expect="", write=title, applies=lambda known: True,
+        makes=lambda known: change,
+    )  # fmt: skip
+
+
+CHANGES = {
+    "dynamic": Change(dynamic=True),
+    "nothing": Change(dynamic=False),
+    "optimizer": Change(optimizer=True),
+    "last": Change(channels_last=True),
+    "broken": Change(threads=3),
+}
+
+
+def improved(times: Callable[[Change], float]) -> Search:
+    runner = Pretended(times)
+    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), runner, silent)  # type: ignore[arg-type]
+    search = Search(trier, 600.0, lambda found: None)
+    search.run(that_apply(Known(), [entry(*each) for each in CHANGES.items()]))
+    return search
+
+
+def test_changes_that_help_are_joined_and_measured_again() -> None:
+    def times(change: Change) -> float:
+        return 10.0 * (0.7 if change.optimizer else 1.0) * (0.9 if change.dynamic else 1.0)
+
+    found = improved(times).found
+    assert found.kept == ["optimizer", "dynamic"]
+    assert found.change == Change(optimizer=True, dynamic=True)
+    assert found.gain == pytest.approx(1 / 0.63, rel=0.01)
+    answers = {trial.title: trial.answer for trial in found.trials}
+    assert answers["nothing"] == "no effect"
+    assert answers["broken"] == "failed"
+    assert found.complete
+
+
+def test_nothing_is_called_faster_that_is_not() -> None:
+    found = improved(lambda change: 10.0).found
+    assert (found.kept, found.gain, found.change) == ([], 1.0, None)
+
+
+def test_a_search_goes_on_where_it_was_stopped() -> None:
+    first = improved(lambda change: 10.0)
+    looked: list[Arm] = []
+
+    class Counting(Pretended):
+        def look(self, arm: Arm, *, eager: bool = False) -> Looked:
+            looked.append(arm)
+            return super().look(arm, eager=eager)
+
+    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), Counting(lambda _: 10.0), silent)  # type: ignore[arg-type]
+    Search(trier, 600.0, lambda found: None, first.found).run(
+        that_apply(Known(), [entry(*each) for each in CHANGES.items()])
+    )
+    assert [arm.spec.change for arm in looked] == [None, Change(threads=3)]
+
+
+def test_results_outside_of_their_bounds_are_refused_before_anything_is_timed() -> None:
+    one = Sample("f, call 1, tensor 0", "float32", (1,), b"\0" * 6 + b"\xf0\x3f")
+    runner = Pretended(lambda change: 10.0, Results([one]))
+    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), runner, silent)  # type: ignore[arg-type]
+    trial = try_change(trier, "zeros", Change(dynamic=True), 60.0, lambda _: None)
+    assert isinstance(trial.numerics, Numerics)
+    assert (trial.answer, runner.processes) == ("refused", 0)
+    trier.time([trial], Budget(60.0, 2, ()), lambda _: None)
+    assert runner.processes == 4
+
+
+def test_the_catalogue_names_each_entry_once() -> None:
+    entries = catalogue()
+    assert len({entry.title for entry in entries}) == len(entries)
+    every = Known(
+        cuda=True, trains=False, optimizer=True, breaks=1, recompiles=1, threads=4,
+        operations=frozenset(("mm", "convolution")), dtypes=frozenset(("float32",)),
+        marks=(Mark("f", "x", 0),), ignored=("print",),
+    )  # fmt: skip
+    for _, change in that_apply(every, entries):
+        assert change != Change()
+        assert not change.problem()
+
+
+@pytest.mark.torch
+def test_every_setting_of_the_catalogue_is_one_that_torch_has(tmp_path: Path) -> None:
+    from torch._dynamo import config as dynamo
+    from torch._inductor import config as inductor
+
+    known = Known(cuda=True, optimizer=True, breaks=1, recompiles=1, threads=4)
+    for cuda in (True, False):
+        known.cuda = cuda
+        for _, change in that_apply(known, catalogue()):
+            assert set(change.inductor) <= set(inductor.get_config_copy())
+            assert set(change.dynamo) <= set(dynamo.get_config_copy())
