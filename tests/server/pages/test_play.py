@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from inductorscope.cli.local import read_paths
 from inductorscope.playing.lessons import LESSONS
 from inductorscope.settings import Settings
 from inductorscope.store.tables.models import TRY
-from inductorscope_server.pages.play import is_on
+from inductorscope.store.who import OWNER, WHO, Who
+from inductorscope_server.access.token import COOKIE
+from inductorscope_server.pages.play import _kernels_of, is_on
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from tests.server.conftest import Opened
@@ -52,6 +56,23 @@ def test_code_needs_the_token_and_a_page_of_this_server(
     with opened(own_settings) as client:
         foreign = client.post(TRIES, json={"code": ""}, headers={"origin": "http://evil.example"})
         assert foreign.status_code == 403
+
+
+def test_only_a_persons_own_logins_share_kernels() -> None:
+    def shared(who: Who, **headers: str) -> str:
+        sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+        return _kernels_of(Request({"type": "http", "headers": sent, "state": {WHO: who}}))
+
+    ada = Who("ada", frozenset(), person=1)
+    first, second = ({"cookie": f"{COOKIE}={letter * 43}"} for letter in "ab")
+    token = {"authorization": f"Bearer {'t' * 16}"}
+    assert shared(ada, **first) == shared(ada, **second)
+    others = [
+        shared(ada), shared(ada, **token), shared(Who("bob", frozenset(), person=2), **first),
+        shared(OWNER), shared(OWNER, **first), shared(OWNER, **second),
+    ]  # fmt: skip
+    assert len(set(others)) == len(others)
+    assert all(re.fullmatch("[0-9a-f]{64}", name) for name in others)
 
 
 @pytest.mark.parametrize(
