@@ -305,7 +305,7 @@ class _Made:
         for path, line in sorted(self.named):
             digest = self.run_story.sources.get(path, (0, ""))[1]
             text = self._text(digest) if digest and not is_library(path) else []
-            if line <= len(text) and text[line - 1].strip():
+            if 1 <= line <= len(text) and text[line - 1].strip():
                 files.setdefault(self.name(path), []).append(f"{line}: {text[line - 1].strip()}")
         return files
 

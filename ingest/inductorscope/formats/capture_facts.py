@@ -5,10 +5,13 @@ The captured program writes it, also when compiling fails; storing the run reads
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from inductorscope.formats.border import read_as
 
 FACTS = "capture.json"
 SOURCES = "sources.json"
@@ -298,17 +301,17 @@ def read_facts(folder: Path) -> CaptureFacts | None:
     return read_facts_file(folder / FACTS)
 
 
-def read_facts_file(path: Path) -> CaptureFacts | None:
+def read_facts_file(path: Path, left_out: Counter[str] | None = None) -> CaptureFacts | None:
     """The facts in a `capture.json`, or None when it is missing or of another format."""
     try:
-        return parse_facts(path.read_bytes())
+        return parse_facts(path.read_bytes(), left_out)
     except OSError:
         return None
 
 
-def parse_facts(data: bytes) -> CaptureFacts | None:
+def parse_facts(data: bytes, left_out: Counter[str] | None = None) -> CaptureFacts | None:
     """The facts in the text of a `capture.json`, or None when it is of another format."""
     try:
-        return msgspec.json.decode(data, type=CaptureFacts)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_as(data, CaptureFacts, Counter() if left_out is None else left_out)
+    except (ValueError, RecursionError):
         return None

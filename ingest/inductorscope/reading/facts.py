@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from inductorscope.formats.border import read_as
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts_file
 from inductorscope.formats.vocabulary import CAPTURE, FX_RUNNABLE, RESULT
 from inductorscope.intake.files import File
@@ -46,7 +48,9 @@ def capture_facts(files: list[File], notes: Notes) -> CaptureFacts | None:
     """Returns the facts of the first `capture.json`."""
     for file in files:
         if file.role == CAPTURE:
-            facts = read_facts_file(file.absolute)
+            left_out: Counter[str] = Counter()
+            facts = read_facts_file(file.absolute, left_out)
+            notes.left_out(file.path, left_out)
             if facts is not None:
                 return facts
             notes.add(file.path, "not the facts that a capture writes")
@@ -159,10 +163,13 @@ def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
 def _result(files: list[File], notes: Notes) -> _Result:
     for file in files:
         if file.role == RESULT:
+            left_out: Counter[str] = Counter()
             try:
-                return msgspec.json.decode(file.absolute.read_bytes(), type=_Result)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                return read_as(file.absolute.read_bytes(), _Result, left_out)
+            except (ValueError, RecursionError) as error:
                 notes.add(file.path, f"no result of a measurement: {error}")
+            finally:
+                notes.left_out(file.path, left_out)
     return _Result()
 
 

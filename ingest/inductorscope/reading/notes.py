@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from inductorscope.formats.border import ABSURD
 from inductorscope.formats.text import Problem
 from inductorscope.intake.recognise import Dropped
 from inductorscope.store.database.storable import JsonObject
@@ -84,6 +85,11 @@ class Notes:
         """Adds the problems that a reader reports."""
         for problem in problems:
             self.add(file, problem.reason, line=problem.line)
+
+    def left_out(self, file: str, by_reason: Mapping[str, int]) -> None:
+        """Notes what did not pass the border."""
+        for reason, count in by_reason.items():
+            self.add(file, reason, count, kind="dropped" if reason == ABSURD else "repaired")
 
     def secrets(self, file: str, removed: Mapping[str, int]) -> None:
         """Notes which kinds of secrets were removed from a file before it was stored."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.formats.border import ABSURD
 from inductorscope.formats.log import summary as trace_summary
 from inductorscope.formats.log import trace_log
 from inductorscope.formats.log.summary import LogSummary, Summariser
@@ -107,9 +108,8 @@ def test_an_empty_line_does_not_end_a_payload() -> None:
 
 def test_nan_and_infinity() -> None:
     (first,), log = read(record("compilation_metrics", '{"a": NaN, "b": -Infinity, "c": 1}'))
-    assert first.body["c"] == 1
-    assert first.body["a"] != first.body["a"]
-    assert not log.dropped
+    assert first.body == {"c": 1}
+    assert {dropped.reason: dropped.count for dropped in log.dropped.values()} == {ABSURD: 2}
 
 
 def test_a_bad_record_costs_itself_only() -> None:
@@ -193,8 +193,7 @@ def test_prefixes_of_other_generations(prefix: str) -> None:
 def test_metadata_that_msgspec_refuses() -> None:
     body = '{"nan": NaN, "big": 1e999, "long": %s, "half": "\\ud800", "tab": "\t"}' % ("9" * 5000)
     (first,), _ = read(record("a", body, more=', "rank": 3'))
-    assert (first.rank, first.body["tab"], first.body["half"]) == (3, "\t", "?")
-    assert first.body["big"] == first.body["long"] == float("inf")
+    assert (first.rank, first.body) == (3, {"half": "\ufffd", "tab": "\t"})
     (second,), log = read(record("a", '{"x": "caf\xe9"}').encode("latin-1"))
     assert second.body == {"x": "caf\ufffd"}
     assert [dropped.kind for dropped in log.dropped.values()] == ["repaired"]
@@ -202,7 +201,7 @@ def test_metadata_that_msgspec_refuses() -> None:
 
 def test_numbers_that_only_the_values_show_to_be_too_large() -> None:
     (first,), _ = read(record("a", '{"big": 1e999, "long": %s}' % ("9" * 5000)))
-    assert first.body == {"big": float("inf"), "long": float("inf")}
+    assert first.body == {}
 
 
 def test_numbers_that_no_database_holds() -> None:
@@ -216,8 +215,8 @@ def test_numbers_that_no_database_holds() -> None:
         ("(unknown)", 0)
     ]
     assert [dropped.reason for dropped in log.dropped.values()] == [
-        "an interned string of another form"
-    ]
+        ABSURD, "an interned string of another form",
+    ]  # fmt: skip
     assert not read(record("a").replace(" 419 ", f" {huge} "))[0]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from inductorscope.fields import OfRow, Prose
+from inductorscope.formats.border import read_json
 
 Unit = Literal["", "s", "us", "ms", "bytes", "count", "text", "yes", "config", "list"]
 
@@ -78,7 +79,7 @@ def _metric(name: str, value: object) -> Metric:
         return Metric(name, spoken, "\n".join(map(str, value))[:LONGEST], "list")
     if isinstance(value, str) and value[:1] == "{" and "config" in name:
         try:
-            settings = json.loads(value)
+            settings = read_json(value, Counter())
         except (ValueError, RecursionError):
             settings = None
         if isinstance(settings, dict):

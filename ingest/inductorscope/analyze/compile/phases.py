@@ -15,6 +15,7 @@ from inductorscope.analyze.compile.model import (
     Story,
     Tuning,
 )
+from inductorscope.formats.border import read_json
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 from inductorscope.formats.vocabulary import CPP, TRITON
@@ -169,8 +170,8 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
     stats = _text(instant, "autotune_choices_stats")
     if stats:
         try:
-            facts = msgspec.json.decode(stats)
-        except (msgspec.MsgspecError, RecursionError):
+            facts = read_json(stats, story.unread)
+        except (ValueError, RecursionError):
             facts = {}
         if isinstance(facts, dict):
             number = facts.get("num_choices")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from inductorscope.analyze.compile.model import (
     CacheEvent,
     Compile,
@@ -20,6 +18,7 @@ from inductorscope.analyze.compile.model import (
 )
 from inductorscope.analyze.compile.state import LogState
 from inductorscope.analyze.ranks.differences import schedule
+from inductorscope.formats.border import figure, read_json
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.cuda_graphs import skip_reason
 from inductorscope.formats.log.graph_breaks import read_graph_break
@@ -81,7 +80,7 @@ def _metrics(log: LogState, record: LogRecord, number: int) -> None:
     compile_.file = _text(facts.get("co_filename")) or compile_.file
     compile_.first_line = integer(facts.get("co_firstlineno")) or compile_.first_line
     compile_.guards = integer(facts.get("guard_count"))
-    compile_.guard_us = _number(facts.get("guard_latency_us"))
+    compile_.guard_us = figure(facts.get("guard_latency_us"))
     compile_.ops = integer(facts.get("graph_op_count"))
     compile_.nodes = integer(facts.get("graph_node_count"))
     compile_.inputs = integer(facts.get("graph_input_count"))
@@ -275,8 +274,8 @@ def _expression(log: LogState, record: LogRecord, number: int) -> None:
 
 def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
     try:
-        kernels = msgspec.json.decode(record.payload or b"")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        kernels = read_json(record.payload or b"", log.phases.unread)
+    except (ValueError, RecursionError):
         return
     for name, facts in kernels.items() if isinstance(kernels, dict) else ():
         if not isinstance(facts, dict) or not log.run.room(log.story.kernels, "kernels"):
@@ -296,7 +295,7 @@ def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
             state = f"{state}, {tried}" if state else tried
         log.story.kernels.append(
             KernelCompiled(
-                number, str(name)[:500], _number(facts.get("compile_time_us")),
+                number, str(name)[:500], figure(facts.get("compile_time_us")),
                 ", ".join(written)[:500], state[:300],
             )
         )  # fmt: skip
@@ -327,7 +326,7 @@ _BACKWARD = (
 
 def _seconds(facts: dict[str, Any], names: tuple[tuple[str, float], ...]) -> float | None:
     for name, unit in names:
-        value = _number(facts.get(name))
+        value = figure(facts.get(name))
         if value is not None:
             return value / unit
     return None
@@ -335,12 +334,6 @@ def _seconds(facts: dict[str, Any], names: tuple[tuple[str, float], ...]) -> flo
 
 def _sum(value: float | None, other: float | None) -> float | None:
     return other if value is None else value + (other or 0.0)
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e15 else None
 
 
 def _text(value: object) -> str | None:

@@ -12,10 +12,11 @@ and `inductor_post_to_pre_grad_nodes`, the history of each node through the pass
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 
 import msgspec
 
+from inductorscope.formats.border import read_json
 from inductorscope.formats.text import Problem
 
 
@@ -42,11 +43,13 @@ def split_handle(key: str) -> tuple[str, int | None]:
 
 def parse_provenance(data: bytes) -> Provenance:
     result = Provenance()
+    left_out: Counter[str] = Counter()
     try:
-        content = json.loads(data)
+        content = read_json(data, left_out)
     except (ValueError, RecursionError) as error:
         result.problems.append(Problem(None, f"not JSON: {error}"))
         return result
+    result.problems += [Problem(None, reason) for reason in left_out.elements()]
     if not isinstance(content, dict):
         result.problems.append(Problem(None, "not a JSON object"))
         return result

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from inductorscope.formats.border import figure
+
 _NAME = re.compile(r"^(.{1,80}?)_cache_([a-z_]{1,40})$")
 CACHES = {
     "fx_graph": "FX graph",
@@ -57,17 +59,13 @@ def read_cache_answer(name: str, payload: bytes) -> CacheAnswer | None:
     answer.key = _text(facts.key)
     answer.reason = _text(facts.cache_bypass_reason)
     answer.detail = _text(facts.cache_status_detailed)
-    answer.saved_ms = _number(facts.time_saved_ms)
-    if answer.saved_ms is None and (nanoseconds := _number(facts.time_saved_ns)) is not None:
-        answer.saved_ms = nanoseconds / 1e6
+    saved = figure(facts.time_saved_ms)
+    if saved is None and (nanoseconds := figure(facts.time_saved_ns, "_ns")) is not None:
+        saved = nanoseconds / 1e6
+    if saved is not None and saved >= 0:
+        answer.saved_ms = figure(saved, "ms")
     return answer
 
 
 def _text(value: object) -> str | None:
     return " ".join(value[:LONGEST].split()) if isinstance(value, str) else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value < 1e15 else None

@@ -8,19 +8,19 @@ Begins and ends of several threads may be mixed: files compile in parallel with 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from inductorscope.formats.border import LATEST_US, YEAR_S, read_json
+
 MOST_SPANS = 1_000_000
 """Most spans kept of one log; further ones are only counted."""
 MOST_OPEN = 1000
 MOST_INSTANTS = 20_000
 LONGEST = 300
-LATEST_US = 1e17
 TUNING = "_autotuning"
 """The end of the names of autotuning phases; their end events name the winner."""
 
@@ -118,7 +118,7 @@ class PhaseEvents:
         try:
             event = _event.decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            lenient = _lenient(payload)
+            lenient = _lenient(payload, self.unread)
             if lenient is None:
                 self.unread["an event of compile times that is not JSON"] += 1
                 return
@@ -140,7 +140,7 @@ class PhaseEvents:
         if len(self.instants) >= MOST_INSTANTS:
             self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
             return
-        name, facts = event.name[:LONGEST], _values(event.args)
+        name, facts = event.name[:LONGEST], self._values(event.args)
         self.instants.append(Instant(name, self._owner(compile_id), facts, line, duration_us))
 
     def finish(self) -> None:
@@ -174,8 +174,9 @@ class PhaseEvents:
             return
         phase = stack.pop(place)
         duration = event.ts - phase.start_us
-        if duration < 0:
-            self.unread["a phase that ends before it begins"] += 1
+        if not 0 <= duration <= YEAR_S * 1e6:
+            why = "a phase that ends before it begins" if duration < 0 else "a phase of over a year"
+            self.unread[why] += 1
             return
         if phase.parent is not None:
             phase.parent.inside_us += duration
@@ -192,6 +193,13 @@ class PhaseEvents:
         if name.endswith(TUNING):
             self._add_instant(event, phase.compile_id, line, duration)
 
+    def _values(self, raw: msgspec.Raw) -> dict[str, Any]:
+        try:
+            value = read_json(bytes(raw), self.unread)
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
 
 def _label(raw: msgspec.Raw) -> str:
     try:
@@ -205,18 +213,10 @@ def _label(raw: msgspec.Raw) -> str:
     return ""
 
 
-def _values(raw: msgspec.Raw) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _lenient(payload: bytes) -> _Event | None:
+def _lenient(payload: bytes, left_out: Counter[str]) -> _Event | None:
     """Decodes invalid JSON: control characters in strings, NaN."""
     try:
-        value = json.loads(payload.decode("utf-8", "replace"), strict=False)
+        value = read_json(payload, left_out)
         arguments = msgspec.json.encode(value.get("args") or {})
         event = _Event(value["name"], value["ph"], float(value["ts"]), msgspec.Raw(arguments))
     except (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
+
+from inductorscope.formats.border import ABSURD, is_suspect, read_json
 
 NO_KIND = "(no kind)"
 LARGEST = 2**63
@@ -20,7 +22,6 @@ _PREFIX = re.compile(
     rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,18}) {1,20}(.{1,1000}?):(\d{1,9})\]"
     rb"(?: \[[^\]\n]{0,80}\]){0,4} (?=\{(?:\"(\w{1,80})\":)?)"
 )
-_SURROGATE = re.compile(r"\\u[dD][89abAB]")
 
 CONTEXT = frozenset({
     "rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "subgraph_name",
@@ -59,7 +60,6 @@ is no other kind and what the context is."""
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _context = msgspec.json.Decoder(_Context)
-_values = msgspec.json.Decoder(dict[str, Any])
 _interned = msgspec.json.Decoder(tuple[str, int])
 
 
@@ -175,6 +175,8 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
         remarks.append(Remark("a line that is not a record", "dropped"))
         return None
     head = line[prefix.end() :]
+    if is_suspect(head):
+        head = _admitted(head, remarks)
     level, date, time, pid, module, at, first = prefix.groups()
     context = _context_of(first, head)
     kind, metadata = "" if context is None else first.decode(), None
@@ -185,7 +187,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
                 head.decode()
             keys, context = _keys.decode(head), _context.decode(head)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            metadata = _object(head)  # NaN and Infinity occur, which msgspec rejects
+            metadata = _object(head)
             if metadata is None:
                 remarks.append(Remark("a record whose metadata is not a JSON object", "dropped"))
                 return None
@@ -239,25 +241,22 @@ def interned_string(record: LogRecord) -> tuple[str, int] | None:
     return None if integer(number) is None else (name, number)
 
 
-def _object(data: bytes) -> dict[str, Any] | None:
-    """Decodes with msgspec, else leniently; None if it is not a JSON object."""
+def _admitted(head: bytes, remarks: list[Remark]) -> bytes:
+    """Returns metadata without what does not pass the border."""
+    left_out: Counter[str] = Counter()
+    metadata = _object(head, left_out)
+    for reason, count in left_out.items():
+        remarks += [Remark(reason, "dropped" if reason == ABSURD else "repaired")] * count
+    return msgspec.json.encode(metadata) if left_out else head
+
+
+def _object(data: bytes, left_out: Counter[str] | None = None) -> dict[str, Any] | None:
+    """Decodes a JSON object; None for anything else."""
     try:
-        return _values.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        text = data.decode("utf-8", "replace")
-        value = json.loads(text, strict=False, parse_int=_any_integer)
-        if _SURROGATE.search(text):  # a surrogate may be alone, which UTF-8 cannot encode
-            plain = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-            value = json.loads(plain)
+        value = read_json(data, Counter() if left_out is None else left_out)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _any_integer(digits: str) -> int | float:
-    return int(digits) if len(digits) < 1000 else float(digits)
 
 
 def _compile_id(context: _Context) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from inductorscope.formats.border import figure
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
     BACKWARD_METRICS,
@@ -215,8 +216,8 @@ class Summariser:
             file=_text(metrics.get("co_filename")),
             first_line=integer(metrics.get("co_firstlineno")),
             seconds=_seconds(metrics, backward),
-            backend_seconds=_number(metrics.get("backend_compile_time_s")),
-            inductor_seconds=_number(metrics.get("inductor_compile_time_s")),
+            backend_seconds=figure(metrics.get("backend_compile_time_s")),
+            inductor_seconds=figure(metrics.get("inductor_compile_time_s")),
             fail_type=_text(metrics.get("fail_type")),
             fail_reason=_cut(metrics.get("fail_reason")),
             restart_reasons=_texts(metrics.get("restart_reasons")),
@@ -240,16 +241,10 @@ _BACKWARD_SECONDS = (
 
 def _seconds(metrics: dict[str, Any], backward: bool) -> float | None:
     for name in _BACKWARD_SECONDS if backward else _FORWARD_SECONDS:
-        value = _number(metrics.get(name))
+        value = figure(metrics.get(name))
         if value is not None:
             return value / 1e6 if name.endswith("_us") else value
     return None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e15 else None
 
 
 def _text(value: object) -> str | None:

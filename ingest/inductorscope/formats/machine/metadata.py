@@ -6,8 +6,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 
 import msgspec
+
+from inductorscope.formats.border import read_as
 
 _LIBRARY = re.compile(rb"/(c[a-z2-7]{40,60})\.main\.cpp\0")
 BINDINGS = "\n// Python bindings to call "
@@ -41,11 +44,11 @@ class CompiledFacts(msgspec.Struct, frozen=True):
     options: dict[str, object] = msgspec.field(default_factory=dict)
 
 
-def read_metadata(text: str) -> CompiledFacts | None:
+def read_metadata(text: str, left_out: Counter[str]) -> CompiledFacts | None:
     """Reads the metadata; None for any other text."""
     try:
-        read = msgspec.json.decode(text, type=_Metadata)
-        values = msgspec.json.decode(text, type=dict[str, object])
+        values = read_as(text, dict[str, object], left_out)
+        read = msgspec.convert(values, _Metadata)
         key = base64.b32encode(bytes.fromhex(read.hash)).decode().rstrip("=")
     except (ValueError, RecursionError):
         return None
@@ -56,11 +59,11 @@ def read_metadata(text: str) -> CompiledFacts | None:
     return CompiledFacts(key, read.name, arch if isinstance(arch, int) else 0, options)
 
 
-def read_best(text: str) -> dict[str, dict[str, object]]:
+def read_best(text: str, left_out: Counter[str]) -> dict[str, dict[str, object]]:
     """Reads the configuration that autotuning chose: the name of its folder in Triton's cache → its
     block sizes. Empty if it is not named."""
     try:
-        read = msgspec.json.decode(text, type=dict[str, object])
+        read = read_as(text, dict[str, object], left_out)
     except (ValueError, RecursionError):
         return {}
     key = read.get("triton_cache_hash")

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from inductorscope.formats.border import is_within
+
 MAGIC = b"NVR\0"
 STALLED = "smsp__pcsamp_warps_issue_stalled_"
 """Metrics of samples that found a warp at an instruction, by the reason for waiting there."""
@@ -174,11 +176,15 @@ def _add_metric(launch: Launch, metric: memoryview, names: list[str]) -> None:
             if not sampled and name not in (EXECUTED, SECTORS, *FIGURES):
                 return
         elif number == _METRIC_VALUE:
-            launch.figures[name] = _value(value)
+            figure = _value(value)
+            if is_within(name, figure):
+                launch.figures[name] = figure
         elif number == _METRIC_OF_INSTANCE:
             instance = dict(_fields(value))
             address = int(_value(instance.get(_INSTANCE, 0)))
-            values[address] = int(_value(instance.get(_INSTANCE_VALUE, 0)))
+            figure = _value(instance.get(_INSTANCE_VALUE, 0))
+            if is_within(name, figure):
+                values[address] = int(figure)
     if values:
         launch.by_address[name] = values
 

@@ -7,9 +7,11 @@ Each measurement has its own form of line. All other text, such as warnings, is 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import msgspec
 
+from inductorscope.formats.border import within
 from inductorscope.formats.printed.bandwidth_lines import (
     BandwidthReport,
     KernelBandwidth,
@@ -124,7 +126,11 @@ class BenchmarkLog(msgspec.Struct):
 
 
 def parse_benchmark_log(text: str) -> BenchmarkLog:
-    return _Reader(text).read()
+    log = _Reader(text).read()
+    left_out: Counter[str] = Counter()
+    within([log], left_out)
+    log.problems += [Problem(None, reason) for reason in left_out.elements()]
+    return log
 
 
 class _Reader:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Annotated
 
 import msgspec
 
+from inductorscope.formats.border import is_within, read_json
 from inductorscope.formats.text import Problem
 
 CUT = "..."
@@ -54,7 +55,7 @@ class KeyAverages(list[KeyAverageRow]):
 
 class _CaptureRow(msgspec.Struct):
     name: str
-    calls: Annotated[int, msgspec.Meta(ge=0, le=10**18)] = 0
+    calls: int = 0
     self_cpu_us: float | None = None
     cpu_us: float | None = None
     self_device_us: float | None = None
@@ -78,14 +79,17 @@ def parse_key_averages(data: bytes) -> KeyAverages:
 def parse_rows(data: bytes) -> KeyAverages:
     """Reads the JSON of a capture: an object with `rows`, or the rows alone."""
     table = KeyAverages()
+    left_out: Counter[str] = Counter()
     try:
-        content = msgspec.json.decode(data, type=_CaptureFile | list[_CaptureRow])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        content = read_json(data, left_out)
+        whole = content if isinstance(content, dict) else {"rows": content}
+        file = msgspec.convert(whole, _CaptureFile)
+    except (ValueError, RecursionError) as error:
         table.problems.append(Problem(None, f"no rows of key_averages: {error}"))
         return table
-    rows = content if isinstance(content, list) else content.rows
-    table.steps = None if isinstance(content, list) else content.steps
-    table.extend(_row_of_capture(row) for row in rows)
+    table.problems += [Problem(None, reason) for reason in left_out.elements()]
+    table.steps = file.steps
+    table.extend(_row_of_capture(row) for row in file.rows)
     return table
 
 
@@ -159,7 +163,7 @@ def _cells(line: str, columns: list[tuple[int, int]]) -> list[str]:
 
 def _row(cells: dict[str, str]) -> KeyAverageRow | None:
     name, calls = cells.get("Name", ""), cells.get("# of Calls", "")
-    if not name or not calls.isascii() or not calls.isdigit() or len(calls) > 18:
+    if not name or not calls.isascii() or not calls.isdigit() or len(calls) > 15:
         return None
     row = KeyAverageRow(
         name.removesuffix(CUT), int(calls),
@@ -184,4 +188,5 @@ def _row(cells: dict[str, str]) -> KeyAverageRow | None:
 
 def _microseconds(cell: str | None) -> float | None:
     match = _TIME.match(cell or "")
-    return float(match.group(1)) * _UNITS[match.group(2)] if match else None
+    time = float(match.group(1)) * _UNITS[match.group(2)] if match else None
+    return time if time is not None and is_within("_us", time) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from inductorscope.formats.border import ABSURD, LATEST_US, YEAR_S, figure
 from inductorscope.formats.trace.categories import (
     ANNOTATION,
     COUNTED,
@@ -35,9 +35,8 @@ from inductorscope.formats.trace.event_columns import (
 )
 from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEvent
 
-LONGEST_US = 7 * 24 * 3600 * 1e6
-"""A week. A longer event has a broken time stamp."""
-
+LONGEST_US = YEAR_S * 1e6
+MOST_ELEMENTS = 2**53
 MOST_CATEGORIES = 64
 """Most categories of other events; the rest count as one."""
 MOST_NAMED = 10_000
@@ -121,12 +120,14 @@ class ColumnReader:
             args = event.args
             if args is None or args.collective is None or event.ts is None:
                 continue
+            if not abs(event.ts) <= LATEST_US:
+                continue
             (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
             elements = _number(args.elements)
             self._collectives.append(
                 Collective(
                     lane, event.ts, _shown(args.collective), _shown(args.group),
-                    None if elements < 0 else elements,
+                    elements if 0 <= elements < MOST_ELEMENTS else None,
                 )
             )  # fmt: skip
 
@@ -158,7 +159,7 @@ class ColumnReader:
             return False
         if external is None or correlation is None:
             return False
-        if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
+        if not ((np.abs(ts) <= LATEST_US).all() and (us >= 0).all() and (us <= LONGEST_US).all()):
             return False
         lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
         if group_number in (OPERATOR, ANNOTATION):
@@ -209,10 +210,10 @@ class ColumnReader:
             return None
         if duration is None:
             duration = 0.0
-        elif not 0 <= duration < LONGEST_US:  # including NaN
+        elif not 0 <= duration <= LONGEST_US:  # including NaN
             self._reader.repair("an event with an impossible duration was left out", name)
             return None
-        if start is None or not math.isfinite(start):
+        if start is None or not abs(start) <= LATEST_US:
             self._reader.repair("an event without a time stamp counts from 0", name)
             start = 0.0
         (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
@@ -264,12 +265,19 @@ class ColumnReader:
                 return known
         launch = Launch(
             name, _text(file), _text(arguments.kernel_hash),
-            _measure(arguments.kernel_num_gb), _measure(arguments.kernel_flop),
+            self._measure(arguments.kernel_num_gb, "kernel_num_gb"),
+            self._measure(arguments.kernel_flop, "kernel_flop"),
         )  # fmt: skip
         number = self._launches.setdefault(launch, len(self._launches))
         if launch.file is not None:
             self._by_file[name, launch.file] = number
         return number
+
+    def _measure(self, value: object, name: str) -> float | None:
+        measured = figure(value, name)
+        if measured is None and isinstance(value, int | float):
+            self._reader.repair(ABSURD, name)
+        return measured if measured is not None and measured > 0 else None
 
     def finish(self) -> TraceColumns:
         device, calls, ops, annotations, others = self._rows
@@ -344,12 +352,6 @@ def _number(value: object) -> int:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _measure(value: object) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e18:
-        return float(value)
-    return None
 
 
 def _shown(value: object) -> str:

@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from inductorscope.formats.border import admit
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import Readable
 
@@ -267,11 +269,14 @@ class EventReader(msgspec.Struct):
     def _convert(self, value: object, events: list[TraceEvent]) -> None:
         if value is None:
             return
+        replaced: Counter[str] = Counter()
         try:
-            events.append(msgspec.convert(value, TraceEvent, strict=False))
-        except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
-            # The last exception comes from a lone surrogate in place of a number: `"\ud800"`.
+            plain = admit(value, replaced, figures=False)  # the columns look at figures
+            events.append(msgspec.convert(plain, TraceEvent, strict=False))
+        except (msgspec.ValidationError, RecursionError) as error:
             self.repair("an event with a field of the wrong type was left out", str(error))
+        for reason, count in replaced.items():
+            self.repair(reason, "", count)
 
 
 def _end_of_skipped(text: str, at: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -72,6 +73,8 @@ class CompiledKernels(msgspec.Struct):
     """Key of a configuration that autotuning chose → its block sizes."""
     known: set[str] = msgspec.field(default_factory=set)
     """Keys of the configurations found so far."""
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+    """What did not pass the border, until it is noted."""
 
     def give(self, kernels: list[KernelDraft]) -> bool:
         """Adds its configurations to the facts of each kernel; returns whether it found any."""
@@ -107,7 +110,7 @@ class CompiledKernels(msgspec.Struct):
         source = next(filter(None, (source_named(texts.get(role, "")) for role in NAMING)), "")
         if not source:
             return False
-        facts = read_metadata(metadata) or CompiledFacts("")
+        facts = read_metadata(metadata, self.left_out) or CompiledFacts("")
         key = _key(source, facts.name)
         if not self.definitions.get(key, ("", False))[1] and len(self.definitions) < MOST_SOURCES:
             definition = definition_of(texts.get(TTIR, ""), source, python)
@@ -159,7 +162,8 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
             folder, _, name = file.path.rpartition("/")
             groups.setdefault((folder, name.rpartition(".")[0]), {})[file.role] = file
         elif file.role == BEST_CONFIG:
-            result.chosen |= read_best(_read(file, read_text, "", notes))
+            result.chosen |= read_best(_read(file, read_text, "", notes), result.left_out)
+            _note(file, result, notes)
     for group in groups.values():
         result.add(
             _read(group.get(TRITON_METADATA), read_text, "", notes),
@@ -167,14 +171,21 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
             {role: _end(group[role]) for role in NAMING if role in group},
             _read(group.get(SASS), _read_cubin, UNKNOWN, notes),
         )
+        _note(next(iter(group.values())), result, notes)
     for file in files:
         if file.role == TRITONPARSE_LOG:
             _read_log(file, result, notes)
+            _note(file, result, notes)
     for configurations in result.by_source.values():
         if len(configurations) == 1:
             configurations[0]["ran"] = True
         configurations.sort(key=lambda each: (not each["ran"], str(each["key"])))
     return result
+
+
+def _note(file: File, result: CompiledKernels, notes: Notes) -> None:
+    notes.left_out(file.path, result.left_out)
+    result.left_out.clear()
 
 
 def _read(file: File | None, read: Callable[[Path], T], otherwise: T, notes: Notes) -> T:

@@ -15,6 +15,7 @@ from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.analyze.ranks.hang import hang
+from inductorscope.formats.border import ABSURD, UNENCODABLE
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log
@@ -255,6 +256,9 @@ class _OneLog:
                 example=dropped.example,
             )
         self._reading.notes.secrets(self._file.path, taking.log.removed)
+        unread = taking.story.phases.unread
+        beyond = {reason: unread[reason] for reason in (ABSURD, UNENCODABLE) if reason in unread}
+        self._reading.notes.left_out(self._file.path, beyond)
         return LogRead(
             self._file,
             summary,
