@@ -43,7 +43,10 @@ KINDS = (
         ),
         -(2.0**64), 2.0**64,
     ),
-    Kind(re.compile(r"^(?:ts|time|timestamp|(?:start|end)_(?:time|us|time_us))$"), -LATEST_US, LATEST_US),
+    Kind(
+        re.compile(r"^(?:ts|time|timestamp|(?:start|end)_(?:time|us|time_us))$"),
+        -LATEST_US, LATEST_US,
+    ),
     Kind(re.compile(r"^line$|_(?:line|lineno)$"), 0, 2.0**31),
     Kind(re.compile(r"flops?$|_per_s$"), 0, 1e18),
     Kind(re.compile(r"_us$"), -YEAR_S * 1e6, YEAR_S * 1e6),
@@ -53,10 +56,10 @@ KINDS = (
 )  # fmt: skip
 """The first kind whose pattern is found in a name counts; the last is a count of anything."""
 
-# A number of many digits, a negative one, an exponent, or what JSON does not have, in JSON.
-_SUSPECT = re.compile(
-    rb"[ :,\[](?:-[\dI]|\d{8})|\d[eE]\+?\d\d+[,}\]\s]|NaN|Infinity|\\u[dD][89a-fA-F]"
-)
+_ALIKE = bytes.maketrans(b"123456789DE:,[", b"000000000de   ")
+_SIGNS = (b" -0", b" 00000000", b"NaN", b"Infinity", b"\\ud")
+_EXPONENT = re.compile(rb"0e\+?00+[ }\]\s]")
+"""What figures and texts look like that may not pass, once all digits are 0."""
 _limits: dict[str, tuple[float, float]] = {}
 MOST_NAMES = 10_000
 
@@ -80,8 +83,12 @@ def figure(value: object, name: str = "") -> float | None:
 
 
 def is_suspect(data: bytes) -> bool:
-    """Whether JSON may hold something that does not pass; tells quickly of most that it does."""
-    return _SUSPECT.search(data) is not None
+    """Whether JSON may hold something that does not pass. Quick, since almost none does."""
+    plain = data.translate(_ALIKE)
+    for sign in _SIGNS:  # a loop is faster than any()
+        if sign in plain:
+            return True
+    return b"0e" in plain and _EXPONENT.search(plain) is not None
 
 
 def read_json(data: bytes | str, left_out: Counter[str] | dict[str, int]) -> Any:  # noqa: ANN401 (JSON)
