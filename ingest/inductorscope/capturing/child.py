@@ -30,6 +30,7 @@ from inductorscope.capturing.spec import CaptureSpec, SpecError, from_json
 from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
+    INTERRUPTED,
     CaptureFacts,
     EagerOutcome,
     State,
@@ -70,6 +71,8 @@ class Capture:
             facts.error = describe_error(failure.__cause__ or failure)
             if self.spec.measures and not self.brief:
                 facts.eager_outcome = EagerOutcome(passed=True)
+        except KeyboardInterrupt:
+            facts.error = INTERRUPTED
         except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
             facts.state = "failed to compile" if is_compile_error(error) else "failed"
             facts.error = describe_error(error)

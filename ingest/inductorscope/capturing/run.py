@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,19 +15,23 @@ import msgspec
 from inductorscope.capturing import process_group
 from inductorscope.capturing.launch import HERE, Launch
 from inductorscope.capturing.permission import Loading, model_folders, permit
-from inductorscope.capturing.script.run import capture_script
+from inductorscope.capturing.script.run import NOTHING_RECORDED, capture_script, is_recorded
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import (
     CaptureFailed,
+    CaptureInterrupted,
     Limits,
     LogCallback,
     Watch,
     last_lines,
 )
-from inductorscope.formats.capture_facts import LOG, CaptureFacts, read_facts
+from inductorscope.formats.capture_facts import INTERRUPTED, LOG, CaptureFacts, read_facts
 from inductorscope.processes.programs import variables_for
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
+
+TO_WRITE_S = 10.0
+"""How long an interrupted capture may take to write what it has."""
 
 
 def run_capture(
@@ -65,11 +70,26 @@ def run_capture(
             process = _start(spec, loading, out, limits, Path(scratch), cache, watch, launch)
             try:
                 watch.follow(process)
+            except KeyboardInterrupt:
+                return _interrupted(process, out, spec)
             finally:
                 process_group.end_group(process)
     finally:
         watch.close()
     return _outcome(out, process.returncode)
+
+
+def _interrupted(process: subprocess.Popen[bytes], out: Path, spec: CaptureSpec) -> CaptureFacts:
+    """Lets the child write its facts. Raises CaptureInterrupted if nothing was recorded."""
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(TO_WRITE_S)
+    facts = read_facts(out) or CaptureFacts(name=spec.title, model=spec.model)
+    facts.state, facts.error = "failed", INTERRUPTED
+    if not is_recorded(out, facts):
+        raise CaptureInterrupted(NOTHING_RECORDED)
+    facts.write(out)
+    return facts
 
 
 def _start(

@@ -39,6 +39,10 @@ class CaptureCancelled(CaptureFailed):
     """The child was stopped on request."""
 
 
+class CaptureInterrupted(CaptureFailed):
+    """A person pressed Ctrl-C before anything was recorded."""
+
+
 @dataclass(frozen=True)
 class Limits:
     seconds: int

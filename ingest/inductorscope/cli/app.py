@@ -24,7 +24,7 @@ from inductorscope import __version__
 if TYPE_CHECKING:
     from inductorscope.settings import Settings
 
-FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
+FAILED, USAGE, REFUSED, SERVER, ON_CTRL_C = 1, 2, 3, 4, 130
 COLLECTED_AFTER = 50_000
 """New objects between two collections: commands import many modules, which a collection cannot
 free."""
@@ -140,7 +140,7 @@ def _end(error: Exception) -> tuple[str, int] | None:
     from inductorscope.answers.missing import NotHere
     from inductorscope.capturing.spec import SpecError
     from inductorscope.capturing.truth import NoTruth
-    from inductorscope.capturing.watch import CaptureFailed
+    from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
     from inductorscope.cli.client import ServerError
     from inductorscope.cli.watch.files import NothingToWatch
     from inductorscope.contract.lock import LockError
@@ -159,6 +159,7 @@ def _end(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, DBAPIError):
         return f"The database failed: {cause_of(error)}", FAILED
     sentences: dict[int, tuple[type[Exception], ...]] = {
+        ON_CTRL_C: (CaptureInterrupted,),
         FAILED: (AccountError, CaptureFailed, StartError, UnusableError, WorkRefused),
         USAGE: (LockError, SettingError, SpecError),
         REFUSED: (NoGraphs, NothingToRead, NothingToWatch, NoTruth, Refused),

@@ -52,6 +52,10 @@ class CaptureError(msgspec.Struct):
     """The end of the traceback."""
 
 
+INTERRUPTED = CaptureError("Interrupted", "The capture was interrupted with Ctrl-C.")
+"""The error of a capture that a person ended; what was recorded until then is its result."""
+
+
 class EagerOutcome(msgspec.Struct):
     """What a program that failed did without torch.compile."""
 

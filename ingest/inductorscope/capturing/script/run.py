@@ -30,12 +30,14 @@ from inductorscope.capturing.spec import LAUNCHERS, CaptureSpec
 from inductorscope.capturing.watch import (
     CaptureCancelled,
     CaptureFailed,
+    CaptureInterrupted,
     Watch,
     last_lines,
 )
 from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
+    INTERRUPTED,
     LOG,
     CaptureError,
     CaptureFacts,
@@ -57,6 +59,7 @@ WAITING_S = 10.0
 """How long processes may take to reach the end of their step."""
 PEAKS_S = 120
 SHOWN_STEP = "running the script"
+NOTHING_RECORDED = "The capture was interrupted with Ctrl-C before anything was recorded."
 
 
 @dataclass(frozen=True)
@@ -124,20 +127,30 @@ def capture_script(
             spec, loading, out, watch, COMPILED, cache or Path(scratch) / "cache",
             cache is not None, measured, launch=launch,
         )  # fmt: skip
-        failure = _run(running, shown=loading.trusted)
+        interrupted = False
+        try:
+            failure = _run(running, shown=loading.trusted)
+        except KeyboardInterrupt:
+            failure, interrupted = INTERRUPTED.message, True
         facts = gather(out, spec, COMPILED).facts
         keep_compiled(running.cache, out)
-        _judge(facts, failure, out)
+        _judge(facts, failure, out, interrupted=interrupted)
         if facts.error is not None:
             watch.log(facts.error.message)
-        if spec.eager is not False and facts.script:
+        if spec.eager is not False and facts.script and not interrupted:
             eager = replace(running, out=Path(scratch) / EAGER, label=EAGER)
-            if facts.state == "complete":
-                eager = replace(eager, first=_first_steady(facts.script[0]))
-                _add_eager_run(eager, out, facts)
-            elif not spec.full:
-                facts.eager_outcome = _eager_outcome(eager, facts.script[0].count)
-    if facts.profiles and not launch.brief:
+            try:
+                if facts.state == "complete":
+                    eager = replace(eager, first=_first_steady(facts.script[0]))
+                    _add_eager_run(eager, out, facts)
+                elif not spec.full:
+                    facts.eager_outcome = _eager_outcome(eager, facts.script[0].count)
+            except KeyboardInterrupt:
+                facts.missing.append(f"Eager: {INTERRUPTED.message}")
+                interrupted = True
+    if interrupted:
+        facts.error = INTERRUPTED
+    if facts.profiles and not interrupted and not launch.brief:
         watch.progress("measuring the machine's peaks", 0, None, None)
         facts.peaks = _peaks(facts.device, loading.trusted)
     watch.progress("collecting sources", 0, None, None)
@@ -254,7 +267,9 @@ def _show(log: Path, read: int, watch: Watch, *, whole: bool) -> int:
     return read + end
 
 
-def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
+def _judge(
+    facts: CaptureFacts, failure: str | None, out: Path, *, interrupted: bool = False
+) -> None:
     """Sets the state. Raises CaptureFailed if the script failed and nothing was recorded."""
     if facts.error is not None and facts.error.kind.endswith(("SpecError", "NotAllowed")):
         raise CaptureFailed(facts.error.message)
@@ -264,9 +279,17 @@ def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
     if facts.state != "failed to compile":
         facts.state = "failed"
         facts.error = facts.error or CaptureError("", failure)
-    recorded = any((out / environment.TRACE_FOLDER).iterdir()) or facts.timings or facts.profiles
-    if not recorded:
+    if not is_recorded(out, facts):
+        if interrupted:
+            raise CaptureInterrupted(NOTHING_RECORDED)
         raise CaptureFailed(failure + last_lines(out / LOG))
+
+
+def is_recorded(out: Path, facts: CaptureFacts) -> bool:
+    """Whether there is anything to read of a capture that did not reach its end."""
+    folder = out / environment.TRACE_FOLDER
+    records = folder.is_dir() and any(folder.iterdir())
+    return records or bool(facts.timings or facts.profiles)
 
 
 def _first_steady(steps: ScriptSteps) -> int:

@@ -8,7 +8,17 @@ import typer
 
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.cli import model_options as given
-from inductorscope.cli.app import FAILED, AsJson, Data, Name, Tags, Token, app, load_settings
+from inductorscope.cli.app import (
+    FAILED,
+    ON_CTRL_C,
+    AsJson,
+    Data,
+    Name,
+    Tags,
+    Token,
+    app,
+    load_settings,
+)
 
 
 @app.command(context_settings={"allow_interspersed_args": True})
@@ -105,6 +115,7 @@ def capture(
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.results import ingest_and_print, push_and_print
     from inductorscope.cli.watch.early import EarlyRun
+    from inductorscope.formats.capture_facts import INTERRUPTED
 
     with working_folder(settings) as out:
         with Progress(quiet=as_json) as progress:
@@ -118,6 +129,9 @@ def capture(
                 trusted=True,
                 measured=early.read if early else None,
             )
+        interrupted = facts.error is not None and facts.error.kind == INTERRUPTED.kind
+        if interrupted:
+            typer.echo("Interrupted; what was recorded until then is kept.", err=True)
         tags = [*(tag or []), *(early.tags if early else [])]
         if server:
             url = push_and_print(server, token, [out], spec.title, tags, as_json)
@@ -127,6 +141,8 @@ def capture(
             )
         if early:
             early.forget()
+    if interrupted:
+        raise typer.Exit(ON_CTRL_C)
     if facts.state != "complete":
         if spec.kind != "script" and facts.error is not None:  # a script's last lines are shown
             failed = facts.error
