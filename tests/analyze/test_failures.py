@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -191,4 +192,11 @@ def test_nothing_that_is_said_makes_it_raise(message: str, trace: str, kind: str
 def test_a_report_fences_what_it_quotes() -> None:
     text = issue_markdown(ReportParts("m", title="T", repro="```\nprint()\n```", torch="2.13"))
     assert "````python\n```\nprint()" in text
-    assert "- torch: 2.13" in text
+    assert "- torch: `2.13`" in text
+    script = "</script><script>`x`"
+    parts = ReportParts(
+        script, title=script, sentences=[script], cause=script, device=script,
+        chain=[(script, script)], components=script, first_wrong=script,
+    )  # fmt: skip
+    for line in issue_markdown(parts).splitlines():
+        assert "<script" not in re.sub(r"(`+).*?\1(?!`)", "", line.replace("\\<", ""))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -243,3 +245,19 @@ def test_ranks_become_one_capture_and_differences_are_named(tmp_path: Path) -> N
         "Only eager steps have the inputs float32[4].",
         "Only compiled steps have the inputs float32[8].",
     ]
+
+
+@pytest.mark.torch
+def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "inductorscope", "capture", str(SCRIPT), "--no-eager"]
+    with subprocess.Popen(
+        [*command, "--data", str(tmp_path), "--", "100000"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        next(line for line in running.stdout if line.startswith("step 4 "))
+        running.send_signal(signal.SIGINT)
+        said = running.stdout.read()
+    assert running.returncode == 130
+    assert "Interrupted; what was recorded until then is kept." in said
+    assert re.search(r"Run \w{16} read in .*: 4 graphs .* 1 log with", said)

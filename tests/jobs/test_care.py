@@ -17,7 +17,7 @@ from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.tables.models import Base, Blob, Job, Run, TextFrame
-from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy import Engine, delete, func, select, text, update
 
 from tests.support.half_read import CODE, HalfRead
 
@@ -143,6 +143,15 @@ def test_the_doctor_finds_and_mends(
     ):
         assert part in sentences
     assert [finding.what for finding in found(settings)] == [NO_WORKER]
+
+
+def test_the_doctor_says_what_the_schema_lacks(settings: Settings, factory: Sessions) -> None:
+    with factory.begin() as session:
+        session.execute(text("ALTER TABLE kernel_calls DROP COLUMN number"))
+        session.execute(text("DROP TABLE diagnoses"))
+    (finding,) = found(settings)
+    assert "kernel_calls.number" in finding.what
+    assert "the table diagnoses" in finding.what
 
 
 def job_unknown_to_the_engine() -> Job:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from inductorscope.store.database.revisions import (
     migration_engine,
     upgrade,
 )
+from inductorscope.store.migrations import versions
 from inductorscope.store.runs.nodes import fx_nodes, ir_nodes
 from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Artifact, Base, Graph, Run
@@ -44,6 +46,16 @@ def differences(connection: Connection) -> list[object]:
         connection, opts={"compare_type": True, "include_object": is_ours}
     )
     return list(compare_metadata(context, TABLES))
+
+
+def test_no_revision_is_edited_after_it_was_committed() -> None:
+    """Databases between two commits would lack what the edit adds. To list a new revision, or all
+    after a squash: `sha256sum r0*.py > …/tests/store/revisions.sha256` in their folder."""
+    listed = (Path(__file__).parent / "revisions.sha256").read_text().splitlines()
+    digests = {name: digest for digest, _, name in (line.partition("  ") for line in listed)}
+    folder = Path(versions.__path__[0])
+    found = {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.glob("r0*.py")}
+    assert digests == found
 
 
 @pytest.fixture

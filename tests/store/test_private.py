@@ -11,6 +11,7 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
+from inductorscope.store.database.private import open_to_others
 from inductorscope.store.tables.models import Worker
 from sqlalchemy import delete
 
@@ -56,6 +57,14 @@ def test_a_data_folder_of_an_earlier_version_is_closed(tmp_path: Path) -> None:
     assert modes(settings.data) == {"inductorscope.db": 0o600, "uploads": 0o700}
 
 
+def test_an_empty_folder_that_a_person_made_is_closed(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    settings.data.mkdir(0o755)
+    migrate(settings)
+    assert mode(settings.data) == 0o700
+    assert not open_to_others(settings.data)
+
+
 def test_a_folder_that_holds_other_things_stays_open(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, database_url="")
     (tmp_path / "README").write_text("mine")
@@ -63,5 +72,6 @@ def test_a_folder_that_holds_other_things_stays_open(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     migrate(settings)
     assert mode(tmp_path) == 0o755
+    assert "mode 0755): it also holds README, so" in open_to_others(tmp_path)
     assert mode(tmp_path / "README") == 0o644
     assert mode(tmp_path / "inductorscope.db") == 0o600

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from inductorscope.contract.compare import Compared, Difference
 from inductorscope.contract.lock import COUNTS, Program
+from inductorscope.markdown.text import block, code, prose
 from inductorscope.units import plural
 
 SHOWN = 12
@@ -50,12 +51,15 @@ def as_markdown(results: Sequence[Compared]) -> str:
     """Formats the results for a pull request."""
     lines = [f"### Compile contract: {plural(len(results), 'program')}", ""]
     for result in results:
-        lines.append(f"- {'✅' if result.passes else '❌'} **{result.model}**: {summary(result)}")
-        lines += [f"  - made with {note}" for note in result.notes]
+        lines.append(
+            f"- {'✅' if result.passes else '❌'} **{code(result.model)}**: {summary(result)}"
+        )
+        lines += [f"  - made with {prose(note)}" for note in result.notes]
         for one in result.differences:
-            lines.append(f"  - {one.verdict}: {one.text}{f'. {one.fix}' if one.fix else ''}")
-            changed = [f"    {line}" for line in _changed(one)]
-            lines += ["    ```diff", *changed, "    ```"] if changed else []
+            text = f"{one.text}. {one.fix}" if one.fix else one.text
+            lines.append(f"  - {one.verdict}: {prose(text)}")
+            if changed := "\n".join(_changed(one)):
+                lines += [f"    {line}" for line in block(changed, "diff").split("\n")]
     return "\n".join(lines) + "\n"
 
 

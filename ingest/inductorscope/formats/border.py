@@ -47,7 +47,7 @@ KINDS = (
         re.compile(r"^(?:ts|time|timestamp|(?:start|end)_(?:time|us|time_us))$"),
         -LATEST_US, LATEST_US,
     ),
-    Kind(re.compile(r"^line$|_(?:line|lineno)$"), 0, 2.0**31),
+    Kind(re.compile(r"(?:^|_|first)line(?:no)?$"), 0, 2.0**31),
     Kind(re.compile(r"flops?$|_per_s$"), 0, 1e18),
     Kind(re.compile(r"_us$"), -YEAR_S * 1e6, YEAR_S * 1e6),
     Kind(re.compile(r"(?:^|_)ms$"), -YEAR_S * 1e3, YEAR_S * 1e3),

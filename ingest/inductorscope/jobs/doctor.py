@@ -9,7 +9,7 @@ from operator import methodcaller
 
 import msgspec
 from dbos import DBOSClient
-from sqlalchemy import delete, exists, select, text
+from sqlalchemy import delete, exists, inspect, select, text
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import SEARCHED
@@ -81,8 +81,15 @@ class Doctor:
     def findings(self) -> Iterator[Finding]:
         """Yields what is wrong. A repair may cause further findings, so each check runs after the
         repairs of the checks before it."""
+        yield from self._file()
+        if lacking := self._lacking():
+            yield Finding(
+                f"The database lacks {_some(lacking)}, which this version reads: it was made by "
+                "another version of the same revision. Read its files into a new data folder."
+            )
+            return  # other checks would fail
         for check in (
-            self._file, self._rows, self._missing, self._damaged, self._runs, self._unused,
+            self._rows, self._missing, self._damaged, self._runs, self._unused,
             self._objects, self._search, self._jobs, self._leftovers,
         ):  # fmt: skip
             yield from check()
@@ -93,6 +100,21 @@ class Doctor:
                 said = session.scalars(text("PRAGMA quick_check(1)")).all()
             if said != ["ok"]:
                 yield Finding(f"The database file is damaged, restore a backup. SQLite: {said[0]}")
+
+    def _lacking(self) -> list[str]:
+        """Returns the tables, columns and indexes of the models that the database lacks."""
+        found = inspect(self._engine)
+        known = set(found.get_table_names())
+        lacking: list[str] = []
+        for name, table in TABLES.tables.items():
+            if name not in known:
+                lacking.append(f"the table {name}")
+                continue
+            columns = {column["name"] for column in found.get_columns(name)}
+            lacking += [f"{name}.{own.name}" for own in table.columns if own.name not in columns]
+            indexes = {index["name"] for index in found.get_indexes(name)}
+            lacking += [f"the index {own.name}" for own in table.indexes if own.name not in indexes]
+        return lacking
 
     def _rows(self) -> Iterator[Finding]:
         """Finds rows whose owner is gone; PostgreSQL never has any."""

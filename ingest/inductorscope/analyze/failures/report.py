@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.markdown.text import block
+from inductorscope.markdown.text import block, code, prose
 
 LONGEST_BLOCK = 12_000
 """Longest block in characters; issue trackers refuse much longer texts."""
@@ -25,7 +25,8 @@ class ReportParts(msgspec.Struct, frozen=True):
     kernel: str = ""
     """Name of the kernel that is shown."""
     code: str = ""
-    chain: list[str] = msgspec.field(default_factory=list)
+    chain: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    """Steps from the program to the kernel: what each is, and its text."""
     error: str = ""
     components: str = ""
     first_wrong: str = ""
@@ -36,10 +37,10 @@ class ReportParts(msgspec.Struct, frozen=True):
 
 
 def issue_markdown(parts: ReportParts) -> str:
-    lines = [f"### {parts.title or 'torch.compile: ' + parts.name}", ""]
-    lines += [*parts.sentences, ""] if parts.sentences else []
+    lines = [f"### {prose(parts.title) or f'torch.compile: {code(parts.name)}'}", ""]
+    lines += [*map(prose, parts.sentences), ""] if parts.sentences else []
     if parts.cause:
-        lines += [f"The cause is {'' if parts.sure else 'probably '}`{parts.cause}`.", ""]
+        lines += [f"The cause is {'' if parts.sure else 'probably '}{code(parts.cause)}.", ""]
     versions = [
         (
             "torch",
@@ -49,25 +50,28 @@ def issue_markdown(parts: ReportParts) -> str:
         ("python", parts.python),
         ("program", parts.name),
     ]
-    lines += [f"- {name}: {value}" for name, value in versions if value] + [""]
+    lines += [f"- {name}: {code(value)}" for name, value in versions if value] + [""]
     if parts.repro:
         head = (
-            f"### Minimal program\n\n{parts.minified}\n"
+            f"### Minimal program\n\n{prose(parts.minified)}\n"
             if parts.minified
             else "### Minimal program\n"
         )
         lines += [head, _block(parts.repro, "python"), ""]
     if parts.code:
-        lines += [f"### Kernel `{parts.kernel}`", "", _block(parts.code, "cpp"), ""]
+        lines += [f"### Kernel {code(parts.kernel)}", "", _block(parts.code, "cpp"), ""]
     if parts.chain:
-        lines += ["From the program to the kernel:", "", *parts.chain, ""]
+        steps = (
+            f"{at}. {prose(step)}: {code(text)}" for at, (step, text) in enumerate(parts.chain, 1)
+        )
+        lines += ["From the program to the kernel:", "", *steps, ""]
     if parts.error:
         lines += ["### Error", "", _block(parts.error, ""), ""]
     results = [
         ("Which component", parts.components),
         ("First wrong number", parts.first_wrong),
     ]
-    lines += [f"**{name}**: {value}\n" for name, value in results if value]
+    lines += [f"**{name}**: {prose(value)}\n" for name, value in results if value]
     if parts.permalink:
         lines += [f"Recorded with Inductorscope: {parts.permalink}", ""]
     return "\n".join(lines).rstrip() + "\n"

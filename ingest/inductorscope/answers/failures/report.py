@@ -49,7 +49,7 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             sure=first.sure if first is not None else False,
             kernel=placed.kernel if placed is not None else "",
             code=_marked(placed) if placed is not None else "",
-            chain=[f"{at}. {step.title}: `{step.text}`" for at, step in enumerate(chain, 1)],
+            chain=[(step.title, step.text) for step in chain],
             error=_error(first.message) if first is not None else "",
             components=verdicts.get("components", ""),
             first_wrong=verdicts.get("numbers", ""),

@@ -177,6 +177,9 @@ def _archive(base: Path, target: BinaryIO, cache: Path) -> None:
     """Archives only plain files, and kernels only if they are new; the reader does not trust the
     archive either."""
     size = 0
+    printed = base / PRINTED
+    if printed.is_file() and not printed.is_symlink() and printed.stat().st_size > MOST_ARCHIVED:
+        printed.write_text(f"(It printed more than {MOST_ARCHIVED // MIB} MiB, which is not kept.)")
     with tarfile.open(fileobj=target, mode="w") as archive:
         for path in sorted(base.rglob("*")):
             name = path.relative_to(base)

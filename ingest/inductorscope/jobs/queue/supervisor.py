@@ -24,6 +24,7 @@ from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 from inductorscope.store.database.errors import UnusableError
+from inductorscope.store.database.private import close_to_others, open_to_others
 from inductorscope.store.database.usable import check_content, check_data
 
 FIRST_PAUSE = 0.2
@@ -187,6 +188,9 @@ def _reserve(settings: Settings, workers: int, web: bool) -> list[Slot]:
         check_data(settings)
         check_content(settings)
         slots = reserve(settings, workers)
+        close_to_others(settings.data)
+        if why := open_to_others(settings.data):
+            log.warning(why)
         if web and workers:
             slots.append(_alone(settings))
     except UnusableError as error:

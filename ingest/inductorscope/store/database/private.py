@@ -33,7 +33,8 @@ def make_private_file(path: Path) -> None:
 
 
 def close_to_others(data: Path) -> None:
-    """Takes the permissions of other users from a data folder that an earlier version made.
+    """Takes the permissions of other users from a data folder that a person or an earlier version
+    made.
 
     The folder itself keeps its mode if it holds anything else: it may be a project's folder.
     """
@@ -43,8 +44,24 @@ def close_to_others(data: Path) -> None:
         folders = [path for path in entries if _OWN_FOLDERS.fullmatch(path.name)]
         for path in files + folders:
             _close(path)
-        if files and len(files) + len(folders) == len(entries):
+        if len(files) + len(folders) == len(entries):
             _close(data)
+
+
+def open_to_others(data: Path) -> str:
+    """Returns why other users may look into the data folder, as a sentence; empty if they may
+    not."""
+    now = data.stat() if data.is_dir() else None
+    if now is None or not stat.S_IMODE(now.st_mode) & 0o077:
+        return ""
+    known = (_OWN, _OWN_FOLDERS)
+    names = sorted(entry.name for entry in data.iterdir())
+    other = [name for name in names if not any(own.fullmatch(name) for own in known)]
+    why = f"it also holds {other[0]}" if other else "it belongs to another user"
+    return (
+        f"Other users can list the data folder {data} (mode {stat.S_IMODE(now.st_mode):04o}): "
+        f"{why}, so its mode was kept. Name another folder, or run `chmod 700 {data}`."
+    )
 
 
 def _close(path: Path) -> None:
