@@ -77,7 +77,7 @@ def test_the_report_has_the_kernel_the_error_and_what_diagnoses_found(
         )
     engine.dispose()
     report = client.get(f"/api/runs/{run}/failures/report.md").text
-    assert "- torch: 2.13.0" in report
+    assert "- torch: `2.13.0" in report
     assert "print('r')" in report
     assert "^ error: no matching function for call" in report
     assert "The cause is `neg`." in report
