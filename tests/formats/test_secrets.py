@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.formats.secrets import OWN_SETTING, scrub, scrub_pieces
+from inductorscope.formats.secret_rules import OWN_SETTING
+from inductorscope.formats.secrets import scrub, scrub_pieces
+
+from tests.formats.secret_forms import FORMS, pieces_of
 
 LETTERS = "Zq8wRt5yUi3oPa7sDf1gHj9kLx2cVb4nMe6Qw0Er"
 """For values that look like secrets and are put together here, so that no file holds any."""
@@ -41,6 +46,24 @@ ASSIGNED = [
     "aws_secret_access_key = VALUE\n",
     "see postgresql+psycopg://me:VALUE@db.example:5432/runs for more\n",
 ]
+
+
+def _as_log(text: str) -> str:
+    head = "V1121 01:24:58.555000 8487 a/b.py:12] [0/0] "
+    return "".join(f"{head}{line}\n" for line in text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "wrap", [str, json.dumps, repr, _as_log], ids=["plain", "json", "repr", "log"]
+)
+def test_every_form_is_known(wrap: Callable[[str], str]) -> None:
+    kept = []
+    for name, text, secrets in FORMS:
+        clean = scrub(wrap(text).encode())[0].decode()
+        if any(piece in clean for piece in pieces_of(*secrets)):
+            kept.append(name)
+    in_a_log = {"Kubernetes env"}  # on two lines, which the log's prefix separates
+    assert set(kept) <= (in_a_log if wrap is _as_log else set())
 
 
 @pytest.mark.parametrize("secret", SHAPED)
@@ -86,6 +109,12 @@ def test_private_keys_keep_their_lines() -> None:
         "docs: https://user:password@host/ and https://github.com/a/b@main\n",
         "def hf_bert_large_uncased_whole_word_masking_finetuned_squad(): ...\n",
         "mask-sk-long-name-of-a-kernel-that-is-no-token = 1\n",
+        'primals_1_cls_token: "f32[1, 1, 384]"; mask_token = primals_2_mask_token_0\n',
+        '{"cache_key": "f7sxg3wqn5yqv2d6fxjhzkw4m3oebl5crq7trdtihgsyap4uicn2", "key": "a7c9f3"}\n',
+        "BOS_TOKEN = '<s>'; MAX_TOKENS=4096; PAD_TOKEN_ID = 128001\n",
+        "tokens = self.embed_tokens(token_ids); SecretStorage==3.3.1; PWD=/root/net\n",
+        "password = get_password(user); secret = config.secret\n",
+        "https://host.org:8080/simple/torch@2.13.0?signed=no and a.py:5432: in f: x\n",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

@@ -38,6 +38,20 @@ def test_lines_of_source_go_wherever_they_stand() -> None:
     assert "other" not in redactor.redact(text, "a.json", is_source=False)
 
 
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("HOME=/root/net\nexport A_B=c d\n", "HOME=(redacted)\nexport A_B=(redacted)\n"),
+        ("environ({'A': '/', 'X': \"it's\"})", "environ({'A': '(redacted)', 'X': \"(redacted)\"})"),
+        ("Namespace(lr=0.1, name='x')", "Namespace(lr=(redacted), name='(redacted)')"),
+        ('{"a": "LANG=C\\nNamespace(a=1)"}', '{"a": "LANG=(redacted)\\nNamespace(a=(redacted))"}'),
+        ("BLOCK_M=64, BLOCK_N=32\n", "BLOCK_M=64, BLOCK_N=32\n"),
+    ],
+)  # fmt: skip
+def test_values_of_the_environment_and_of_arguments_go(text: str, redacted: str) -> None:
+    assert Redactor().redact(text, "a.txt", is_source=False) == redacted
+
+
 PIECES = ('{"str": ["', '", 1]}', '"filename": 1', '"loc": "', '"', "\\", "{", "}", "/home/al/m.py",
           'File "', '", line 7\n', "\n", "al", "ſ", "S", "{'", '"""', 'f"', "\f", "x")  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from inductorscope.answers.runs.read import read_page
+from inductorscope.reading.redacting import Redactor, write_redacted
 from inductorscope.reading.run import read_run
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, sessions
@@ -21,6 +22,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from tests.conftest import ON_SQLITE
+from tests.formats.secret_forms import FORMS, pieces_of
 
 TOKEN = "hidden-t0ken-of-a-server"
 PASSWORD = "hidden-passw0rd"
@@ -144,3 +146,33 @@ def test_the_log_reads_back_but_for_the_secrets(factory: Sessions, planted: Path
         expected = expected.replace(secret.encode(), b"<secret removed>")
     assert kept == expected
     assert stored.size == len(expected)
+
+
+@ON_SQLITE
+def test_no_form_stays_in_what_is_stored_or_redacted(factory: Sessions, tmp_path: Path) -> None:
+    """As console output, in a source, in both orders of two bytes, and in a log's payload."""
+    root, plain = tmp_path / "run", "".join(f"{text}\n" for _, text, _ in FORMS)
+    root.mkdir()
+    text = f"import torch\n{plain}"
+    (root / "train.py").write_text(text)
+    (root / "console.txt").write_text(plain)
+    (root / "little.txt").write_text(plain, "utf-16-le")
+    (root / "big.txt").write_text(plain, "utf-16-be")
+    head = {
+        "artifact": {"name": "environment", "encoding": "string"}, "frame_id": 7,
+        "frame_compile_id": 0, "attempt": 0, "has_payload": hashlib.md5(text.encode()).hexdigest(),
+    }  # fmt: skip
+    body = "".join(f"\t{line}\n" for line in text.split("\n"))
+    prefix = "V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] "
+    (root / "dedicated_log_torch_trace_x.log").write_text(f"{prefix}{json.dumps(head)}\n{body}")
+    result = read_run(root, session_factory=factory, origin="upload")
+    with factory() as session:
+        run = session.get_one(Run, result.run_id)
+        write_redacted(session, {tmp_path / "redacted": run}, Redactor(keep=["train.py"]))
+        stored = everything(session)
+    redacted = b"\n".join(file.read_bytes() for file in (tmp_path / "redacted").rglob("*.*"))
+    assert all("wandb login".encode(wide) in stored for wide in ("utf-16-le", "utf-16-be"))
+    for held in (stored, stored.replace(b"\0", b""), redacted):
+        assert b"wandb login" in held
+        pieces = {piece: name for name, _, secrets in FORMS for piece in pieces_of(*secrets)}
+        assert {name for piece, name in pieces.items() if piece.encode() in held} == set()

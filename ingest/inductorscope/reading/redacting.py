@@ -22,6 +22,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.secrets import scrub
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.formats.vocabulary import SOURCE
@@ -59,7 +60,18 @@ _NO_NAMES = frozenset(
 )
 _ENVIRON = re.compile(r"(os\.environ\[['\"]\w{1,200}['\"]\] = )('[^\n]{0,4000}'|\"[^\n]{0,4000}\")")
 _ENV = re.compile(r'"(?:env|environment|environ)":\s{0,9}\{[^{}]{0,100000}\}')
-_ENV_VALUE = re.compile(r'(":\s{0,9})"(?:[^"\\]|\\.){0,4000}"')
+_ENV_VALUE = re.compile(r'(":\s{0,9})("(?:[^"\\]|\\.){0,4000}")')
+_LOG_HEAD = r"(?:[VIWEC]\d{4} [^\]\n]{1,200}\](?: \[[^\]\n]{1,60}\]){0,5} )?"
+_ASSIGNED = re.compile(
+    rf"(?m)^({_LOG_HEAD}[ \t]{{0,20}}(?:(?:export|set|declare -x) )?"
+    r"(?:[A-Z_][A-Z0-9_]{2,100}|[a-z]{2,9}_proxy)=)"
+    r"(?![=\s]|[^\n]{1,400}, \w{1,99}=)([^\n]{1,4000})$"
+)
+_DUMP = re.compile(r"(\b(?:environb?|Namespace)\()([^\n]{1,100000})")
+_PAIR = re.compile(
+    r"""(\b\w{1,100}=|['"]: b?)"""
+    r"""('(?:[^'\\\n]|\\.){0,4000}'|"(?:[^"\\\n]|\\.){0,4000}"|[\w.+-]{1,100})"""
+)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')  # also without a closing quote, in plain text
 _LITERALS = (tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER)
 _PREFIXES = "bBfFrRtTuU"
@@ -68,7 +80,6 @@ _LOC = re.compile(
     r'("filename": ?(\d{1,9}|"(?:[^"\\]|\\.){0,1000}")[^{}\[\]]{0,300}?"loc": ?)'
     r'"((?:[^"\\]|\\.){0,4000})"'
 )
-_LOG_HEAD = r"(?:[VIWEC]\d{4} [^\]\n]{1,200}\](?: \[[^\]\n]{1,60}\]){0,5} )?"
 _FORMS = (
     re.compile(r"(?P<head>File: (?P<path>[^\n]{1,500}?):\d{1,9}(?: in [^,\n]{1,300})?, code: )"
                r"(?P<code>[^\n]{1,4000})"),
@@ -182,6 +193,8 @@ class Redactor:
         return written if redacted == plain else json.dumps(redacted)
 
     def _text(self, text: str) -> str:
+        text = _ASSIGNED.sub(self._value, text)
+        text = _DUMP.sub(lambda dump: dump[1] + _PAIR.sub(self._value, dump[2]), text)
         for form in _FORMS:
             text = form.sub(self._form, text)
         for pattern in (_QUOTED_PATH, _PATH):
@@ -250,12 +263,14 @@ class Redactor:
         return (self._stand_in(PATH, path[:cut]) if cut > 0 else "") + path[cut:]
 
     def _environment(self, text: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            self.counts[VALUE] += 1
-            return f'{match[1]}"{GONE}"'
+        text = _ENVIRON.sub(self._value, text)
+        return _ENV.sub(lambda match: _ENV_VALUE.sub(self._value, match[0]), text)
 
-        text = _ENVIRON.sub(lambda match: value(match).replace('"', "'"), text)
-        return _ENV.sub(lambda match: _ENV_VALUE.sub(value, match[0]), text)
+    def _value(self, match: re.Match[str]) -> str:
+        """Replaces a value of the environment or of arguments, in its quotes."""
+        self.counts[VALUE] += 1
+        quote = match[2][0] if match[2][0] in "\"'" else ""
+        return f"{match[1]}{quote}{GONE}{quote}"
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
@@ -328,4 +343,5 @@ def _plain(session: Session, digest: str) -> str | None:
             if b"\0" in piece:
                 return None
             pieces.append(piece)
-    return b"".join(pieces).decode("utf-8", "surrogateescape")
+    clean, _ = scrub(b"".join(pieces))  # runs that an earlier version read still hold some
+    return clean.decode("utf-8", "surrogateescape")

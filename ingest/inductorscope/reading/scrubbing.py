@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -106,7 +107,8 @@ def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
         first = b""
         try:
             first = plain.read(HEAD)
-            if b"\0" in first and not packed:
+            wide = _wide_encoding(first)
+            if b"\0" in first and not packed and not wide:
                 return
 
             def read(size: int) -> bytes:
@@ -116,6 +118,26 @@ def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
                     return head
                 return plain.read(size)
 
-            yield from scrub_pieces(read, removed)
+            yield from _scrub_wide(read, wide, removed) if wide else scrub_pieces(read, removed)
         except (DamagedError, OSError, EOFError):
             return
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """The encoding of a text with two bytes a character, such as PowerShell writes."""
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if 20 * min(even, odd) > max(even, odd) or 4 * max(even, odd) <= len(head):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _scrub_wide(read: Callable[[int], bytes], encoding: str, removed: Removed) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+
+    def read_narrow(size: int) -> bytes:
+        while (block := read(size)) and not (text := decoder.decode(block)):
+            pass
+        return text.encode("utf-8", "surrogatepass") if block else b""
+
+    for piece in scrub_pieces(read_narrow, removed):
+        yield piece.decode("utf-8", "surrogatepass").encode(encoding, "surrogatepass")

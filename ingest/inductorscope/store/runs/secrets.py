@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.secrets import OWN_SETTING
+from inductorscope.formats.secret_rules import OWN_SETTING
 from inductorscope.store.tables.secrets import FoundSecret
 
 MOST_NAMED = 5
