@@ -8,7 +8,7 @@ from math import fsum
 from typing import Literal
 
 from cachetools import LRUCache, cached
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -21,10 +21,11 @@ from inductorscope.answers.compare.compiling import compiling_rows, events_in_wo
 from inductorscope.answers.compare.history import levels_of
 from inductorscope.answers.compare.inputs import input_rows, source_rows, tensor_rows
 from inductorscope.answers.compare.markdown import as_markdown
-from inductorscope.answers.compare.measured import MeasuredShown, measured
+from inductorscope.answers.compare.measured import measured
 from inductorscope.answers.compare.page import (
     ComparedRun,
     ComparePage,
+    Difference,
     GraphPair,
     GroupRow,
     KernelCalls,
@@ -48,23 +49,26 @@ KEPT = 16
 def compare_page(session: Session, run: str, other: str) -> ComparePage:
     """Compares two runs; raises NotHere if one is unknown."""
     before, after = run_of(session, run), run_of(session, other)
-    page = _compare(session, before, after)
+    differ = _compare(session, before, after)
     notes = {
-        (one.graph, one.kernel): row.notes
-        for row in page.groups
+        (calls.graph, calls.kernel): row.notes
+        for row in differ.groups
         if row.notes
-        for one in row.a or row.b
+        for calls in row.a or row.b
     }
-    page = replace(
-        page,
-        measured=measured(session, before, after, notes, events_in_words(page.compiling)),
-        levels=levels_of(session, before, after),
+    shown = measured(session, before, after, notes, events_in_words(differ.compiling))
+    levels = levels_of(session, before, after)
+    judged = None if shown.found is None else shown.found.judged
+    verdict = judged.answer if judged is not None and shown.complete else "cannot tell"
+    said = sentences(differ, shown, verdict, levels)
+    return ComparePage(
+        **asdict(differ),
+        said=said,
+        verdict=verdict,
+        measured=shown,
+        levels=levels,
+        markdown=as_markdown(differ, said),
     )
-    found = page.measured.found
-    if found is not None and found.judged is not None and page.measured.complete:
-        page = replace(page, verdict=found.judged.answer)
-    page = replace(page, said=sentences(page))
-    return replace(page, markdown=as_markdown(page))
 
 
 def _stored(session: Session, run: Run) -> Hashable:
@@ -76,7 +80,7 @@ def _stored(session: Session, run: Run) -> Hashable:
 
 
 @cached(LRUCache(KEPT), key=lambda session, *runs: tuple(_stored(session, run) for run in runs))
-def _compare(session: Session, before: Run, after: Run) -> ComparePage:
+def _compare(session: Session, before: Run, after: Run) -> Difference:
     run, other = before.id, after.id
     left, right = Side(run), Side(other)
     if run != other:
@@ -97,17 +101,13 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
     notes = explained(session, run, other, shown)
     plans = plans_of(session, left), plans_of(session, right)
     nodes = _node_rows("a", left.graphs) + _node_rows("b", right.graphs)
-    return ComparePage(
+    return Difference(
         a=_compared(before),
         b=_compared(after),
         same=run == other,
-        said=[],
         inputs=input_rows(session, before, after) + tensor_rows(left.graphs),
         sources=source_rows(left, right),
         step=step,
-        verdict="cannot tell",
-        measured=MeasuredShown(""),
-        levels=None,
         bars=waterfall(groups, step.a, step.b, counts) if step.measured else [],
         groups=[replace(row, notes=notes.get(at, [])) for at, row in enumerate(shown)],
         group_count=len(rows),
@@ -118,7 +118,6 @@ def _compare(session: Session, before: Run, after: Run) -> ComparePage:
         nodes=nodes[:MOST],
         node_count=len(nodes),
         compiling=compiling_rows(session, run, other),
-        markdown="",
     )
 
 

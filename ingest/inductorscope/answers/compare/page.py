@@ -132,25 +132,16 @@ class NodeRow(msgspec.Struct, frozen=True):
     """The line in the run that has the node."""
 
 
-class ComparePage(msgspec.Struct, frozen=True):
-    """Two runs `/compare/{run}/{other}`; `a` is the first, `b` the second."""
+class Difference(msgspec.Struct, frozen=True):
+    """How two runs differ, apart from what measurements and other runs say."""
 
     a: ComparedRun
     b: ComparedRun
     same: bool
     """Whether nothing differs."""
-    said: list[Said]
-    """What differs, in sentences, the most important first."""
     inputs: list[InputRow]
     sources: list[SourceRow]
     step: Step
-    verdict: Answer
-    """Whether the difference in time is real. Processes of one program differ more than the steps
-    of one process, so this is unknown without a measurement."""
-    measured: MeasuredShown
-    levels: Levels | None
-    """The levels of the steps of all runs of this name; None if the runs have different names, or
-    few runs have this one."""
     bars: list[Bar]
     """The difference of the steps from A to B; the bars sum to it."""
     groups: list[GroupRow]
@@ -167,5 +158,19 @@ class ComparePage(msgspec.Struct, frozen=True):
     nodes: list[NodeRow]
     node_count: int
     compiling: CompilingRows
+
+
+class ComparePage(Difference, frozen=True):
+    """Two runs `/compare/{run}/{other}`; `a` is the first, `b` the second."""
+
+    said: list[Said]
+    """What differs, in sentences, the most important first."""
+    verdict: Answer
+    """Whether the difference in time is real. Processes of one program differ more than the steps
+    of one process, so this is unknown without a measurement."""
+    measured: MeasuredShown
+    levels: Levels | None
+    """The levels of the steps of all runs of this name; None if the runs have different names, or
+    few runs have this one."""
     markdown: Hidden[str]
     """The same comparison as Markdown, for a pull request."""

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
+from inductorscope.analyze.measure.judge import Answer
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import IN_EVERY_STEP, described
 from inductorscope.answers.compare.history import Levels
 from inductorscope.answers.compare.inputs import COMMIT
-from inductorscope.answers.compare.measured import LEVELS
-from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls, Said
+from inductorscope.answers.compare.measured import LEVELS, MeasuredShown
+from inductorscope.answers.compare.page import Difference, GroupRow, KernelCalls, Said
 from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.units import (
     microseconds,
@@ -35,19 +36,25 @@ LONG = 60
 """Most characters of a value in a sentence."""
 
 
-def sentences(page: ComparePage) -> list[Said]:
+def sentences(
+    page: Difference, measured: MeasuredShown, verdict: Answer, levels: Levels | None
+) -> list[Said]:
     """Returns the sentences; a single one if nothing differs."""
     if page.same:
         return [Said("good", "the same", "This is one run: nothing differs.", "")]
-    found = [*_inputs(page), *_time(page), *_structure(page), *_compiling(page), *_memory(page)]
+    found = [*_inputs(page)]
+    if measured.complete:
+        found.append(Said(LEVELS.get(verdict, "note"), verdict, measured.text, "measured"))
+    found += _time(page, measured, levels)
+    found += [*_structure(page), *_compiling(page), *_memory(page)]
     if not found:
         return [Said("good", "the same", "Nothing differs.", "")]
-    if not page.step.measured and not page.measured.complete:
+    if not page.step.measured and not measured.complete:
         found.append(Said("note", "cost unknown", f"To compare times, {page.step.words}.", "time"))
     return found
 
 
-def _inputs(page: ComparePage) -> Iterator[Said]:
+def _inputs(page: Difference) -> Iterator[Said]:
     inputs = page.inputs
     if any(row.name == "torch" for row in inputs):
         inputs = [row for row in inputs if row.name != COMMIT]
@@ -64,31 +71,27 @@ def _inputs(page: ComparePage) -> Iterator[Said]:
         yield Said("note", "source differs", f"{_list(names, len(page.sources))}.", "sources")
 
 
-def _time(page: ComparePage) -> Iterator[Said]:
-    step, found = page.step, page.measured
-    if found.complete:
-        yield Said(LEVELS.get(page.verdict, "note"), page.verdict, found.text, "measured")
-    if not step.measured:
-        return
+def _time(page: Difference, measured: MeasuredShown, levels: Levels | None) -> Iterator[Said]:
+    step = page.step
     more = step.more_us
-    if not more:
+    if not step.measured or not more:
         return
     sign = "longer" if more > 0 else "shorter"
     share = f" ({percent(abs(more) / step.a.step_us)})" if step.a.step_us else ""
-    if not found.complete:
+    if not measured.complete:
         text = (
             f"A step of B is {microseconds(abs(more))}{share} {sign}: "
             f"{microseconds(step.a.step_us)} → {microseconds(step.b.step_us)}."
         )
-        if page.levels is None:
-            measure = "" if found.refusal else "; measure both to find out"
+        if levels is None:
+            measure = "" if measured.refusal else "; measure both to find out"
             yield Said("note", "cannot tell", f"{text} {CANNOT_TELL}{measure}.", "time")
         else:
             yield Said("fact", "a step", text, "time")
-            yield _level(page.levels)
+            yield _level(levels)
     bars = sorted(page.bars, key=lambda bar: -abs(bar.more_us))
     shown = [bar for bar in bars if abs(bar.more_us) > SMALL * step.a.step_us][:SHOWN]
-    if shown and not found.complete:
+    if shown and not measured.complete:
         parts = [f"{signed_microseconds(bar.more_us)} {bar.title}" for bar in shown]
         text = f"{'; '.join(parts)}."
         if any(bar.part == "idle" for bar in shown) and step.a.step_us and step.b.step_us:
@@ -110,7 +113,7 @@ def _level(levels: Levels) -> Said:
     return Said("warn" if levels.b_ms > levels.a_ms else "good", "another level", text, "time")
 
 
-def _structure(page: ComparePage) -> Iterator[Said]:
+def _structure(page: Difference) -> Iterator[Said]:
     for row in page.compiling.events:
         if row.kind in IN_EVERY_STEP:
             level: Level = "warn" if row.b > row.a else "good"
@@ -178,7 +181,7 @@ def _more(rows: Iterable[GroupRow]) -> str:
     return f" ({signed_microseconds(fsum(known))})" if known else ""
 
 
-def _lines(page: ComparePage, side: str) -> str:
+def _lines(page: Difference, side: str) -> str:
     """Returns the lines with the most nodes that only this run has."""
     lines = Counter(
         f"{row.path.rpartition('/')[2]}:{row.line}"
@@ -189,7 +192,7 @@ def _lines(page: ComparePage, side: str) -> str:
     return f" at {_list(first, len(lines))}" if lines else ""
 
 
-def _compiling(page: ComparePage) -> Iterator[Said]:
+def _compiling(page: Difference) -> Iterator[Said]:
     a, b = page.compiling.a_seconds, page.compiling.b_seconds
     if a and b and abs(b - a) > SMALL * a:
         most = "".join(
@@ -205,7 +208,7 @@ def _compiling(page: ComparePage) -> Iterator[Said]:
         )
 
 
-def _memory(page: ComparePage) -> Iterator[Said]:
+def _memory(page: Difference) -> Iterator[Said]:
     peak = page.peak
     if peak and abs(peak.b.bytes - peak.a.bytes) > SMALL * peak.a.bytes:
         text = (

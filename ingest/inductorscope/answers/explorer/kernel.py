@@ -322,8 +322,7 @@ def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedEr
 
 def _call_work(work: CallWork) -> KernelCallWork:
     moved = BytesMoved(work.bytes.traffic, work.bytes.hint, work.bytes.total, work.bytes.how)
-    values = asdict(work)
-    return KernelCallWork(**{**values, "bytes": moved})
+    return KernelCallWork(**asdict(work) | {"bytes": moved})
 
 
 def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -249,6 +249,9 @@ def _numbered(
 ) -> FailureShown:
     source = run_story.sources.get(shown.user.file) if shown.user is not None else None
     return FailureShown(
-        **{name: getattr(shown, name) for name in Shown.__struct_fields__}, number=number,
-        user_artifact=None if source is None else source[0], compile=compiled, record=record,
-    )  # fmt: skip
+        **asdict(shown),
+        number=number,
+        user_artifact=None if source is None else source[0],
+        compile=compiled,
+        record=record,
+    )

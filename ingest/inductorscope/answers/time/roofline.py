@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.bytes.graph import CallWork
@@ -20,7 +20,14 @@ from inductorscope.analyze.roofline.roofline import (
     standing,
 )
 from inductorscope.analyze.time.costs import MEASURED
-from inductorscope.answers.parts import GraphName, RunName, graph_name, kernel_time, run_of
+from inductorscope.answers.parts import (
+    FIRST_CALL,
+    GraphName,
+    RunName,
+    graph_name,
+    kernel_time,
+    run_of,
+)
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork, kernel_work, works_by_shape
@@ -251,13 +258,7 @@ def _of_graph(
     times: dict[int, dict[int, float]] = defaultdict(dict)
     for kernel_id, handle, time_us in session.execute(timed):
         times[kernel_id][handle] = time_us
-    first = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == Kernel.id)
-        .correlate(Kernel)
-        .scalar_subquery()
-    )
-    query = select(Kernel, first).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
+    query = select(Kernel, FIRST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
     rows: list[KernelWork] = []
     for kernel, handle in session.execute(query):
         calls = by_kernel.get(kernel.name, [])

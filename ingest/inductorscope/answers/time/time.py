@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.parts import (
+    FIRST_CALL,
     CategoryTime,
     GraphRow,
     KernelRow,
@@ -45,7 +46,7 @@ from inductorscope.answers.time.tables import TRACE, Asked, TraceRow, times_tabl
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
+from inductorscope.store.tables.models import Artifact, Graph, Kernel
 
 SHOWN = 100
 SLOWEST = 15
@@ -158,11 +159,9 @@ def _map(session: Session, run: str) -> list[MapPart]:
         return []
     wanted = {int(kernel) for line in lines for kernel, _ in line.parts[:MOST_KERNELS]}
     query = (
-        select(Kernel.id, Kernel.name, Kernel.category, Graph.slug, func.min(KernelCall.handle))
+        select(Kernel.id, Kernel.name, Kernel.category, Graph.slug, FIRST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
-        .outerjoin(KernelCall, KernelCall.kernel_id == Kernel.id)
         .where(Graph.run_id == run, Kernel.id.in_(wanted))
-        .group_by(Kernel.id, Kernel.name, Kernel.category, Graph.slug)
     )
     names = {
         number: (name, category, urls.kernel(run, slug, name, handle))

@@ -173,18 +173,16 @@ class Observer:
     def _first_calls(self, function: Untyped) -> None:
         """Chooses the function whose calls begin steps: the first one, or the first that is called
         again. Functions called by another compiled function do not count."""
-        frame: FrameType | None = sys._getframe(4)
-        while frame is not None:
-            if frame.f_code.co_name == WRAPPER:
-                return
-            frame = frame.f_back
+        wrapper = _wrapper_around(sys._getframe())
+        if wrapper is not None and _wrapper_around(wrapper.f_back) is not None:
+            return
         if self.function is None or function in self._called:
             self._called_again = function in self._called
             self.function = function
             self._first_call = (self.clock.mark(), time.perf_counter())
             self.steps = self._new_steps()
             self.steps.begin(*self._first_call)
-            self.steps_facts.from_what = f"a call of {_name_of_wrapper(sys._getframe(3))}"
+            self.steps_facts.from_what = f"a call of {_name_of_wrapper(wrapper)}"
             self.report("compiling" if self.order.label == COMPILED else "warming up")
         elif len(self._called) < MOST_CALLED:
             self._called.append(function)
@@ -285,12 +283,10 @@ class Observer:
     def _keep_inputs(self) -> None:
         """Records types and shapes of the call's tensors, to check that eager and compiled runs
         match."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code.co_name != WRAPPER:
-            frame = frame.f_back
-        if frame is None:
+        wrapper = _wrapper_around(sys._getframe())
+        if wrapper is None:
             return
-        values = frame.f_locals
+        values = wrapper.f_locals
         shown = ", ".join(_tensors([*values.get("args", ()), *values.get("kwargs", {}).values()]))
         if shown and shown not in self.steps_facts.inputs:
             self.steps_facts.inputs.append(shown)
@@ -499,8 +495,15 @@ def _forget() -> None:
     _observer = None
 
 
-def _name_of_wrapper(frame: FrameType) -> str:
-    function = frame.f_locals.get("fn")
+def _wrapper_around(frame: FrameType | None) -> FrameType | None:
+    """Returns the innermost call of a compiled function that the frame is, or runs in."""
+    while frame is not None and frame.f_code.co_name != WRAPPER:
+        frame = frame.f_back
+    return frame
+
+
+def _name_of_wrapper(frame: FrameType | None) -> str:
+    function = None if frame is None else frame.f_locals.get("fn")
     owner = getattr(function, "__self__", None)
     if owner is not None:
         return type(owner).__name__

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
@@ -19,14 +19,14 @@ from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
 from inductorscope.answers.limits import NotAnalysed, begin
-from inductorscope.answers.parts import GraphRow, kernel_time
+from inductorscope.answers.parts import FIRST_CALL, GraphRow, kernel_time
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
+from inductorscope.store.tables.models import Graph, Kernel, Profile, Run
 from inductorscope.units import microseconds, milliseconds
 
 OWN = 0.2
@@ -197,16 +197,10 @@ def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float
 
 
 def _kernels(session: Session, run: str) -> list[TimedKernel]:
-    handle = (
-        select(func.min(KernelCall.handle))
-        .where(KernelCall.kernel_id == Kernel.id)
-        .correlate(Kernel)
-        .scalar_subquery()
-    )
     query = (
         select(
             Kernel.id, Kernel.name, Kernel.category, Kernel.time_calls, Kernel.call_count,
-            Kernel.time_us, Graph.slug, handle,
+            Kernel.time_us, Graph.slug, FIRST_CALL,
         )
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run, Kernel.time_us.is_not(None))
