@@ -37,6 +37,7 @@ COMMON = {
     "pages/play.py": {"_place": ROWS},
     "pages/runs.py": {"change": IN_TURN},
     "pages/server.py": {"_page": IN_TURN, "_metrics": IN_TURN},
+    "pages/trials.py": {"parts.jobs.enqueue_trial": ROWS, "parts.jobs.enqueue_search": ROWS},
     "serving/agents.py": {"self._manager": "imports a library, once"},
     "web/app.py": {"parts.close": "the server stops"},
     "web/static.py": {"self._keep": "compresses a file of the bundle, once"},
