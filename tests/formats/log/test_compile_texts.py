@@ -121,11 +121,15 @@ def test_without_a_place_the_last_frame_is_it() -> None:
         ("tensor 'w' stride mismatch at index 1. expected 1, actual 8", "w.stride(1)", "1", "8"),
         ("tensor 'x' dtype mismatch. expected Float, actual Double", "dtype of x", "Float",
          "Double"),
-        ("tensor 'x' requires_grad mismatch. expected requires_grad=0", "", None, None),
+        ("tensor 'x' requires_grad mismatch. expected requires_grad=0", "requires_grad of x", "0", None),
         ("L['flag'] == 1   # return y * flag  # models.py:116 in f", "flag", "1", None),
         ("len(L['args']) == 2", "len(args)", "2", None),
         ("L['x'].size()[0] == 4", "x.size(0)", "4", None),
-        ("___check_obj_id(G['f'], 1234)", "", None, None),
+        ("___check_obj_id(G['f'], 1234)", "G['f']", None, None),
+            ("GLOBAL_STATE changed: grad_mode ", "grad_mode", None, None),
+            ("x is y", "x is y", None, None),
+            ("len(d) != 2", "len(d)", "2", None),
+            ("2 <= L['x'].size()[0] <= 8", "x.size(0)", None, None),
     ],
 )  # fmt: skip
 def test_a_guard_that_failed(line: str, subject: str, old: str | None, new: str | None) -> None:

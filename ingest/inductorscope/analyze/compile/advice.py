@@ -1,14 +1,10 @@
-"""Advice for breaks and recompiles whose reason has a known remedy.
-
-Dynamo's own hints are shown as they are; this advice is for one line of a program.
-"""
+"""Advice for graph breaks: torch's own hints on the line, else what is known about the reason."""
 
 from __future__ import annotations
 
 import re
 
 from inductorscope.analyze.compile.model import GraphBreak
-from inductorscope.formats.log.guard_failures import GuardFailure
 
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)
@@ -65,22 +61,6 @@ _MISSPELT = re.compile(r"torch\._dynamo\.(trace_autograd_ops) ?= ?")
 _CONDITIONAL = re.compile(r"If it is ")
 """Begin of hints on any function that Dynamo does not know."""
 
-_FAILURES = {
-    "size": "Compile once for all sizes: call `torch._dynamo.mark_dynamic(tensor, dimension)` "
-    "before the first call, or use `torch.compile(…, dynamic=True)`.",
-    "stride": "The layout of an input varies: call `.contiguous()` first, or always pass the same "
-    "layout.",
-    "value": "A Python number varies: pass it as a tensor, or keep it the same. "
-    "Dynamo makes integers dynamic after their first change, but not floats.",
-    "length": "The length of a list of inputs varies: pad it, or pass one stacked tensor.",
-    "dtype": "The dtype varies: always pass the same one, or compile a function for each.",
-    "requires_grad": "Calls with and without gradients are compiled separately. That is expected "
-    "if one program trains and evaluates.",
-    "rank": "The number of dimensions varies, which makes separate graphs: reshape first.",
-    "dispatch_key_set": "The kind of input varies (device, inference mode, subclass): keep "
-    "calls in the same mode.",
-}
-
 
 def advice_for_break(graph_break: GraphBreak, code: str | None = None) -> str:
     """Torch's own hints on the line; if it has none, our advice on the reason; else empty."""
@@ -110,22 +90,3 @@ def useful_hints(hints: list[str], code: str | None = None) -> list[str]:
             ]
         useful.append(text if text.endswith((".", "!", "?")) else f"{text}.")
     return useful
-
-
-def advice_for_guard(failed: GuardFailure) -> str:
-    if failed.kind in _FAILURES:
-        return _FAILURES[failed.kind]
-    text = failed.text
-    if "___check_obj_id" in text or "ID_MATCH" in text:
-        return (
-            "An object that the compiled code depends on was replaced: keep modules, functions and "
-            "settings the same objects between calls."
-        )
-    if "___check_type_id" in text or "TYPE_MATCH" in text:
-        return "The type of an argument changed: always pass the same type."
-    if "grad_mode" in text or "GLOBAL_STATE" in text or "___check_global_state" in text:
-        return (
-            "A global setting changed (gradients, autocast, default dtype, threads): set it once, "
-            "before the first call."
-        )
-    return ""

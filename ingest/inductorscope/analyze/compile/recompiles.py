@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.analyze.compile.advice import advice_for_guard
 from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
+from inductorscope.analyze.compile.remedies import REMEDIES, kind_of, remedy_for
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.formats.log.guard_failures import GuardFailure
 
@@ -33,6 +33,8 @@ class Change(msgspec.Struct):
     advice: str
     text: str = ""
     """The guard in torch's words, if it has no subject."""
+    source: str = ""
+    """The subject as the guards name it."""
 
 
 class History(msgspec.Struct):
@@ -97,28 +99,42 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
 
 def _changes(history: History) -> list[Change]:
     """Compares with the previous compile: older ones mostly failed for the same reason."""
-    changes: dict[str, Change] = {}
+    changes: dict[tuple[str, str], Change] = {}
     for step in history.steps:
-        named: set[str] = set()
         for failed in step.failures[:1]:
-            named.add(failed.subject)
-            change = changes.setdefault(
-                failed.subject or failed.text,
-                Change(failed.subject, failed.kind, [], False, advice_for_guard(failed),
-                       failed.text),
-            )  # fmt: skip
-            _extend(change.values, failed.old, failed.new)
+            _extend(_change(changes, failed, history).values, failed.old, failed.new)
         for became in step.became:
-            known = changes.get(became.subject)
-            if known is None:
-                kind = "size" if ".size(" in became.subject else "value"
-                known = changes[became.subject] = Change(
-                    became.subject, kind, [], False,
-                    advice_for_guard(GuardFailure(None, "", became.subject, kind)),
-                )  # fmt: skip
-                _extend(known.values, became.old, became.new)
-            known.became_dynamic = True
+            kind = "size" if ".size(" in became.subject else "value"
+            failed = GuardFailure(None, "", became.subject, kind, became.old)
+            change = _change(changes, failed, history)
+            if not change.values:
+                _extend(change.values, became.old, became.new)
+            change.became_dynamic = True
+    for change in changes.values():
+        if change.kind == "size" and len(change.values) > 2 and not change.became_dynamic:
+            change.advice = REMEDIES["fixed size"]
     return list(changes.values())
+
+
+def _change(
+    changes: dict[tuple[str, str], Change], failed: GuardFailure, history: History
+) -> Change:
+    kind = kind_of(failed, history.file or "")
+    words = failed.subject
+    if kind == "stack" and history.resumed_at is not None:
+        words = f"the result of line {history.resumed_at}"
+    return changes.setdefault(
+        (failed.subject or failed.text, kind),
+        Change(
+            words,
+            kind,
+            [],
+            False,
+            remedy_for(failed, history.file or ""),
+            failed.text,
+            failed.subject,
+        ),
+    )
 
 
 def _extend(values: list[str], old: str | None, new: str | None) -> None:

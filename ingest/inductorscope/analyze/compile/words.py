@@ -214,9 +214,12 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
 
 def change_in_words(change: Change) -> str:
     """`x.size(0)` changed 4 → 9 → 17, then became dynamic."""
-    subject = f"`{change.subject}`" if change.subject else ""
+    named = change.subject == change.source  # otherwise it is in words of ours
+    subject = f"`{change.subject}`" if named and change.subject else change.subject
     if not subject:
         return f"a guard failed: {change.text[:120]}"
+    if change.kind == "size 1" and not change.values:
+        return f"{subject} became 1 or 0"
     values = change.values
     if len(values) > 6:
         values = [*values[:4], "…", values[-1]]

@@ -25,7 +25,7 @@ _NO_FAKE = re.compile(
     r"|Operator does not support running with fake tensors[^\n]{0,80}|unsupported operator: "
     r"(?P<packet>[\w.:]{1,200})"
 )
-_DRY_RUN = re.compile(r"fake tensors: [^\n]{0,4000}?: got (\w{1,80})\(['\"]([^\n]{1,400}?)['\"]\)")
+_RAISED = re.compile(r"(\w{1,80})\(['\"](.{1,400}?)['\"]\)")
 _HANG = re.compile(r"The ranks run different collectives: ")
 _LIMIT = re.compile(r"FailOnRecompileLimitHit|hit config\.(?:recompile|cache_size)_limit")
 # `Note:` and the like are no advice; neither is how to make torch say more or say nothing.
@@ -41,7 +41,6 @@ _BOILERPLATE = re.compile(
     r"|graph-break-site|minif|report|file an issue|github\.com|real code tracing|user code at"
     r"|internal stack trace|import torch\b|set_stance|removing the `torch\.compile` call"
 )
-_FRAMES = re.compile(r'^\s*File "|^\s*[\^~]+\s*$', re.M)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d(`])|\n+")
 STANCE = "`torch.compiler.set_stance('force_eager')`"
 _WORKAROUND = (
@@ -113,7 +112,8 @@ def _known(failure: Explained) -> bool:
 
 def _name_dry_run(failure: Explained) -> None:
     """Names the error of an operator on fake tensors, by which torch.compile learns shapes."""
-    got = _DRY_RUN.search(failure.message)
+    run = failure.message.partition("with fake tensors: ")[2].partition("\n")[0]
+    got = _RAISED.match(run.rpartition(": got ")[2])
     if got is not None:
         failure.title = "An operator fails when torch.compile learns its result's shape"
         failure.sentences = [f"{got[1]}: {got[2].rstrip('.')}."]
@@ -179,7 +179,7 @@ def torch_advice(message: str) -> list[str]:
             and _NAMES.search(text)
             and _ADVISES.search(text)
             and not _BOILERPLATE.search(text)
-            and not _FRAMES.search(sentence)
+            and not text.startswith('File "')
         ):
             advice.append(text if text.endswith((".", "!")) else f"{text}.")
     return list(dict.fromkeys(advice))[:MOST_ADVICE]

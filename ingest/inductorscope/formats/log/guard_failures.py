@@ -21,13 +21,21 @@ _INDEX = re.compile(
 )
 _TENSOR = re.compile(
     r"^tensor '([^']{1,500})' ([a-z_ ]{1,60}) mismatch\. +"
-    r"expected (?:[a-z_]{1,30}=)?(.{1,300}?), (?:but got|actual) (?:[a-z_]{1,30}=)?(.{1,300})$"
+    r"expected (?:[a-z_]{1,30}=)?([^,]{1,300}|DispatchKeySet.{1,300}?)"
+    r"(?:, (?:but got|actual) (?:[a-z_]{1,30}=)?(.{1,300}))?$"
 )
 _EQUAL = re.compile(r"^(.{1,1000}?) == (.{1,300}?)$")
-_LENGTH = re.compile(r"^len\((.{1,500}?)\) == (\d{1,12})$")
+_LENGTH = re.compile(r"^len\((.{1,500}?)\) [!=]= (\d{1,12})$")
+_GLOBAL = re.compile(r"^GLOBAL_STATE changed: (\S{1,100})")
+_IDENTITY = re.compile(
+    r"^___check_(obj|type)_id\((.{1,500}?), \d{1,20}\)(?:, type=<class '([^']{1,200})'>)?"
+)
+_ALIAS = re.compile(r"^(\S{1,300}) is (?:not )?(\S{1,300})$")
+_SYMBOLIC = re.compile(r"(?:L\['\w{1,200}'\]|\b\w{1,200})\.size\(\)\[\d{1,6}\]")
+_CELL = re.compile(r'HINT: guard on "(\w{1,200})"')
 _COMMENT = re.compile(r"\s# ")
 _PLACE = re.compile(r"(.{1,500}?:\d{1,9} in [^(]{1,200})(?:\(.*)?")
-_SIZE = re.compile(r"^L\['([^']{1,200})'\]\.(size|stride)\(\)\[(\d{1,6})\]$")
+_SIZE = re.compile(r"\.(size|stride)\(\)\[(\d{1,6})\]$")
 _LOCAL = re.compile(r"^L\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
 
 
@@ -74,6 +82,7 @@ def read_guard_failures(text: str) -> list[GuardFailure]:
 
 def _failure(compile_id: str | None, text: str) -> GuardFailure:
     code = place = None
+    cell = _CELL.search(text)
     before, _, after = text.rpartition("# ")
     comment = _COMMENT.search(before)
     placed = _PLACE.fullmatch(after)
@@ -109,8 +118,23 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
     if match := _LENGTH.match(text):
         subject = f"len({source_as_written(match.group(1))})"
         return GuardFailure(compile_id, text, subject, "length", match.group(2), None, code, place)
+    if match := _GLOBAL.match(text):
+        return GuardFailure(compile_id, text, match[1], "global", None, None, code, place)
+    if match := _IDENTITY.match(text):
+        kind = "object" if match[1] == "obj" else "type"
+        subject = source_as_written(match[2])
+        subject = f"type of {subject}" if kind == "type" else subject
+        return GuardFailure(compile_id, text, subject, kind, match[3], None, code, place)
+    if match := _ALIAS.match(text):
+        subject = f"{source_as_written(match[1])} is {source_as_written(match[2])}"
+        return GuardFailure(compile_id, text, subject, "alias", None, None, code, place)
+    if (match := _SYMBOLIC.search(text)) and match[0] != text.partition(" == ")[0]:
+        subject = source_as_written(match[0])
+        return GuardFailure(compile_id, text, subject, "condition", None, None, code, place)
     if (match := _EQUAL.match(text)) and "check_" not in match.group(1):
         subject = source_as_written(match.group(1))
+        if cell is not None and "__closure__" in subject:
+            subject = cell[1]
         kind = "size" if ".size(" in subject else "stride" if ".stride(" in subject else "value"
         return GuardFailure(compile_id, text, subject, kind, match.group(2), None, code, place)
     return GuardFailure(compile_id, text, "", "guard", None, None, code, place)
@@ -118,7 +142,4 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
 
 def source_as_written(source: str) -> str:
     """Writes a source of Dynamo's in the program's notation: `L['x'].size()[0]` is `x.size(0)`."""
-    match = _SIZE.match(source)
-    if match is not None:
-        return f"{match.group(1)}.{match.group(2)}({match.group(3)})"
-    return _LOCAL.sub(r"\1", source)
+    return _SIZE.sub(r".\1(\2)", _LOCAL.sub(r"\1", source))

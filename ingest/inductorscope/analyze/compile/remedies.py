@@ -1,0 +1,93 @@
+"""What to write so that a change between calls compiles nothing again, for each kind of guard.
+
+Every entry is held by a test that compiles with and without it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.log.guard_failures import GuardFailure
+
+REMEDIES = {
+    "size": "Before the first call, `torch._dynamo.mark_dynamic({argument}, {dimension})`; or "
+    "`torch.compile(…, dynamic=True)` for all sizes and numbers.",
+    "size 1": "Size 1 has its own compile: `torch._dynamo.decorators.mark_unbacked({argument}, "
+    "{dimension})` before each call leaves one for all sizes.",
+    "fixed size": "The code uses this size as a constant, so each has its own compile: pad to a "
+    "few sizes.",
+    "condition": "The program branches on a size: each side has its own compile. `torch.where` on "
+    "tensors needs none.",
+    "stride": "Always pass the same layout: `{argument}.contiguous()`.",
+    "rank": "Always pass the same number of dimensions: `reshape` or `unsqueeze` before the call.",
+    "number": "Pass it as a tensor: `torch.tensor({subject})`.",
+    "constant": "Each value has its own compile: `torch.compile` one function for each, and choose "
+    "outside of it.",
+    "attribute": "Keep it in a tensor that is changed in place, such as a buffer: "
+    "`self.register_buffer('{name}', torch.tensor(…))`, then `{subject}.fill_(…)`.",
+    "global": "Keep it in a tensor that is changed in place, or pass it as a tensor: "
+    "`torch.tensor({name})`.",
+    "training": "One compile for training and one for evaluation are needed; more are not.",
+    "stack": "A graph break passes it from one graph to the next: without the break there is no "
+    "guard on it.",
+    "length": "Pass one tensor, such as `torch.stack({argument})`, or always the same number.",
+    "dtype": "Always pass the same dtype: `{argument}.to(dtype)` before the call.",
+    "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()`.",
+    "dispatch_key_set": "Always pass the same kind of tensor: `{argument}.to(device)` before the "
+    "call, no mix of devices, subclasses and inference mode.",
+    "grad_mode": "Run each call in the same mode: always or never under `torch.no_grad()`. "
+    "Training and evaluating need one compile each.",
+    "global state": "Set it once, before the first call.",
+    "type": "Always pass the same type.",
+    "object": "Make it once, outside of the loop, and pass the same object in each call.",
+    "wrapper": "Torch compiles different functions through this wrapper of its own; nothing is to "
+    "be changed. They share one limit: `torch._dynamo.config.recompile_limit`.",
+    "alias": "Always or never pass the same tensor twice: `{argument}.clone()`.",
+}  # fmt: skip
+RARE = (
+    "After the warm-up, `torch.compiler.set_stance('eager_on_recompile')` runs calls that would "
+    "compile again uncompiled."
+)
+"""For what no guard needs to hold often."""
+
+_NUMBER = re.compile(r"-?[\d.]+(?:e[+-]?\d+)?$|-?inf$|nan$")
+_SIZE = re.compile(r"^(.{1,300})\.(?:size|stride)\((\d{1,6})\)$")
+_OF = re.compile(r"^[a-z_ ]{1,60} of (.{1,300})$|^len\((.{1,300})\)$|^(.{1,300}) is \S")
+_OWN_WRAPPER = "torch/_dynamo/external_utils.py"
+
+
+def kind_of(failed: GuardFailure, file: str = "") -> str:
+    """Returns the key of the remedy; `file` is that of the compiled function."""
+    kind, subject = failed.kind, failed.subject
+    if kind == "global":
+        return "grad_mode" if "grad_mode" in subject else "global state"
+    if subject.startswith("___stack"):
+        return "stack"
+    if kind in ("object", "type") and file.endswith(_OWN_WRAPPER):
+        return "wrapper"
+    if kind == "size" and (failed.new in ("0", "1") or failed.old in ("0", "1")):
+        return "size 1"
+    if kind == "condition":
+        return "size 1" if failed.text.startswith("2 <= ") and failed.text.count("<") == 1 else kind
+    if kind != "value":
+        return kind
+    if subject.endswith(".training"):
+        return "training"
+    if not _NUMBER.match(failed.old or failed.new or ""):
+        return "constant"
+    if subject.startswith("G["):
+        return "global"
+    return "attribute" if "." in subject or "[" in subject else "number"
+
+
+def remedy_for(failed: GuardFailure, file: str = "") -> str:
+    """Returns what to write; empty if there is no entry."""
+    text = REMEDIES.get(kind_of(failed, file), "")
+    size, named = _SIZE.match(failed.subject), _OF.match(failed.subject)
+    argument = size[1] if size else failed.subject
+    if named is not None:
+        argument = next(filter(None, named.groups()))
+    name = re.sub(r"^G\['(\w+)'\]$", r"\1", failed.subject).rpartition(".")[2]
+    return text.format(
+        argument=argument, dimension=size[2] if size else "…", subject=failed.subject, name=name
+    )
