@@ -92,8 +92,8 @@ def test_recompiles_and_breaks_name_their_line_and_what_to_do(
     found = diagnose(evidence_of(session, runs["dynamic"]))
     recompiles, breaks = cause(found, "recompiles"), cause(found, "graph breaks")
     assert recompiles.of == "compile time"
-    assert recompiles.known == "measured"
-    assert "changed" in recompiles.why
+    assert recompiles.known == "estimated"
+    assert "changed" in recompiles.what
     assert "mark_dynamic" in recompiles.fix
     assert recompiles.lines
     assert "`print`" in breaks.what

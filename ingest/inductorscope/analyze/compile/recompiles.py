@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
 from inductorscope.analyze.compile.remedies import REMEDIES, kind_of, remedy_for
@@ -102,6 +103,9 @@ def _changes(history: History) -> list[Change]:
     changes: dict[tuple[str, str], Change] = {}
     for step in history.steps:
         for failed in step.failures[:1]:
+            if failed.new is None:  # the guard of an older compile may tell it
+                told = (each.new for each in step.failures if each.subject == failed.subject)
+                failed = replace(failed, new=next(filter(None, told), None))
             _extend(_change(changes, failed, history).values, failed.old, failed.new)
         for became in step.became:
             kind = "size" if ".size(" in became.subject else "value"
@@ -112,7 +116,7 @@ def _changes(history: History) -> list[Change]:
             change.became_dynamic = True
     for change in changes.values():
         if change.kind == "size" and len(change.values) > 2 and not change.became_dynamic:
-            change.advice = REMEDIES["fixed size"]
+            change.kind, change.advice = "fixed size", REMEDIES["fixed size"]
     return list(changes.values())
 
 

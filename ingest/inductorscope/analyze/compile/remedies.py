@@ -12,8 +12,9 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 REMEDIES = {
     "size": "Before the first call, `torch._dynamo.mark_dynamic({argument}, {dimension})`; or "
     "`torch.compile(…, dynamic=True)` for all sizes and numbers.",
-    "size 1": "Size 1 has its own compile: `torch._dynamo.decorators.mark_unbacked({argument}, "
-    "{dimension})` before each call leaves one for all sizes.",
+    "size 1": "Sizes 0 and 1 have their own compiles. `torch._dynamo.decorators.mark_unbacked("
+    "{argument}, {dimension})` before each call leaves one, but fails where code branches on the "
+    "size.",
     "fixed size": "The code uses this size as a constant, so each has its own compile: pad to a "
     "few sizes.",
     "condition": "The program branches on a size: each side has its own compile. `torch.where` on "
@@ -68,7 +69,8 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
     if kind == "size" and (failed.new in ("0", "1") or failed.old in ("0", "1")):
         return "size 1"
     if kind == "condition":
-        return "size 1" if failed.text.startswith("2 <= ") and failed.text.count("<") == 1 else kind
+        one = failed.text.startswith("2 <= ") and failed.text.count("<") == 1
+        return "size 1" if one or failed.new in ("0", "1") else kind
     if kind != "value":
         return kind
     if subject.endswith(".training"):

@@ -218,8 +218,8 @@ def change_in_words(change: Change) -> str:
     subject = f"`{change.subject}`" if named and change.subject else change.subject
     if not subject:
         return f"a guard failed: {change.text[:120]}"
-    if change.kind == "size 1" and not change.values:
-        return f"{subject} became 1 or 0"
+    if change.kind == "size 1":
+        return f"{subject} became {change.values[-1] if change.values else '1 or 0'}"
     values = change.values
     if len(values) > 6:
         values = [*values[:4], "…", values[-1]]

@@ -16,7 +16,7 @@ STANDS_OUT = 0.01
 """Smallest share of a step that removing a cause must save."""
 WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.5}
 """Weight of a saving in the ranking, by how it is known: few programs reach an upper bound."""
-COMPILE_WEIGHT = 0.25
+COMPILE_WEIGHT = 0.5
 """Weight of a share of the compile time, compared with a share of every step."""
 
 

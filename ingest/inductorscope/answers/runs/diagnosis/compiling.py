@@ -7,21 +7,23 @@ import re
 from inductorscope import urls
 from inductorscope.analyze.compile.branches import function_end, without_branch
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
-from inductorscope.analyze.compile.model import Story
-from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.compile.model import Compile, Frame, Story
+from inductorscope.analyze.compile.recompiles import History, histories
 from inductorscope.analyze.compile.resumptions import resumed
-from inductorscope.analyze.compile.words import change_in_words, total_seconds
+from inductorscope.analyze.compile.words import change_in_words
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.failures.known import ChainStep
 from inductorscope.analyze.failures.shown import Shown
 from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.remedies import remedies
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.units import percent, plural, seconds
 
 MOSTLY = 0.3
 """Share of the operators' time from which uncompiled code is the first cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
+MOST_CHANGES = 3
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
 
 
@@ -163,34 +165,68 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     story = evidence.story.story
     if story is None:
         return None
-    changed = histories(story)
-    again = [each for each in story.compiles if each.recompile]
+    again = [each for each in story.compiles if each.recompile and each.outcome != "failed"]
     if not again:
         return Cleared("No recompiles.") if _complete(story) else None
-    us = 1e6 * sum((each.seconds or 0.0) + (each.backward_seconds or 0.0) for each in again)
-    whole = total_seconds(story)
-    first = changed[0] if changed else None
-    changes = [] if first is None else first.changes
-    limit = first is not None and first.reached_limit
-    name = "" if first is None else f" of `{first.function}`"
-    reasons = "; ".join(map(change_in_words, changes[:2])) or "for reasons not in the log"
+    log, us, whole, note = _slowest_process(story, again)
+    first = next((each for each in histories(story) if each.log == log and each.changes), None)
+    if first is None:
+        first = next(each for each in histories(story) if each.log == log)
+    changes = [each for each in first.changes if each.kind != "wrapper"]
+    number = sum(each.log == log for each in again)
+    saved = remedies(evidence.story, first, changes)
+    wins = None if saved.us is None else saved.us or None
+    name = (
+        f"`{first.function}`"
+        if not first.resumed_at
+        else (f"`{first.function}` after line {first.resumed_at}")
+    )
+    took = (
+        f" They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}." if us else ""
+    )
+    reasons = "; ".join(map(change_in_words, changes[:MOST_CHANGES]))
     return Cause(
         "recompiles",
-        f"{plural(len(again), 'recompile')}{name}"
-        + (f" took {seconds(us / 1e6)} of {seconds(whole)} of compile time" if us else "")
-        + ".",
-        next((each.advice for each in changes if each.advice), "")
-        or "Keep what the guard checks the same between calls.",
+        f"{plural(number, 'recompile')}"
+        + (
+            f", {first.recompiles} of them of {name}"
+            if number > first.recompiles
+            else f" of {name}"
+        )
+        + (f", because {reasons}." if reasons else ", for reasons not in the log."),
+        saved.text or "Keep what the guard checks the same between calls.",
         urls.compile_story(evidence.id) + "#recompiles",
-        why=f"Because {reasons}."
-        + (" At the recompile limit Dynamo gives up and runs it uncompiled." if limit else ""),
-        wins_us=us or None,
-        share=us / 1e6 / whole if us and whole else None,
+        why=took.strip()
+        + (" At the recompile limit Dynamo runs it uncompiled." if first.reached_limit else ""),
+        wins_us=wins,
+        share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
-        known="measured" if us else "unknown",
-        urgent=limit,
-        lines=[] if first is None else evidence.line(first.file, first.line),
+        known="estimated" if wins else "unknown",
+        urgent=first.reached_limit and bool(changes),
+        lines=[
+            *evidence.line(first.file, first.line),
+            *(evidence.own_line(_stack(story, first)) if is_library(first.file or "") else []),
+        ],
     )
+
+
+def _stack(story: Story, history: History) -> list[Frame]:
+    return [story.frames[number] for number in history.steps[-1].compile.stack]
+
+
+def _slowest_process(story: Story, compiles: list[Compile]) -> tuple[int, float, float | None, str]:
+    """Returns the log in which some compiles take longest, their time in us, the log's compile
+    time, and which process it is of; processes compile side by side, so times are not summed."""
+    spent: dict[int, float] = {}
+    for each in compiles:
+        took = 1e6 * ((each.seconds or 0.0) + (each.backward_seconds or 0.0))
+        spent[each.log] = spent.get(each.log, 0.0) + took
+    log = max(spent, key=lambda number: spent[number])
+    facts, note = story.logs[log], ""
+    if len(spent) > 1:
+        who = "one process" if facts.rank is None else f"rank {facts.rank}"
+        note = f" of {who}, the slowest of {len(spent)}"
+    return log, spent[log], facts.seconds, note
 
 
 def caches(evidence: Evidence) -> Cause | Cleared | None:
@@ -202,14 +238,13 @@ def caches(evidence: Evidence) -> Cause | Cleared | None:
     if not bypassed:
         return Cleared("No cache is bypassed.")
     numbers = {each.compile for each in bypassed}
-    us = 1e6 * sum(each.seconds or 0.0 for each in story.compiles if each.number in numbers)
-    whole = total_seconds(story)
+    _, us, whole, _ = _slowest_process(story, [story.compiles[each] for each in numbers])
     why = next((each.reason for each in bypassed if each.reason), "")
     return Cause(
         "caches",
-        f"The {bypassed[0].cache} cache is bypassed for {plural(len(numbers), 'compile')}: every "
-        "start of the program compiles them again.",
-        "Remove what the cache cannot hold, which the reason names.",
+        f"The {bypassed[0].cache} cache is bypassed for {plural(len(numbers), 'compile')}, so "
+        f"every start of the program compiles {'it' if len(numbers) == 1 else 'them'} again.",
+        "Take what the reason names out of the compiled function, or accept the longer start.",
         urls.compile_story(evidence.id) + "#caches",
         why=f"Torch's reason: {why[:200]}" if why else "",
         wins_us=us or None,

@@ -1,0 +1,79 @@
+"""The remedies for a function's recompiles, each with how many compiles it saves."""
+
+from __future__ import annotations
+
+import msgspec
+
+from inductorscope.analyze.compile.recompiles import Change, History
+from inductorscope.analyze.compile.remedies import RARE
+from inductorscope.analyze.guards.savings import Compiled, needed
+from inductorscope.answers.compile.parts import RunStory
+from inductorscope.answers.compile.shapes import guard_trees
+from inductorscope.units import plural
+
+MOST = 3
+COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "stride", "object",
+           "dispatch_key_set", "rank", "type", "alias", "global state", "grad_mode")  # fmt: skip
+"""Kinds whose remedy leaves no guard; others leave one compile for each value."""
+RARELY = ("constant", "length", "fixed size", "condition")
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """What to write, and the time of the compiles that it saves; None if that is unknown."""
+
+    text: str
+    us: float | None
+
+
+def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Saved:
+    """Returns the remedies, the one that saves most by itself first."""
+    compiles = _compiles(run_story, history)
+    free = [each.source for each in changes if each.advice and each.kind in COUNTED][:MOST]
+    alone = {each: len(compiles) - len(needed(compiles, [each])) for each in free}
+    advised = [each for each in changes if each.advice]
+    advised = sorted(advised, key=lambda each: -alone.get(each.source, 0))[:MOST]
+    text = [
+        each.advice
+        if len(advised) == 1
+        else f"`{each.subject}`: {each.advice}"
+        + (f" This alone saves {plural(alone[each.source], 'compile')}." if one else "")
+        for each in advised
+        for one in [alone.get(each.source) if each.kind in COUNTED and len(free) > 1 else 0]
+    ]
+    if any(each.kind in RARELY for each in advised):
+        text.append(RARE)
+    if not compiles or not free:
+        return Saved(" ".join(text), None)
+    kept = needed(compiles, free)
+    saved = f"{len(compiles) - len(kept)} of {plural(len(compiles), 'compile')}"
+    if len(free) == 1:
+        text.append(f"That saves {saved}.")
+    else:
+        none = "" if any(alone.values()) else ", and none of them alone"
+        text.append(f"{' and '.join(f'`{each}`' for each in free)} together save {saved}{none}.")
+    steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
+    us = 1e6 * sum((each.seconds or 0.0) + (each.backward_seconds or 0.0) for each in steps)
+    return Saved(" ".join(text), us)
+
+
+def _compiles(run_story: RunStory, history: History) -> list[Compiled]:
+    """Returns the compiles with their guards; empty if the log lacks some."""
+    story = run_story.story
+    trees = {compile_.number: tree for compile_, tree in guard_trees(run_story)}
+    if story is None or any(step.compile.number not in trees for step in history.steps):
+        return []
+    hints: dict[int, dict[str, str]] = {}
+    for symbol in story.symbols:
+        if symbol.value is not None:
+            hints.setdefault(symbol.compile, {})[symbol.subject] = symbol.value
+    for number, became in story.became.items():
+        hints.setdefault(number, {}).update(
+            {each.subject: each.new for each in became if each.new is not None}
+        )
+    return [
+        Compiled(
+            step.compile.id or "", trees[step.compile.number], step.failures,
+            hints.get(step.compile.number, {}),
+        )
+        for step in history.steps
+    ]  # fmt: skip
