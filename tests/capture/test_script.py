@@ -168,6 +168,12 @@ class Recorded:
     """A profiler that records what is asked of it."""
 
     asked: list[str] = field(default_factory=list)
+    busy: int = 0
+    """How many of the first profiles other processes disturb."""
+
+    def disturbed(self) -> bool:
+        self.busy -= 1
+        return self.busy >= 0
 
     def start(self, steps: int) -> bool:
         self.asked.append(f"start {steps}")
@@ -180,9 +186,11 @@ class Recorded:
         self.asked.append("keep" if keep else "drop")
 
 
-def walk(plan: Plan, compiling: set[int], step_s: float = 1.0) -> tuple[Steps[float], list[str]]:
+def walk(
+    plan: Plan, compiling: set[int], step_s: float = 1.0, busy: int = 0
+) -> tuple[Steps[float], list[str]]:
     """Takes steps of equal length until everything is measured."""
-    profiler, now = Recorded(), 0.0
+    profiler, now = Recorded(busy=busy), 0.0
     steps: Steps[float] = Steps(plan, profiler, lambda: None)
     while not steps.done:
         steps.begin(now, now)
@@ -200,6 +208,13 @@ def test_steady_steps_are_timed_profiled_and_timed_again() -> None:
     ]  # fmt: skip
     assert steps.samples() == [3, 4, 10, 11, 12, 13]
     assert asked == ["start 3", "step", "step", "step", "step", "keep"]
+
+
+def test_a_disturbed_profile_is_made_once_more() -> None:
+    for busy, profiles in ((0, 1), (1, 2), (5, 2)):
+        steps, asked = walk(Plan(seconds=6), {1}, busy=busy)
+        assert asked.count("keep") == profiles
+        assert steps.profiled
 
 
 def test_a_recompile_starts_again() -> None:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,7 @@ from inductorscope.capturing.inside.errors import describe_error, is_compile_err
 from inductorscope.capturing.inside.leaving import leave
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.inside.untyped import Call, Untyped
+from inductorscope.capturing.measure.machine import undisturbed
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_json
 from inductorscope.formats.capture_facts import (
@@ -158,8 +160,10 @@ class Capture:
             )
             return
         report.progress("timing eager and compiled", 0, spec.repeats, "samples")
-        self.facts.timings = timing.interleave(
-            calls, synchronize, spec.seconds, spec.repeats, report
+        self.facts.timings = undisturbed(
+            lambda: timing.interleave(calls, synchronize, spec.seconds, spec.repeats, report),
+            "the model was timed",
+            self.facts.disturbed,
         )
         if spec.profiles:
             self._profile(calls)
@@ -200,8 +204,10 @@ class Capture:
         for name, call in calls.items():
             report.progress(f"profiling {name}")
             steps = profiling.steps_for(self.facts.timings[name].median_ms)
-            self.facts.profiles[name] = profiling.profile_calls(
-                name, call, steps, spec.device, self.out
+            self.facts.profiles[name] = undisturbed(
+                partial(profiling.profile_calls, name, call, steps, spec.device, self.out),
+                f"its {name} code was profiled",
+                self.facts.disturbed,
             )
         report.progress("measuring the machine's peaks")
         self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)

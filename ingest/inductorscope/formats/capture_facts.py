@@ -284,6 +284,8 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     """How the eager script's work differs from the compiled one's, as sentences."""
     missing: list[str] = msgspec.field(default_factory=list)
     """What this capture lacks and why, as sentences."""
+    disturbed: list[str] = msgspec.field(default_factory=list)
+    """What disturbed the measurements, as sentences."""
 
     def write(self, out: Path) -> None:
         """Write `capture.json` atomically."""

@@ -130,6 +130,7 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
         shown = (
             "state", "error", "eager_outcome", "model", "python_version", "cpu_name", "gpu_name",
             "cores", "threads", "options", "config", "env", "record", "peaks", "missing",
+            "disturbed",
         )  # fmt: skip
         run.environment = {name: whole[name] for name in shown if whole.get(name) not in (None, [])}
         if facts.script:

@@ -12,6 +12,7 @@ from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
+from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.run import run_page
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
@@ -130,13 +131,13 @@ def test_a_failure_comes_first_with_its_cause(session: Session, runs: dict[str, 
     assert places(first) == ["neg_does_not_compile.py:11 a = torch.neg(x1)"]
 
 
-def test_a_group_that_is_slower_than_in_eager_is_measured(foo1: Evidence) -> None:
+def test_a_group_that_is_slower_than_in_eager_is_estimated(foo1: Evidence) -> None:
     assert foo1.shown is not None
     group = GroupChange("attention", 20.0, 50.0, 1.0, 1.0)
     shown = replace(foo1.shown, comparison=Comparison(20.0, 50.0, [group], [], []))
     slower = cause(diagnose(replace(foo1, shown=shown)), "slower than eager")
     assert slower.what == f"Attention: 50.0{THIN}µs compiled, 20.0{THIN}µs eager."
-    assert (slower.wins_us, slower.known) == (30.0, "measured")
+    assert (slower.wins_us, slower.known) == (30.0, "estimated")
 
 
 def test_kernels_that_only_convert_name_the_line(foo1: Evidence) -> None:
@@ -147,6 +148,42 @@ def test_kernels_that_only_convert_name_the_line(foo1: Evidence) -> None:
     casts = cause(diagnose(replace(foo1, kernels=kernels)), "casts")
     assert (casts.wins_us, casts.known) == (20.0, "at most")
     assert places(casts)[0].startswith("models.py:")
+
+
+def test_a_disturbed_run_says_so_first_and_shows_shares(foo1: Evidence) -> None:
+    kernels = [
+        replace(each, name="triton_poi_fused__to_copy_view_0", us=20.0) for each in foo1.kernels
+    ]
+    found = diagnose(replace(foo1, kernels=kernels, kernel_us=9_000.0))
+    assert found.causes[0].kind == "disturbed"
+    assert "something slowed the profiled run down" in found.causes[0].what
+    casts = cause(found, "casts")
+    assert casts.wins_us is None
+    assert casts.share == pytest.approx(0.35, abs=0.01)
+
+
+def test_no_win_exceeds_the_step_and_no_kernel_counts_twice(foo1: Evidence) -> None:
+    kernels = [
+        replace(each, name="triton_poi_fused__to_copy_view_0", us=90.0) for each in foo1.kernels
+    ]
+    casts = cause(diagnose(replace(foo1, kernels=kernels)), "casts")
+    assert casts.wins_us == foo1.step_us
+    first = replace(casts, share=0.9)
+    second = replace(casts, kind="scalar loops", share=0.5)
+    other = replace(casts, kind="fallbacks", share=0.1, kernels={99: 5.0})
+    found = ranked([second, other, first])
+    assert [each.kind for each in found.causes] == ["casts", "fallbacks"]
+
+
+def test_autotuning_is_offered_only_where_it_has_kernels_to_choose_from(foo1: Evidence) -> None:
+    assert "max-autotune" in autotune(foo1)
+    assert foo1.shown is not None
+    assert foo1.shown.breakdown is not None
+    cpu = replace(foo1.shown, breakdown=replace(foo1.shown.breakdown, on_device=False))
+    on_cpu = replace(foo1, shown=cpu)
+    assert "freezing" in autotune(on_cpu)
+    backward = [replace(each, slug="model__0_backward_1.0") for each in foo1.graphs]
+    assert not autotune(replace(on_cpu, graphs=backward))
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

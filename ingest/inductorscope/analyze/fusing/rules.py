@@ -130,7 +130,7 @@ class _Rules:
         )
         nothing = Blocker(
             "unknown",
-            "Nothing in code and IR forbids it."
+            "Neither the code nor the IR has a reason."
             if None not in nodes
             else "The texts do not show which loops of the two share this memory.",
         )

@@ -144,6 +144,8 @@ def _cause(at: int, cause: Cause, links: Links) -> Iterator[str]:
     if cause.wins_us is not None:
         share = f", {percent(cause.share)} of {OF[cause.of]}" if cause.share is not None else ""
         wins = plain(f" Wins {microseconds(cause.wins_us)}{share} ({cause.known}).")
+    elif cause.share is not None:
+        wins = plain(f" Wins {percent(cause.share)} of {OF[cause.of]} ({cause.known}).")
     yield f"{at}. {link(f'**{prose(cause.what)}**', links.to(cause.evidence))}{wins}"
     for label, text in (("", cause.why), ("Fix: ", cause.fix), ("Costs: ", cause.trade)):
         if text:

@@ -8,8 +8,10 @@ import shutil
 import statistics
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from inductorscope.capturing import process_group
 
@@ -21,6 +23,10 @@ DISTURBING_SHARE = 0.1
 THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
 """Bits of NVML's reasons for a lower clock: too hot, or too little power."""
 QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
+SHORTEST_S = 0.2
+"""The clocks of processes are too coarse for a shorter time."""
+TRIES = 2
+T = TypeVar("T")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MHZ = re.compile(r"^cpu MHz\s*:\s*([\d.]+)", re.MULTILINE)
 
@@ -64,6 +70,43 @@ class Seen:
         return found
 
 
+class Others:
+    """What other processes use from now on. `leader`: the process whose descendants are ours."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self._before = (*_cores(), self._ours())
+
+    def _ours(self) -> float:
+        return sum(one.seconds for one in process_group.members(self._leader).values())
+
+    def share(self) -> float:
+        """Returns the share of all cores that they used; 0 if it was too short to know."""
+        busy, total, ours = (*_cores(), self._ours())
+        before = self._before
+        if total - before[1] < SHORTEST_S * (os.cpu_count() or 1):
+            return 0.0
+        others = (busy - before[0]) - max(ours - before[2], 0.0)
+        return max(others, 0.0) / (total - before[1])
+
+
+def undisturbed(measure: Callable[[], T], what: str, notes: list[str]) -> T:
+    """Measures, and once more if other processes disturbed it. If they do so again, `notes` gets a
+    sentence. `what`: `the model was timed`."""
+    for _ in range(TRIES):
+        others = Others(os.getppid())
+        result = measure()
+        share = others.share()
+        if share <= DISTURBING_SHARE:
+            return result
+    notes.append(others_sentence(share, what))
+    return result
+
+
+def others_sentence(share: float, what: str) -> str:
+    return f"Other processes used {share:.0%} of all cores while {what}."
+
+
 class Watching:
     """A context in which this process runs a program, while the machine is watched."""
 
@@ -86,17 +129,11 @@ class Watching:
         self._thread.join()
 
     def _run(self) -> None:
-        (busy, total), ours = _cores(), self._ours()
+        others = Others(os.getpid())
         while not self._ended.wait(EVERY_S):
-            before = (busy, total, ours)
-            (busy, total), ours = _cores(), self._ours()
-            others = (busy - before[0]) - max(ours - before[2], 0.0)
-            self.seen.others.append(max(others, 0.0) / (total - before[1]))
+            self.seen.others.append(others.share())
+            others = Others(os.getpid())
             self._clock()
-
-    def _ours(self) -> float:
-        """Returns the processor time of this process and the processes that it started."""
-        return sum(one.seconds for one in process_group.members(os.getpid()).values())
 
     def _clock(self) -> None:
         if self._gpu is None:

@@ -13,6 +13,7 @@ from torch.torch_version import TorchVersion
 
 from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.allocated import Allocations
 from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
 from inductorscope.formats.log.cuda_graphs import skip_reasons
@@ -73,6 +74,7 @@ class Profiles:
         self._facts = facts
         self._profiler: Untyped = None
         self._steps = 0
+        self._others: Others | None = None
         self.allocations = Allocations()
 
     def start(self, steps: int) -> bool:
@@ -84,6 +86,7 @@ class Profiles:
         _detach_afterwards()
         _synchronize()
         self._profiler, self._steps = make_profiler(device(), steps), -1
+        self._others = Others(os.getppid())
         self._profiler.start()
         if self._label == COMPILED:
             self.allocations.start()
@@ -94,6 +97,10 @@ class Profiles:
         self._steps += 1
         self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler
         self._profiler.step()
+
+    def disturbed(self) -> bool:
+        """Whether other processes disturbed it since it started."""
+        return self._others is not None and self._others.share() > DISTURBING_SHARE
 
     def stop(self, *, keep: bool) -> None:
         """Ends the profile, and writes it if it contains a whole step."""
@@ -106,6 +113,9 @@ class Profiles:
         self.allocations.stop(self._folder.parents[1])
         profiler.stop()
         if keep and self._steps > 0:
+            share = 0.0 if self._others is None else self._others.share()
+            said = [others_sentence(share, "steps were profiled")]
+            self._facts.disturbed = said if share > DISTURBING_SHARE else []
             self._folder.mkdir(parents=True, exist_ok=True)
             self._facts.profiles[self._label] = write(
                 self._label, profiler, self._steps, self._folder

@@ -25,6 +25,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.errors import describe_error, is_compile_error
 from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.measured import Clock, Graphs, Profiles, device, memory_of
 from inductorscope.capturing.script.order import STATUS, STOP, Order, Status, read_order
 from inductorscope.capturing.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps
@@ -72,6 +73,7 @@ class Observer:
         self.steps_facts = ScriptSteps(pid=self.pid)
         self.profiles = Profiles(order.label, order.folder, self.facts)
         self.clock = Clock()
+        self._others = Others(os.getppid())
         self.steps = self._new_steps()
         self.optimizer: int | None = None
         self.thread: int | None = threading.main_thread().ident
@@ -294,6 +296,8 @@ class Observer:
     # --- the end ---
 
     def _measured(self) -> None:
+        if (share := self._others.share()) > DISTURBING_SHARE:
+            self.facts.disturbed.append(others_sentence(share, "the script ran"))
         self._write()
         self.report("letting the script finish", measured=True)
 

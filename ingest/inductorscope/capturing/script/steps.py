@@ -36,6 +36,9 @@ class Profiler(Protocol):
     def start(self, steps: int) -> bool: ...
     def step(self) -> None: ...
     def stop(self, *, keep: bool) -> None: ...
+    def disturbed(self) -> bool:
+        """Whether other processes disturbed it since it started."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class Steps(Generic[Mark]):
     _longest_s: float = 0.0
     _left: int = 0
     _restarts: int = 0
+    _again: bool = False
+    """Whether the profile is repeated, because it was disturbed."""
 
     def begin(self, mark: Mark | None, now_s: float) -> None:
         self.step += 1
@@ -164,5 +169,8 @@ class Steps(Generic[Mark]):
         self._left -= 1
         self.profiler.step()
         if self._left == 0:
+            # One of several processes cannot decide this alone. The script may end before the
+            # second profile, so the first is kept until then.
+            self._again = not (self._again or self.plan.several) and self.profiler.disturbed()
             self.profiler.stop(keep=True)
-            self.profiled, self.kind = True, WARM_UP
+            self.profiled, self.kind = not self._again, WARM_UP

@@ -59,6 +59,8 @@ class Cause(msgspec.Struct, frozen=True):
     """What a trial of the fix applies to the program; None if a person has to write it."""
     tried: Prose = ""
     """What came of the newest trial; empty if there is none."""
+    kernels: Hidden[dict[int, float]] = msgspec.field(default_factory=dict)
+    """The kernels whose time it would save, with their time: they count for one cause only."""
 
 
 class Cleared(msgspec.Struct, frozen=True):
@@ -79,10 +81,21 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 def ranked(found: list[Cause | Cleared]) -> Diagnosis:
-    causes = sorted((each for each in found if isinstance(each, Cause)), key=_rank)
+    causes = _once(sorted((each for each in found if isinstance(each, Cause)), key=_rank))
     cleared = [each for each in found if isinstance(each, Cleared)]
     cleared.sort(key=lambda each: not each.judged)
     return Diagnosis(causes[:MOST], causes[MOST:], cleared)
+
+
+def _once(causes: list[Cause]) -> list[Cause]:
+    """Leaves out causes of which most concerns kernels of a cause before them."""
+    kept, counted = [], set[int]()
+    for cause in causes:
+        again = sum(us for kernel, us in cause.kernels.items() if kernel in counted)
+        if again <= sum(cause.kernels.values()) / 2:
+            kept.append(cause)
+            counted.update(cause.kernels)
+    return kept
 
 
 def _rank(cause: Cause) -> tuple[bool, bool, bool, float]:

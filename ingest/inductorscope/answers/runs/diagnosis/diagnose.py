@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.runs.diagnosis import (
     communication,
     compiling,
+    machine,
     step,
     uncompiled,
     waiting,
@@ -19,7 +22,8 @@ from inductorscope.answers.runs.diagnosis.tried import with_trial
 from inductorscope.answers.trials.trials import trials_of
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
-    *compiling.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS, *communication.CHECKS,
+    *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
+    *communication.CHECKS,
 )  # fmt: skip
 
 
@@ -36,4 +40,13 @@ def diagnose(evidence: Evidence) -> Diagnosis:
             result = with_trial(result, trials)
         if result is not None:
             found.append(result)
-    return ranked(found)
+    return ranked([_bounded(each, evidence) for each in found])
+
+
+def _bounded(found: Cause | Cleared, evidence: Evidence) -> Cause | Cleared:
+    """No win exceeds the step. Of a disturbed run only shares are known."""
+    step = evidence.step_us
+    if isinstance(found, Cleared) or found.wins_us is None or found.of != "step" or not step:
+        return found
+    share = min(found.share or 0.0, 1.0)
+    return replace(found, wins_us=None if evidence.disturbed else share * step, share=share)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
@@ -15,6 +15,7 @@ from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.time.eager_compiled import code_group
 from inductorscope.analyze.time.facts import RegionTime, Timeline
+from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
@@ -26,13 +27,15 @@ from inductorscope.answers.time.profiles import ProfileShown, profile_tables, sh
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.store.tables.models import Graph, Kernel, Profile, Run
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
+from inductorscope.store.tables.times import CallTime
 from inductorscope.units import microseconds, milliseconds
 
 OWN = 0.2
 """A line of the user's own files is preferred to a line of a library, unless that takes this many
 times as long."""
 SHOWN_LINES = 2
+ROUNDING = 1.01
 
 
 class TimedKernel(msgspec.Struct, frozen=True):
@@ -47,6 +50,9 @@ class TimedKernel(msgspec.Struct, frozen=True):
     handle: int | None
     calls: float
     us: float
+    """What is typical: the medians of its calls, if the profile's mean is more."""
+    mean_us: float
+    """As the profile has it."""
 
     def href(self, run: str) -> str:
         return urls.kernel(run, self.graph, self.name, self.handle)
@@ -70,12 +76,20 @@ class Evidence(msgspec.Struct):
     roofline: RooflinePage | None
     """None if every kernel is too short to matter."""
     failures: FailuresPage | None
+    kernel_us: float | None = None
+    """Time of all kernels of a profiled step."""
     traces: int = 0
     """Traces of the run whose events were read."""
 
     @property
     def id(self) -> str:
         return self.run.id
+
+    @property
+    def disturbed(self) -> list[str]:
+        """What slowed the run down while it was measured, as sentences."""
+        slow = slowdown_warning(self.kernel_us, self.run.compiled_ms)
+        return [*([slow] if slow else []), *(self.run.environment.get("disturbed") or [])]
 
     @property
     def timeline(self) -> Timeline | None:
@@ -85,7 +99,7 @@ class Evidence(msgspec.Struct):
     @property
     def on_device(self) -> bool:
         breakdown = None if self.shown is None else self.shown.breakdown
-        return breakdown is not None and breakdown.on_device
+        return self.run.device_kind != "cpu" if breakdown is None else breakdown.on_device
 
     @property
     def regions(self) -> list[RegionTime]:
@@ -105,10 +119,11 @@ class Evidence(msgspec.Struct):
         """The judged part of the trace: `the trace's 1.81 s`."""
         return f"the trace's {microseconds(self.timeline.span_us if self.timeline else 0.0)}"
 
-    def lines(self, kernels: Collection[int]) -> list[CauseLine]:
+    def lines(self, kernels: Collection[int], of: float | None = None) -> list[CauseLine]:
         """Returns the lines that these kernels compute, the longest first, in the user's own files
         unless a library's line takes much longer. Lines of a library are followed by the line of
-        the user's program that leads to them."""
+        the user's program that leads to them. If they take longer than `of`, because the cause
+        concerns only a part of the kernels' calls, they are named without times."""
         spent = [
             (sum(us for kernel, us in row.parts if kernel in kernels), row)
             for row in self.costs
@@ -126,6 +141,8 @@ class Evidence(msgspec.Struct):
                 graphs.append(slugs[next(int(each) for each, _ in row.parts if each in kernels)])
                 href = urls.line_in_explorer(self.id, graphs[-1], SOURCE, row.line, path=row.path)
                 lines += [replace(each, us=us, href=href) for each in self.line(row.path, row.line)]
+        if of is not None and sum(each.us or 0.0 for each in lines) > of * ROUNDING:
+            lines = [replace(each, us=None) for each in lines]
         return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
 
     def _caller(self, slug: str) -> list[CauseLine]:
@@ -162,7 +179,7 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
         story = RunStory(session, run, None)
     profiles = profile_tables(session, run)
     shown = shown_profile(run.id, profiles)
-    kernels = _kernels(session, run.id)
+    kernels = _kernels(session, run.id, 1 if shown is None else shown.by)
     step_us, step = _step(session, run, shown)
     failed = run.failure or any(
         not each.restarted for each in (story.story.failures if story.story else ())
@@ -176,6 +193,7 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
             else None
         ),
         failures=failures_page(session, run.id) if failed else None,
+        kernel_us=kernel_time(session, run.id),
         traces=sum(each.facts.breakdown is not None for each in profiles),
     )  # fmt: skip
 
@@ -196,7 +214,8 @@ def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float
     return known, f"{microseconds(known)} of kernel time"
 
 
-def _kernels(session: Session, run: str) -> list[TimedKernel]:
+def _kernels(session: Session, run: str, by: int) -> list[TimedKernel]:
+    """Returns the kernels, the slowest first. `by`: steps of the profile."""
     query = (
         select(
             Kernel.id, Kernel.name, Kernel.category, Kernel.time_calls, Kernel.call_count,
@@ -206,9 +225,28 @@ def _kernels(session: Session, run: str) -> list[TimedKernel]:
         .where(Graph.run_id == run, Kernel.time_us.is_not(None))
         .order_by(Kernel.time_us.desc(), Kernel.id)
     )  # fmt: skip
-    return [
+    usual = _medians(session, run, by)
+    kernels = [
         TimedKernel(
-            id, name, code_group(name, category), category, slug, first, timed or calls, us or 0.0
+            id, name, code_group(name, category), category, slug, first, timed or calls,
+            us=min(us, usual.get(id, us)), mean_us=us,
         )
         for id, name, category, timed, calls, us, slug, first in session.execute(query)
-    ]
+    ]  # fmt: skip
+    return sorted(kernels, key=lambda kernel: -kernel.us)
+
+
+def _medians(session: Session, run: str, by: int) -> dict[int, float]:
+    """Returns the time of a step of kernels, if each run of a call took its median."""
+    query = (
+        select(
+            KernelCall.kernel_id,
+            func.sum(case((CallTime.median_us.is_(None), CallTime.time_us),
+                          else_=CallTime.median_us * CallTime.runs / by)),
+        )
+        .join(CallTime, CallTime.call_id == KernelCall.id)
+        .join(Graph, Graph.id == KernelCall.graph_id)
+        .where(Graph.run_id == run)
+        .group_by(KernelCall.kernel_id)
+    )  # fmt: skip
+    return {kernel: us for kernel, us in session.execute(query) if us}

@@ -45,11 +45,12 @@ FEWER_VALUES = (
     "Let fewer values live at once: compute them again where they are used, or split the function. "
     "The kernel's page names the lines that spill."
 )
+FREEZE = (
+    "`torch._inductor.config.freezing = True` under `torch.no_grad()` packs the weights; then "
+    "`mode='max-autotune'` has kernels to choose from."
+)
 _SLOWER_FIXES = {
-    GEMM: AUTOTUNE,
-    CONVOLUTION: AUTOTUNE,
     ATTENTION: "Compare the call with eager's: mask, layout and dtype decide which kernel runs.",
-    OTHER: "Open the slowest of these kernels: its page compares it with its roof.",
     OVERHEAD: "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper.",
 }
 VIEWS = frozenset((
@@ -58,6 +59,17 @@ VIEWS = frozenset((
 ))  # fmt: skip
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
+
+
+def autotune(evidence: Evidence) -> str:
+    """Returns how to choose other kernels for products; empty where torch has none to choose from:
+    on a processor it needs packed weights, which training does not have."""
+    if evidence.on_device:
+        return AUTOTUNE
+    if str((evidence.run.environment.get("config") or {}).get("freezing")) == "True":
+        return AUTOTUNE
+    trains = any("backward" in each.slug for each in evidence.graphs)
+    return "" if trains else FREEZE
 
 
 def slower_group(evidence: Evidence) -> Cause | Cleared | None:
@@ -78,11 +90,20 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         took = f"{microseconds(group.compiled_us)} of {evidence.step}"
     kernels = [each for each in evidence.kernels if each.group == known]
     mask = _mask(evidence) if known == ATTENTION else ""
-    fix = _SLOWER_FIXES.get(known, _SLOWER_FIXES[OTHER])
+    fix = autotune(evidence) if known in (GEMM, CONVOLUTION) else _SLOWER_FIXES.get(known, "")
+    if not fix and kernels and known not in (GEMM, CONVOLUTION, OVERHEAD):
+        fix = f"Begin with the slowest, `{kernels[0].name}`: its page shows what limits it."
     if mask:
         fix = (
             "Where the mask is only causal, pass `is_causal=True` and no mask: the kernel then "
             "skips half of the work."
+        )
+    if not fix or (known == OVERHEAD and evidence.disturbed):
+        return Cleared(
+            f"{group.group.capitalize()}: {took}. They are the same calls as in eager."
+            if known != OVERHEAD
+            else f"{group.group.capitalize()}: {took}, while other programs used the machine.",
+            judged=False,
         )
     differs = evidence.script is not None and bool(evidence.script.differs)
     return Cause(
@@ -93,8 +114,9 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         why=f"The compiled call passes the mask `{mask}`." if mask else "",
         wins_us=more,
         share=more / step,
-        known="at most" if not group.eager_us else "estimated" if differs else "measured",
+        known="at most" if differs or not group.eager_us else "estimated",
         lines=evidence.lines({each.id for each in kernels}),
+        kernels={each.id: each.us for each in kernels},
     )
 
 
@@ -160,18 +182,27 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     if page.peaks is None:
         return Cleared("The peaks of this device are unknown: no roofline.", judged=False)
     # No setting of torch makes a library's attention faster: it depends on the call's arguments.
-    library = {(each.graph, each.name) for each in evidence.kernels if each.group == ATTENTION}
+    groups = {(each.graph, each.name): each.group for each in evidence.kernels}
+    usual = {(each.graph, each.name): each.us / (each.mean_us or 1.0) for each in evidence.kernels}
+    tunes = bool(autotune(evidence))
     judged = [
         row
         for row in page.kernels
         if row.standing.headroom_us
         and not row.standing.over
         and (row.each_us or 0.0) >= SMALL_US
-        and (row.graph, row.name) not in library
+        and groups.get((row.graph, row.name)) != ATTENTION
+        and (tunes or row.products is None)
     ]
+
+    def headroom(row: KernelWork) -> float:
+        """The time above the roof, of runs that take their median."""
+        us = (row.time_us or 0.0) * usual.get((row.graph, row.name), 1.0)
+        return us - (row.standing.roof_us or 0.0)
+
     far = [row for row in judged if (row.standing.share or 1.0) < FAR_FROM_ROOF]
-    worst = max(far, key=lambda row: row.standing.headroom_us or 0.0, default=None)
-    wins = 0.0 if worst is None else worst.standing.headroom_us or 0.0
+    worst = max(far, key=headroom, default=None)
+    wins = 0.0 if worst is None else headroom(worst)
     if worst is None or wins < STANDS_OUT * step:
         known = [row for row in judged if row.time_us]
         if page.notes:
@@ -180,25 +211,27 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
             return Cleared("All kernels are too short to compare with their roofs.")
         reached = sum((row.standing.share or 0.0) * (row.time_us or 0.0) for row in known)
         return Cleared(
-            f"No kernel could save {percent(STANDS_OUT)} of a step. Weighted by time, they reach "
-            f"{percent(reached / sum(row.time_us or 0.0 for row in known))} of their roofs."
+            f"At the machine's limits no kernel would win {percent(STANDS_OUT)} of a step: by time "
+            f"they reach {percent(reached / sum(row.time_us or 0.0 for row in known))} of them."
         )
     own = {
         each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
     }
+    us = (worst.time_us or 0.0) * usual.get((worst.graph, worst.name), 1.0)
     spilled = _spilled(evidence, worst)
     return Cause(
         "far from its roof",
-        f"`{worst.name}` reaches {percent(worst.standing.share)} of its roof and takes "
-        f"{microseconds(worst.time_us)} of {evidence.step}.",
-        FEWER_VALUES if spilled else _tuning(worst),
+        f"`{worst.name}` reaches {percent((worst.standing.roof_us or 0.0) / us)} of its roof and "
+        f"takes {microseconds(us)} of {evidence.step}.",
+        FEWER_VALUES if spilled else _tuning(worst, evidence),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
         why=f"Its limit is the {'memory' if worst.standing.bound == 'memory' else 'arithmetic'}: "
         f"at that limit it would take {microseconds(worst.standing.roof_us)}.{spilled}",
         wins_us=wins,
         share=wins / step,
         known="at most",
-        lines=evidence.lines(own),
+        lines=evidence.lines(own, us),
+        kernels=dict.fromkeys(own, wins),
     )
 
 
@@ -216,9 +249,9 @@ def _spilled(evidence: Evidence, row: KernelWork) -> str:
     )
 
 
-def _tuning(row: KernelWork) -> str:
+def _tuning(row: KernelWork, evidence: Evidence) -> str:
     if row.products is not None:
-        return AUTOTUNE
+        return autotune(evidence)
     if row.kind == "triton":
         return (
             "Try other block sizes: `torch._inductor.config.coordinate_descent_tuning = True`. The "
@@ -274,7 +307,8 @@ def _only(
         wins_us=us,
         share=us / step,
         known="at most",
-        lines=evidence.lines({each.id for each in own}),
+        lines=evidence.lines({each.id for each in own}, us),
+        kernels={each.id: each.us for each in own},
     )
 
 
@@ -298,13 +332,16 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     if worst is None or wins < STANDS_OUT * step:
         if notes:
             return Cleared("Some graphs are missing here: see the page Fusing.", judged=False)
-        return Cleared(f"Fusing no two kernels would save {percent(STANDS_OUT)} of a step.")
+        return Cleared(
+            f"No two kernels share so much memory that fusing them would win {percent(STANDS_OUT)} "
+            "of a step."
+        )
     both = (worst.one, worst.other)
     return Cause(
         "not fused",
         f"`{worst.one.kernel}` and `{worst.other.kernel}` are not fused: "
         f"{size_in_bytes(worst.saved)} move twice in each step.",
-        _APART.get(worst.rule, "The page Fusing says what would have to change."),
+        _APART.get(worst.rule, "Compute both in one graph, over the same sizes in the same order."),
         urls.compile_part(evidence.id, "fusing") + "#unfused",
         why=next(iter(worst.reasons), ""),
         wins_us=wins,
@@ -331,7 +368,8 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         return None
     us = sum(each.us for each in own)
     if us < STANDS_OUT * step:
-        return Cleared(f"Operators without a kernel of Inductor take {microseconds(us)}.")
+        took = f"take {microseconds(us)}" if us else "are not in the graphs"
+        return Cleared(f"Operators that Inductor leaves to eager {took}.")
     names = ", ".join(f"`{each.name.removeprefix('torch.ops.')}`" for each in own[:3])
     return Cause(
         "fallbacks",
@@ -343,7 +381,8 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         wins_us=us,
         share=us / step,
         known="at most",
-        lines=evidence.lines({each.id for each in own}),
+        lines=evidence.lines({each.id for each in own}, us),
+        kernels={each.id: each.us for each in own},
     )
 
 
@@ -369,7 +408,8 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
         wins_us=us,
         share=us / step,
         known="at most",
-        lines=evidence.lines({each.id for each in own}),
+        lines=evidence.lines({each.id for each in own}, us),
+        kernels={each.id: each.us for each in own},
     )
 
 
