@@ -8,6 +8,8 @@ CASES ?= 100000
 # Of the tests; more than cores, since much of their time is waiting for others.
 PROCESSES ?= 4
 VENV := .venv
+# A list of packages with hashes, for an environment that is always the same: CI sets it.
+LOCK ?=
 # Compiled modules are always kept: compiling them again is 40 % of a start.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
@@ -15,7 +17,7 @@ BIN := $(VENV)/bin
 FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs \
 	frontend/vocabulary.py ingest/inductorscope/formats/vocabulary.py
 
-.PHONY: help run test check docs screenshots bench fuzz clean install install-dev chromium
+.PHONY: help run test check docs screenshots bench fuzz lock pin clean install install-dev chromium
 help:
 	@echo "make run          set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
 	@echo "make test         set up and run every test; PYTEST_ARGS=tests/formats runs some"
@@ -26,6 +28,8 @@ help:
 	@echo "make screenshots  take the pictures of docs/screenshots"
 	@echo "make bench        read logs and traces, compared with tlparse and HTA; ARGS=--quick for a short one"
 	@echo "make fuzz         CASES=100000 damaged inputs for every reader"
+	@echo "make lock         choose the packages of the images and of CI, in requirements/"
+	@echo "make pin          before a release: name base images by their digests (needs docker)"
 	@echo "make clean        remove what the other commands made, but not your data"
 
 $(VENV)/bin/python:
@@ -40,11 +44,12 @@ $(VENV)/.torch: $(VENV)/bin/python
 
 $(VENV)/.app: $(VENV)/.torch pyproject.toml hatch_build.py $(FRONT)
 	@echo "Installing Inductorscope and bundling its front end"
-	$(BIN)/python -m pip install --quiet --editable '.[capture]'
+	$(if $(LOCK),$(BIN)/python -m pip install --quiet --require-hashes -r $(LOCK))
+	$(BIN)/python -m pip install --quiet $(if $(LOCK),--no-build-isolation) --editable '.[capture]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.app pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet $(if $(LOCK),--no-build-isolation) --editable '.[dev]'
 	@touch $@
 
 # Triton compiles for GPUs that are not here. It is not among the other packages, since torch takes
@@ -90,6 +95,18 @@ bench: $(VENV)/.app
 
 fuzz: $(VENV)/.dev
 	INDUCTORSCOPE_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest --capture no --timeout 0 tests/fuzz
+
+# Without torch, whose build people choose, and without the address of an index.
+COMPILE := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header
+lock: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet uv
+	$(COMPILE) pyproject.toml --extra objects --output-file requirements/images.txt
+	$(COMPILE) pyproject.toml --extra objects --extra dev --output-file requirements/development.txt
+	printf 'hatchling>=1.27\nnodejs-wheel-binaries>=22\n' | $(COMPILE) - --output-file requirements/build.txt
+
+pin:
+	sh docker/pin.sh docker/*.Dockerfile docker-compose.yml
 
 clean:
 	rm -rf $(VENV) bench/.venv bench/work frontend/node_modules frontend/dist build dist

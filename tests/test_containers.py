@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -50,15 +53,66 @@ def test_image(file: Path) -> None:
             assert name in commands, f"{file.name} runs `inductorscope {name}`, which is not there"
 
 
+@pytest.mark.parametrize("name", ["images", "build", "development"])
+def test_locks_name_each_package_with_its_hashes(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    locked = set()
+    for entry in text.replace("\\\n", " ").splitlines():
+        package, _, hashes = entry.partition(" --hash=")
+        assert "==" in package, entry
+        assert all(len(digest) == 64 for digest in re.findall(r"sha256:(\w+)", hashes)), package
+        assert hashes, package
+        locked.add(package.partition("==")[0])
+    assert "://" not in text
+    assert "torch" not in locked
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    asked = {
+        "images": project["dependencies"] + extras["objects"],
+        "development": project["dependencies"] + extras["objects"] + extras["dev"],
+        "build": ["hatchling"],
+    }[name]
+    missing = {re.split(r"[\[<>=]", package)[0] for package in asked} - locked
+    assert not missing, f"requirements/{name}.txt lacks {missing}: make lock"
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
+def test_images_install_what_the_locks_say(file: Path) -> None:
+    """But for torch, whose build is chosen when the image is built."""
+    for word, rest in instructions(file):
+        if word == "RUN" and re.search(r"\bpip (?:install|wheel)\b", rest) and "TORCH" not in rest:
+            assert "--require-hashes" in rest or "--no-deps" in rest, rest
+
+
+def test_a_release_names_base_images_by_digest(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    docker = tmp_path / "bin" / "docker"
+    docker.write_text(f"#!/bin/sh\necho sha256:{7:064}\n")  # there is none here
+    docker.chmod(0o755)
+    copies = [tmp_path / file.name for file in (*DOCKERFILES, ROOT / "docker-compose.yml")]
+    for copy, file in zip(copies, (*DOCKERFILES, ROOT / "docker-compose.yml"), strict=True):
+        copy.write_text(file.read_text())
+    for _ in range(2):  # the second time, the digests are new
+        subprocess.run(
+            ["sh", str(ROOT / "docker" / "pin.sh"), *map(str, copies)], check=True,
+            env={"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
+        )  # fmt: skip
+    lines = "\n".join(copy.read_text() for copy in copies).splitlines()
+    bases = [line for line in lines if line.startswith(("FROM ", "    image:"))]
+    assert len(bases) == 6
+    assert all(re.search(r"[\w/]+:[\w.-]+@sha256:0{63}7(?: AS build)?$", line) for line in bases)
+
+
 def test_every_service_is_confined_and_watched() -> None:
     dockerfiles = {str(file.relative_to(ROOT)) for file in DOCKERFILES}
     for name, service in COMPOSE["services"].items():
         assert service["read_only"] is True, name
         assert service["user"] not in ("root", "0"), name
         assert service["restart"] == "unless-stopped", name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
         if "build" in service:
             assert service["build"]["dockerfile"] in dockerfiles
-            assert service["cap_drop"] == ["ALL"], name
             unknown = {name for name in service["environment"] if name not in SETTINGS | STORE}
             assert not unknown, f"{name} sets {unknown}, which are no settings"
         else:
