@@ -24,8 +24,8 @@ ROUNDS = (2, 4)
 """Processes of each change in the rounds that choose."""
 FEWEST = 4
 """So many changes go on in any case."""
-FOR_FINAL = 0.35
-"""The share of the budget that is kept for measuring the winner."""
+FOR_FINAL = 0.35, 0.6
+"""The least and the most of the budget that is kept for measuring the winner."""
 WORTH_JOINING = 0.01
 """A change that seems to win less is not joined with others."""
 NO_TIME = "The time was up."
@@ -48,10 +48,16 @@ class Search:
         self._keep = keep
         self.found = Improvement()
         self._before = before
+        self._process_s = 0.0
+        """What one process takes, as far as is known."""
 
     @property
     def left(self) -> float:
-        return self.seconds - (time.monotonic() - self.began)
+        """Seconds until the winner has to be measured."""
+        least, most = (share * self.seconds for share in FOR_FINAL)
+        wanted = 2 * LOOKS[0] * self._process_s
+        spent = time.monotonic() - self.began
+        return self.seconds - spent - min(max(wanted, least), most)
 
     def run(self, candidates: Candidates) -> Improvement:
         """Searches, and returns what it found. Raises CaptureFailed, SpecError if the program as it
@@ -79,10 +85,11 @@ class Search:
         timed once."""
         worth: list[Trial] = []
         for entry, change in candidates:
-            if self.left < self.seconds * FOR_FINAL:
+            if self.left < 2 * ROUNDS[0] * self._process_s * (len(worth) + 1):
                 self.found.stopped = NO_TIME
                 break
             trial = self._looked_at(change) or self.trier.look(entry.title, change)
+            self._process_s = max(self._process_s, trial.seconds)
             self.found.trials.append(trial)
             twin = next((other for other in worth if _is_twin(trial, other)), None)
             if trial.answer == "running" and twin is not None:
@@ -105,7 +112,7 @@ class Search:
         for processes in ROUNDS:
             if not trials:
                 break
-            budget = Budget(max(self.left * (1 - FOR_FINAL), 0.0), processes, looks=())
+            budget = Budget(max(self.left, 0.0), processes, looks=())
             self.trier.time(trials, budget, lambda _: self.keep())
             trials = sorted(trials, key=_shift)
             for trial in trials[max(len(trials) // 2, FEWEST) :]:
@@ -120,7 +127,8 @@ class Search:
             return None
         best, parts = trials[0], [trials[0].title]
         for other in trials[1:]:
-            if self.left < self.seconds * FOR_FINAL or not best.change.agrees_with(other.change):
+            enough = self.left > 3 * ROUNDS[-1] * self._process_s
+            if not enough or not best.change.agrees_with(other.change):
                 continue
             both = best.change.beside(other.change)
             joined = self.trier.look(" + ".join([*parts, other.title]), both)
@@ -140,7 +148,8 @@ class Search:
         """Measures the winner again, in processes that chose nothing."""
         found = self.found
         final = Trial(title=best.title, change=best.change)
-        budget = Budget(max(self.left, self.seconds * FOR_FINAL), LOOKS[-1])
+        left = self.seconds - (time.monotonic() - self.began)
+        budget = Budget(max(left, self.seconds * FOR_FINAL[0]), LOOKS[-1])
 
         def kept(trial: Trial) -> None:
             found.judged = trial.judged
