@@ -99,6 +99,16 @@ def confined(warm: Warm) -> Warm:
     return warm
 
 
+def test_a_try_that_prints_much_is_kept_without_it(warm: Warm) -> None:
+    result = warm(SMALL + "\nprint('x' * 80_000_000)")
+    assert result.outcome is not None
+    assert (result.outcome.error, result.outcome.graphs) == ("", 1)
+    assert result.printed == "(It printed more than 64 MiB, which is not kept.)"
+    without_end = warm(SMALL + "\nwhile True: print('x' * 1_000_000)")
+    assert without_end.outcome is not None
+    assert "File too large" in without_end.outcome.error
+
+
 def test_a_try_records_its_graph_and_what_it_prints(warm: Warm) -> None:
     result = warm(SMALL + "\nprint('hello', sorted(os.environ))")
     assert result.outcome is not None

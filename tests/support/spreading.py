@@ -75,6 +75,7 @@ LONGEST = (
     "reading/test_streaming.py",
     "store/test_objects.py",
     "fuzz/test_expressions.py",
+    "attacks/test_absurd_figures.py",
     "attacks/test_guessing.py",
     "server/pages/test_compile.py",
     "attacks/test_log_floods.py",
