@@ -60,6 +60,7 @@ is no other kind and what the context is."""
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _context = msgspec.json.Decoder(_Context)
+_values = msgspec.json.Decoder(dict[str, Any])
 _interned = msgspec.json.Decoder(tuple[str, int])
 
 
@@ -135,7 +136,10 @@ class LogRecord(msgspec.Struct):
     def metadata(self) -> dict[str, Any]:
         """The whole metadata: kind and context."""
         if self._metadata is None:
-            self._metadata = _object(self.head) or {}
+            try:
+                self._metadata = _values.decode(self.head)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self._metadata = _object(self.head, Counter()) or {}
         return self._metadata
 
     @property
@@ -187,7 +191,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
                 head.decode()
             keys, context = _keys.decode(head), _context.decode(head)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            metadata = _object(head)
+            metadata = _object(head, Counter())
             if metadata is None:
                 remarks.append(Remark("a record whose metadata is not a JSON object", "dropped"))
                 return None
@@ -250,10 +254,10 @@ def _admitted(head: bytes, remarks: list[Remark]) -> bytes:
     return msgspec.json.encode(metadata) if left_out else head
 
 
-def _object(data: bytes, left_out: Counter[str] | None = None) -> dict[str, Any] | None:
-    """Decodes a JSON object; None for anything else."""
+def _object(data: bytes, left_out: Counter[str]) -> dict[str, Any] | None:
+    """Decodes a JSON object within the border; None for anything else."""
     try:
-        value = read_json(data, Counter() if left_out is None else left_out)
+        value = read_json(data, left_out)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
