@@ -133,7 +133,7 @@ def main() -> None:
             print(f"won:   {real_win(measured.get(program.name))}")
         print("said:\n" + re.sub("^", "  | ", said, flags=re.MULTILINE) + "\n", flush=True)
     for kind, counts in totals.items():
-        print(f"{kind}: {counts.total()}, " + ", ".join(f"{n} {v}" for v, n in counts.items()))
+        print(f"{kind}: {counts.total()}", *(f"{n} {v}" for v, n in counts.items()), sep=", ")
     print("wins: " + ", ".join(f"{n} {verdict}" for verdict, n in wins.items()))
     print(f"runs are in {data}")
 
