@@ -8,29 +8,23 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from inductorscope.answers.explorer.kernel import kernel_page
-from inductorscope.answers.search.search import search_code
-from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import database_url, make_engine, sessions
+from inductorscope.store.database.engine import database_url, make_engine
 from inductorscope.store.database.errors import MigrationError
 from inductorscope.store.database.fresh import create_tables
 from inductorscope.store.database.migrate import NEWEST_REVISION, migrate
 from inductorscope.store.database.revisions import (
     alembic_config,
     is_ours,
-    migration_engine,
     upgrade,
 )
 from inductorscope.store.migrations import versions
-from inductorscope.store.runs.nodes import fx_nodes, ir_nodes
 from inductorscope.store.tables.all import TABLES
-from inductorscope.store.tables.models import Artifact, Base, Graph, Run
-from sqlalchemy import Connection, create_engine, inspect, select, text
+from inductorscope.store.tables.models import Base
+from sqlalchemy import Connection, create_engine, inspect, text
 
 START = """
 import sys, pathlib
@@ -50,11 +44,11 @@ def differences(connection: Connection) -> list[object]:
 
 def test_no_revision_is_edited_after_it_was_committed() -> None:
     """Databases between two commits would lack what the edit adds. To list a new revision, or all
-    after a squash: `sha256sum r0*.py > …/tests/store/revisions.sha256` in their folder."""
+    after a squash: `sha256sum r0* > …/tests/store/revisions.sha256` in their folder."""
     listed = (Path(__file__).parent / "revisions.sha256").read_text().splitlines()
     digests = {name: digest for digest, _, name in (line.partition("  ") for line in listed)}
     folder = Path(versions.__path__[0])
-    found = {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.glob("r0*.py")}
+    found = {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.glob("r0*")}
     assert digests == found
 
 
@@ -156,90 +150,18 @@ def test_several_processes_may_start_at_once(fresh: Settings) -> None:
     engine.dispose()
 
 
-def test_a_database_from_the_future_is_refused_in_words(fresh: Settings) -> None:
+@pytest.mark.parametrize(
+    ("revision", "words"),
+    [("ffff", "newer Inductorscope"), ("0015", r"older than its first release \(revision 0015\)")],
+)
+def test_a_database_of_another_version_is_refused_in_words(
+    fresh: Settings, revision: str, words: str
+) -> None:
     migrate(fresh)
     engine = create_engine(database_url(fresh))
     with engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = 'ffff'"))
+        written = text("UPDATE alembic_version SET version_num = :revision")
+        connection.execute(written, {"revision": revision})
     engine.dispose()
-    with pytest.raises(MigrationError, match="newer Inductorscope"):
+    with pytest.raises(MigrationError, match=words):
         migrate(fresh)
-
-
-def test_what_the_first_version_kept_is_still_there(fresh: Settings) -> None:
-    engine = migration_engine(fresh)
-    with engine.begin() as connection:
-        command.upgrade(alembic_config(connection), "0001")
-        empty = "x''" if connection.dialect.name == "sqlite" else "''"
-        for statement in FIRST_VERSION:
-            connection.execute(text(statement.replace("<no bytes>", empty)))
-    engine.dispose()
-    migrate(fresh)
-    engine = make_engine(fresh)
-    with sessions(engine)() as session:
-        run = session.get_one(Run, "r")
-        assert (run.state, run.reader) == ("complete", None)
-        graph = session.scalars(select(Graph)).one()
-        assert graph.sources == {"/m.py": 2}
-        nodes = fx_nodes(session, graph.id)
-        assert [(node.name, node.stack_line) for node in nodes] == [("neg", 3), ("add", 4)]
-        (node,) = ir_nodes(session, graph.id)
-        assert (node.name, node.buffers) == ("op0", ["buf0"])
-        page = kernel_page(session, "r", "g", "k", 2)
-        assert page is not None
-        assert (page.call.arguments, page.call.fx_nodes) == (["b"], ["add"])
-        assert page.facts == {"num_load": 1}
-        roles = session.scalars(select(Artifact.role).order_by(Artifact.id)).all()
-        assert page.category == "triton_pointwise"
-        assert roles == [CODE, POST_GRAD, FX_RUNNABLE]
-        assert [file["role"] for file in run.report["files"]] == [CODE]
-    engine.dispose()
-
-
-def test_texts_of_the_first_version_become_searchable(fresh: Settings) -> None:
-    engine = migration_engine(fresh)
-    stored = b"import torch\nbuf0 = torch.neg(arg0_1)\n"
-    with engine.begin() as connection:
-        command.upgrade(alembic_config(connection), "0001")
-        empty = "x''" if connection.dialect.name == "sqlite" else "''"
-        for statement in FIRST_VERSION:
-            connection.execute(text(statement.replace("<no bytes>", empty)))
-        content = {"size": len(stored), "data": stored}
-        connection.execute(text("UPDATE blobs SET size = :size, stored_size = :size"), content)
-        connection.execute(text("UPDATE blobs SET data = :data"), content)
-        connection.execute(text("UPDATE artifacts SET line_count = 3"))
-    engine.dispose()
-    migrate(fresh)
-    engine = make_engine(fresh)
-    with sessions(engine)() as session:
-        assert search_code(session, "torch.neg(arg0").texts
-        assert not search_code(session, "torch.pos(arg0").texts
-    engine.dispose()
-
-
-FIRST_VERSION = (
-    "INSERT INTO runs (id, content_digest, name, tags, origin, created_at, graph_count, "
-    "kernel_count, timings, environment, report, dropped_count, bytes_in, bytes_stored) VALUES "
-    "('r', 'd', 'old', '[]', 'ingest', '2026-01-01 00:00:00+00', 1, 1, '{}', '{}', "
-    '\'{"files": [{"path": "o.py", "role": "output_code"}]}\', 0, 1, 1)',
-    "INSERT INTO graphs (id, run_id, slug, name, position, direction, node_count, kernel_count, "
-    "call_count) VALUES (1, 'r', 'g', 'g', 0, 'forward', 2, 1, 2)",
-    "INSERT INTO blobs (digest, size, stored_size, encoding, data) VALUES "
-    "('b', 0, 0, 'identity', <no bytes>)",
-    "INSERT INTO artifacts (id, run_id, graph_id, role, path, digest, size, derived) VALUES "
-    "(1, 'r', 1, 'output_code', 'o.py', 'b', 0, false), "
-    "(2, 'r', 1, 'fx_transformed', 'f.py', 'b', 0, false), "
-    "(3, 'r', 1, 'fx_runnable', 'r.py', 'b', 0, false)",
-    "INSERT INTO fx_nodes (id, graph_id, stage, name, target, line, stack_file, stack_line) VALUES "
-    "(1, 1, 'post_grad', 'neg', 'aten.neg', 7, '/m.py', 3), "
-    "(2, 1, 'post_grad', 'add', 'aten.add', 8, '/m.py', 4)",
-    "INSERT INTO ir_nodes (id, graph_id, stage, name, kind, first_line, last_line, buffers) VALUES "
-    "(1, 1, 'ir_post', 'op0', 'SchedulerNode', 1, 9, '[\"buf0\"]')",
-    "INSERT INTO kernels (id, graph_id, name, kind, category, call_count, facts) VALUES "
-    "(1, 1, 'k', 'triton', 'pointwise', 2, '{\"num_load\": 1}')",
-    "INSERT INTO kernel_calls (id, kernel_id, graph_id, handle, handle_known, line, arguments, "
-    "fx_nodes, permalink) VALUES "
-    "(1, 1, 1, 1, true, 5, '[\"a\"]', '[\"neg\"]', 'x'), "
-    "(2, 1, 1, 2, true, 6, '[\"b\"]', '[\"add\"]', 'y')",
-)
-"""Rows as the tables of revision 0001 hold them."""
