@@ -126,6 +126,8 @@ def test_links_takes_any_level(fixtures: Path, level: str) -> None:
         (["capture", "neg-maximum-kat"], 2, "Did you mean neg-maximum-cat?"),
         (["capture", "gpt-small", "--config", "a"], 2, "KEY=VALUE"),
         (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "did not answer"),
+        (["push", __file__, "--server", "127.0.0.1:1"], 4, "is it http://127.0.0.1:1?"),
+        (["runs", "--data", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist"),
         (["delete", "ffff"], 1, "No run starts with ffff"),
         (["export", "ffff", "--preview", "--hide", ""], 2, "--hide needs a word"),
     ],
@@ -145,6 +147,16 @@ def test_mistakes_get_a_sentence_and_a_code(
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_guards_refuses_an_argument_that_no_guard_names(fixtures: Path, tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    log = next((fixtures / "dynamic").rglob("*.log.gz"))
+    found = json.loads(run("ingest", str(log), *data, "--json").stdout)["run"]
+    done = run("guards", found, "--shapes", "nobody=(3,3)", *data)
+    assert done.returncode == 2
+    assert done.stderr.startswith("No guard names nobody: ")
+    assert "compile" in run("guards", found, "--shapes", "x=(3,3)", *data).stdout
 
 
 def test_links_name_the_server_that_runs(tmp_path: Path) -> None:
@@ -237,7 +249,9 @@ def test_a_token_in_other_letters_does_not_stop_push() -> None:
         server.shutdown()
     assert received == ["Bearer schlüssel-ключ"]
     assert done.returncode == 4
-    assert "Traceback" not in done.stderr
+    assert done.stderr.strip() == (
+        f"{address} does not know this token. Check --token or INDUCTORSCOPE_TOKEN."
+    )
 
 
 def test_nothing_to_read_leaves_nothing(tmp_path: Path) -> None:

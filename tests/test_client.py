@@ -106,6 +106,12 @@ def test_a_refusal_is_final(server: Server, file: Path) -> None:
         Client(server.url).push([file], None, [], lambda *_: None)
 
 
+def test_a_missing_token_is_asked_for_by_its_option(server: Server, file: Path) -> None:
+    server.trouble = (401,)
+    with pytest.raises(ServerError, match=r"needs a token: give --token, or set INDUCTORSCOPE_TOK"):
+        Client(server.url).push([file], None, [], lambda *_: None)
+
+
 def test_a_file_that_becomes_shorter_is_told_and_not_sent_for_ever(
     server: Server, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

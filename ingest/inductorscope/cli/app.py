@@ -55,7 +55,8 @@ app = typer.Typer(
     "[bold]inductorscope serve[/] opens the dashboard; [bold]inductorscope capture[/] compiles and "
     "records a model; [bold]inductorscope ingest[/] reads the debug folders, logs and traces you "
     "have.\n\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 server unreachable.",
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 server unreachable or "
+    "refusing.",
 )
 
 Data = Annotated[

@@ -64,6 +64,8 @@ class Client:
 
     def __init__(self, server: str, token: str = "", project: str = "") -> None:
         """`project`: where runs go, instead of to the token's person alone."""
+        if not server.startswith(("http://", "https://")):
+            raise ServerError(f"{server} is no address of a server; is it http://{server}?")
         self._project = project
         headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
         self._http = httpx.Client(base_url=server.rstrip("/"), headers=headers, timeout=60.0)
@@ -184,6 +186,11 @@ def _waits() -> Iterator[float | None]:
 
 
 def _sentence(answer: httpx.Response) -> str:
+    if answer.status_code == 401:
+        server = f"{answer.url.scheme}://{answer.url.netloc.decode()}"
+        if "Authorization" in answer.request.headers:
+            return f"{server} does not know this token. Check --token or INDUCTORSCOPE_TOKEN."
+        return f"{server} needs a token: give --token, or set INDUCTORSCOPE_TOKEN."
     try:
         error = answer.json()["error"]
         return " ".join(str(error[key]) for key in ("what", "do") if error.get(key))

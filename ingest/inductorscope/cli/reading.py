@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from inductorscope.cli.app import load_settings
+from inductorscope.cli.app import USAGE, fail, load_settings
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
@@ -29,6 +29,8 @@ def writing(data: Path | None) -> Opened:
 @contextmanager
 def _opened(data: Path | None, *, read_only: bool) -> Iterator[tuple[Session, Settings]]:
     settings = load_settings(data=data)
+    if read_only and data is not None and not settings.database_url and not data.exists():
+        fail(f"{data} does not exist, so no runs are there.", USAGE)
     migrate(settings)
     with engine_of(settings) as engine, sessions(engine, read_only=read_only).begin() as session:
         yield session, settings

@@ -257,8 +257,8 @@ def _nothing(intake: Intake) -> str:
         return f"{first.path}: {BECAME[first.role]}."
     looked = (
         "Nothing here can be read. Looked for folders of TORCH_COMPILE_DEBUG (output_code.py, "
-        "fx_graph_*.py, ir_*_fusion.txt), TORCH_TRACE logs, profiler traces and key_averages "
-        "tables"
+        "fx_graph_*.py, ir_*_fusion.txt) and depyf, logs of TORCH_TRACE, TORCH_LOGS and "
+        "tritonparse, profiler traces, key_averages tables, and the caches of Inductor and Triton"
     )
     count = len(intake.files)
     if not count:

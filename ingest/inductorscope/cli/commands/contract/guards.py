@@ -32,6 +32,10 @@ def guards(
         rows = shape_forecasts(read_run_story(session, one_run(session, run)), asked.calls)
     if not rows:
         fail("The run has no log of compiling: record it with TORCH_TRACE.", FAILED)
+    unguarded = [set(row.forecast.unguarded) for row in rows if row.forecast]
+    if unguarded and (unknown := set.intersection(*unguarded)):
+        names = ", ".join(sorted(unknown))
+        fail(f"No guard names {names}: no compile of the run depends on such an argument.", USAGE)
     if as_json:
         print_json(rows)
         return
