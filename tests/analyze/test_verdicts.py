@@ -62,3 +62,8 @@ def test_timings_whose_runs_overlap_show_no_difference() -> None:
         assert labels(wide)[0] == ("note", "no difference measured")
     (first, *_) = verdicts(wide)
     assert "13.0 ms compiled (8.50 ms to 16.0 ms)" in plain(first.text)
+
+
+def test_a_program_that_compiled_nothing_says_so_and_compares_nothing() -> None:
+    told = labels(replace(FACTS, nothing_compiled=True, graph_breaks=None, recompiles=None))
+    assert told == [("warn", "nothing compiled")]

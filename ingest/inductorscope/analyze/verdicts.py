@@ -58,6 +58,8 @@ class Facts(msgspec.Struct, frozen=True):
     eager_spread: Spread | None = None
     """Time of an eager step, from 10 to 90 % of its runs, in milliseconds."""
     compiled_spread: Spread | None = None
+    nothing_compiled: bool = False
+    """Whether it was captured, and compiled nothing."""
     reading: bool = False
     """Whether files are still being read, so that these facts are incomplete."""
 
@@ -78,7 +80,7 @@ def verdicts(facts: Facts) -> list[Verdict]:
     ]
     if not findings:
         findings.append(
-            Verdict("note", "no timings", "The files have no timings, so the speed is unknown.")
+            Verdict("note", "no timings", "No step was timed, so the speed is unknown.")
         )
     return findings
 
@@ -91,6 +93,9 @@ def _failure(facts: Facts) -> list[Verdict]:
 
 
 def _speed(facts: Facts) -> list[Verdict]:
+    if facts.nothing_compiled:
+        text = "Nothing was compiled: the program calls no compiled function, or compiling is off."
+        return [Verdict("warn", "nothing compiled", text)]
     if not facts.eager_ms or not facts.compiled_ms:
         return []
     times = facts.eager_ms / facts.compiled_ms

@@ -105,3 +105,14 @@ def test_a_start_up_is_left_out() -> None:
     found = timeline(*start, *later)
     assert found.start_up_us == 49_950
     assert found.span_us == pytest.approx(60_023 - 49_950)
+
+
+def test_on_a_processor_the_data_loader_is_named_and_marks_are_the_steps() -> None:
+    loads = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    found = timeline(
+        step(1, 0, 1000), event("aten::mm", "cpu_op", 10, 300), event(loads, "cpu_op", 400, 500),
+    )  # fmt: skip
+    assert [(wait.kind, wait.name, wait.us) for wait in found.waits] == [
+        ("loading data", loads, 500)
+    ]
+    assert (found.span_us, found.busy_us) == (1000, 800)

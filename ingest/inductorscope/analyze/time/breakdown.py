@@ -52,7 +52,7 @@ def break_down(trace: ChromeTrace) -> Breakdown:
     return Breakdown(
         on_device=bool(trace.kernels),
         timeline=timeline,
-        categories=_categories(entries),
+        categories=category_sums(entries),
         total_us=sum(us for *_, us in entries),
         kernel_category=of_kernel,
         cpu=cpu,
@@ -67,7 +67,7 @@ def kernel_category(kernel: KernelTime) -> str:
     return category_of(work)
 
 
-def _categories(entries: list[tuple[str, str, int, float]]) -> list[CategoryTotal]:
+def category_sums(entries: list[tuple[str, str, int, float]]) -> list[CategoryTotal]:
     """Returns the categories, the longest first."""
     sums: dict[str, CategoryTotal] = {}
     names: dict[str, set[str]] = {}

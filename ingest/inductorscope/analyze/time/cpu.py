@@ -8,6 +8,7 @@ import numpy as np
 from inductorscope.analyze.time.categories import library_category, operator_family
 from inductorscope.analyze.time.facts import Timeline
 from inductorscope.analyze.time.idle.states import GUARDS, PROLOGUE
+from inductorscope.analyze.time.idle.waits import loading_waits
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.parts import OUTSIDE
 from inductorscope.analyze.time.timeline import parts_of
@@ -46,7 +47,7 @@ def processor_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers, Timel
     own, compiled = own_times(ops), compiled_ops(events)
     return (
         *_self_times(events, own, compiled),
-        _thread_timeline(events.columns.names, ops, own, compiled),
+        _thread_timeline(events, own, compiled),
     )
 
 
@@ -128,13 +129,15 @@ def compiled_ops(events: TraceEvents) -> Truths:
     return inside
 
 
-def _thread_timeline(names: list[str], ops: Events, own: Floats, compiled: Truths) -> Timeline:
-    """Timeline of the thread that worked longest, in parts that sum to its span."""
-    lane = ops.lane
-    on_lane = lane == np.argmax(np.bincount(lane, weights=own))
-    del lane
+def _thread_timeline(events: TraceEvents, own: Floats, compiled: Truths) -> Timeline:
+    """Timeline of the thread that worked longest, in parts that sum to its span. Marked steps are
+    its span."""
+    names, ops, steps = events.columns.names, events.columns.ops, events.columns.steps
+    thread = int(np.argmax(np.bincount(ops.lane, weights=own)))
+    on_lane = ops.lane == thread
     begins, lengths = ops.ts[on_lane], ops.us[on_lane]
-    start, end = float(begins.min()), float((begins + lengths).max())
+    start = min([float(begins.min()), *(step.ts for step in steps)])
+    end = max([float((begins + lengths).max()), *(step.ts + step.us for step in steps)])
     covered = cover(begins, lengths).total
     del begins, lengths
     own, compiled = own[on_lane], compiled[on_lane]
@@ -148,7 +151,7 @@ def _thread_timeline(names: list[str], ops: Events, own: Floats, compiled: Truth
     total = float(own.sum())
     worked = min(covered, total)
     span = max(end - start, worked)
-    whole = Timeline(span, worked, [])
+    whole = Timeline(span, worked, [], waits=loading_waits(events, thread))
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
     whole.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
     return whole

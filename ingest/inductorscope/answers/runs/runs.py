@@ -204,6 +204,11 @@ def facts_of(run: Run, busy: Busy | None = None) -> Facts:
         busy=busy,
         eager_spread=_spread(run.timings.get("eager")),
         compiled_spread=_spread(run.timings.get("compiled")),
+        # Whatever is compiled leaves a log, in which breaks are counted.
+        nothing_compiled=run.origin == "capture"
+        and run.compiled_ms is not None
+        and not run.graph_count
+        and run.graph_breaks is None,
         reading=run.state == READING,
     )
 

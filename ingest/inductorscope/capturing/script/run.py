@@ -137,7 +137,9 @@ def capture_script(
         _judge(facts, failure, out, interrupted=interrupted)
         if facts.error is not None:
             watch.log(facts.error.message)
-        if spec.eager is not False and facts.script and not interrupted:
+        if not any(process.compiles for process in facts.script) and facts.state == "complete":
+            facts.missing.append("Eager: nothing was compiled, so there is nothing to compare.")
+        elif spec.eager is not False and facts.script and not interrupted:
             eager = replace(running, out=Path(scratch) / EAGER, label=EAGER)
             try:
                 if facts.state == "complete":

@@ -29,6 +29,7 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
+from inductorscope.reading.profiles.table_figures import figures_of_rows
 from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace
 from inductorscope.store.runs.draft import ProfileDraft, ProfilerRowDraft
 
@@ -163,6 +164,8 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if profile.kept is not None:
         draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
         draft.timeline = profile.kept.timeline
+    elif trace is None and (found := figures_of_rows(rows)) is not None:
+        facts.breakdown, draft.kernels = found
     return draft
 
 

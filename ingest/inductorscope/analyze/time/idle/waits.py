@@ -23,7 +23,7 @@ from inductorscope.analyze.time.idle.states import (
     covered_by,
     overhead_cover,
 )
-from inductorscope.analyze.time.idle.window import is_first
+from inductorscope.analyze.time.idle.window import first_moment, is_first
 from inductorscope.analyze.time.intervals import Cover, joined
 from inductorscope.analyze.time.parts import ONCE_PARTS
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
@@ -102,6 +102,21 @@ def named_waits(events: TraceEvents, gaps: Gaps, start: float) -> Named:
             wait.us += us
     waits = sorted(found.values(), key=lambda wait: -wait.us)
     return Named(waits[:MOST_WAITS], once)
+
+
+def loading_waits(events: TraceEvents, lane: int) -> list[Wait]:
+    """The times in which a thread loads data, for a trace without device work."""
+    waits = []
+    for kind in (events.columns.ops, events.columns.annotations):
+        for number, name in enumerate(events.columns.names):
+            which = np.flatnonzero((kind.name == number) & (kind.lane == lane))
+            if name.startswith(DATA_LOADER) and len(which):
+                us, longest = kind.us[which], which[kind.us[which].argmax()]
+                at = float(kind.ts[longest]) - first_moment(events)
+                waits.append(
+                    Wait("loading data", name, len(us), float(us.sum()), float(us.max()), at)
+                )
+    return waits
 
 
 class _Names:

@@ -141,6 +141,27 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     return _state(evidence, idle)
 
 
+def loading(evidence: Evidence) -> Cause | None:
+    """Without a device, the thread that computes loads its data itself, or waits for it."""
+    line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
+    if line is None or shown is None or not step or evidence.on_device:
+        return None
+    wait = max(line.waits, key=lambda wait: wait.us, default=None)
+    if wait is None or wait.us / shown.by < STANDS_OUT * step:
+        return None
+    us = min(wait.us / shown.by, step)
+    return Cause(
+        "waiting",
+        f"The thread that computes loads data for {microseconds(us)} of {evidence.step}, in "
+        f"`{wait.name}`: {plural(wait.count, 'time')}.",
+        _FIXES[wait.kind](wait).replace(" while the device works", ""),
+        _at(evidence, wait),
+        wins_us=us,
+        share=us / step,
+        known="at most",
+    )
+
+
 def _busy(evidence: Evidence) -> float:
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
     return min(1.0, line.busy_us / shown.by / step) if line and shown and step else 0.0
@@ -317,4 +338,4 @@ def judged_trace(evidence: Evidence) -> Cleared | None:
     )
 
 
-CHECKS = (judged_trace, first_calls, waiting, between_kernels)
+CHECKS = (judged_trace, first_calls, waiting, loading, between_kernels)
