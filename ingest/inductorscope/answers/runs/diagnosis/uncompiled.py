@@ -13,6 +13,8 @@ from inductorscope.formats.vocabulary import COMMUNICATION, EAGER, MEMCPY, MEMSE
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent
 
+SMALLEST = 0.01
+"""Smallest share of the step that they must take."""
 STANDS_OUT = 0.15
 """Smallest share of a step's kernels that eager operators must launch: an optimizer that is not
 compiled takes less."""
@@ -48,7 +50,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if shares.eager + shares.unknown >= shares.whole and not evidence.kernels:
         return Cause(
             "nothing compiled",
-            f"Nothing in the trace is compiled: eager operators launch all kernels, "
+            "Nothing in the trace is compiled: eager operators "
+            f"{'launch all kernels,' if evidence.on_device else 'take'} "
             f"{microseconds(shares.whole)} of {evidence.step}.",
             "`torch.compile` the model or its blocks, and record it again.",
             href,
@@ -56,13 +59,13 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             f"operators, reductions and copies, which fuse. The slowest operators: {names}.",
             concerns=FUSED * shares.fuses / step,
         )
-    if shares.eager < STANDS_OUT * shares.whole:
+    if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")
     return Cause(
         "not compiled",
-        f"{microseconds(shares.eager)} of {microseconds(shares.whole)} of kernels are not "
-        "compiled: eager operators outside of every compiled region launch them.",
+        f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
+        "not compiled: eager operators outside of every compiled region launch them.",
         "Compile the function around them too, such as the whole model or the optimizer's step.",
         href,
         why=f"The slowest operators: {names}.",

@@ -87,8 +87,8 @@ def _idle(evidence: Evidence) -> Idle | None:
     states = {part.name: part.us / shown.by for part in line.parts if part.idle}
     ordinary = states.pop(BETWEEN, 0.0) + states.pop(PROFILING, 0.0)
     once = sum(states.pop(name, 0.0) for name in ONCE_PARTS)
-    idle = min((line.span_us - line.busy_us) / shown.by, step - line.busy_us / shown.by)
-    return Idle(max(0.0, idle - ordinary - once), once, states)
+    idle = (line.span_us - line.busy_us) / shown.by - ordinary - once
+    return Idle(max(0.0, min(idle, step - line.busy_us / shown.by)), once, states)
 
 
 def first_calls(evidence: Evidence) -> Cause | None:
@@ -282,7 +282,7 @@ def between_kernels(evidence: Evidence) -> Cause | None:
     if shown is None or line is None or not step or _records_graphs(evidence):
         return None
     us = sum(part.us for part in line.parts if part.name == BETWEEN) / shown.by
-    if us < STANDS_OUT * step:
+    if us < STANDS_OUT * step or shown.graphs_save_us >= us:  # these are a part of that
         return None
     return Cause(
         "between kernels",
