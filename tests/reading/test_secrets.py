@@ -31,6 +31,11 @@ ENVIRON = (
     f"os.environ['INDUCTORSCOPE_TOKEN'] = '{TOKEN}'\n"
     f"os.environ['INDUCTORSCOPE_DATABASE_URL'] = 'postgresql://me:{PASSWORD}@db/runs'\n"
 )
+GRAPH = """class Repro(torch.nn.Module):
+    def forward(self, arg0_1):
+        neg = torch.ops.aten.neg.default(arg0_1)
+        return (neg,)
+"""
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def planted(fixtures: Path, tmp_path: Path) -> Path:
     shutil.copytree(fixtures / "cuda-foo1", root)
     (runnable,) = list(root.rglob("fx_graph_runnable.py")) or [root / "fx_graph_runnable.py"]
     runnable.write_text(ENVIRON + (runnable.read_text() if runnable.exists() else ""))
-    payload = f"import os\n{ENVIRON}import torch\n"
+    payload = f"import os\n{ENVIRON}import torch\n{GRAPH}"
     head = {
         "artifact": {"name": "fx_graph_runnable", "encoding": "string"},
         "frame_id": 7, "frame_compile_id": 0, "attempt": 0,

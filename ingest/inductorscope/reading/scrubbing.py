@@ -7,14 +7,15 @@ import gzip
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
 import zstandard
 
-from inductorscope.formats.secrets import Removed, scrub_pieces
+from inductorscope.formats.secrets import PIECE, Removed, scrub_pieces
 from inductorscope.formats.unpacking import LONGEST_MAGIC, DamagedError, open_plain, packing_of
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
@@ -104,21 +105,20 @@ def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
     with path.open("rb") as raw:
         plain = open_plain(raw)
         packed = plain is not raw
-        first = b""
         try:
-            first = plain.read(HEAD)
-            wide = _wide_encoding(first)
-            if b"\0" in first and not packed and not wide:
+            head = plain.read(HEAD)
+            wide = _wide_encoding(head)
+            if b"\0" in head and not packed and not wide:
                 return
-
-            def read(size: int) -> bytes:
-                nonlocal first
-                if first:
-                    head, first = first, b""
-                    return head
-                return plain.read(size)
-
-            yield from _scrub_wide(read, wide, removed) if wide else scrub_pieces(read, removed)
+            blocks: Iterator[bytes] = chain([head], iter(lambda: plain.read(PIECE), b""))
+            if wide:
+                decoder = codecs.getincrementaldecoder(wide)("surrogatepass")
+                texts = filter(None, map(decoder.decode, blocks))
+                blocks = (text.encode("utf-8", "surrogatepass") for text in texts)
+            for piece in scrub_pieces(lambda _: next(blocks, b""), removed):
+                if wide:
+                    piece = piece.decode("utf-8", "surrogatepass").encode(wide, "surrogatepass")
+                yield piece
         except (DamagedError, OSError, EOFError):
             return
 
@@ -129,15 +129,3 @@ def _wide_encoding(head: bytes) -> str | None:
     if 20 * min(even, odd) > max(even, odd) or 4 * max(even, odd) <= len(head):
         return None
     return "utf-16-le" if odd > even else "utf-16-be"
-
-
-def _scrub_wide(read: Callable[[int], bytes], encoding: str, removed: Removed) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
-
-    def read_narrow(size: int) -> bytes:
-        while (block := read(size)) and not (text := decoder.decode(block)):
-            pass
-        return text.encode("utf-8", "surrogatepass") if block else b""
-
-    for piece in scrub_pieces(read_narrow, removed):
-        yield piece.decode("utf-8", "surrogatepass").encode(encoding, "surrogatepass")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
+from pathlib import Path
 
 import pytest
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 
 
@@ -39,3 +43,22 @@ def test_explorer_and_kernel_page_lead_there(filled: TestClient, graph: str, sty
     wanted = f"/api{graph}/annotated.py" + ("?style=kernel" if style == "kernel" else "")
     assert wanted in hrefs
     assert filled.get(wanted).status_code == 200
+
+
+def test_no_link_without_the_graph_that_it_needs(
+    client: TestClient, own_settings: Settings, fixtures: Path
+) -> None:
+    code = fixtures / "output-code" / "cuda-user.py"
+    quiet = lambda step, done, total, unit: None  # noqa: E731
+    run = read_paths(
+        own_settings, [code], name="a", tags=[], origin="ingest", progress=quiet
+    ).run_id
+    pages = re.findall(
+        rf'href="(/runs/{run}/graphs/[^"?/]+(?:/kernels/[^"?]+)?)', client.get(f"/runs/{run}").text
+    )
+    pages += re.findall(
+        rf'href="(/runs/{run}/graphs/[^"?/]+/kernels/[^"?]+)',
+        client.get(f"/runs/{run}/kernels").text,
+    )
+    assert any("/kernels/" in page for page in pages)
+    assert not [page for page in pages if "annotated.py" in client.get(page).text]

@@ -33,6 +33,8 @@ class Job:
     """Of another job, where rank 2 skips a collective."""
     changed: str
     """Ranks 0 and 5 alone, where rank 5 compiled another function."""
+    launches: str
+    """Traces of ranks 0 and 5, and another one of each."""
 
     def ranks(self, run: str) -> Any:
         return self.client.get("/api" + urls.compile_part(run, "ranks")).json()
@@ -63,9 +65,13 @@ def job(
     (log,) = folder.rglob("*rank_5_*.log")
     log.write_text(log.read_text().replace("torch.relu(", "torch.tanh("))
     changed = read(*folder.rglob("*rank_[05]_*.log"), *folder.rglob("rank[05].trace.json"))
+    again = tmp_path_factory.mktemp("again")
+    for trace in folder.rglob("rank[05].trace.json"):
+        (again / trace.name).write_text(trace.read_text() + "\n")
+    launches = read(*folder.rglob("rank[05].trace.json"), again)
     missing = read(unpacked("missing-collective.tar.xz"))
     with opened(settings) as client:
-        yield Job(client, whole, traces, missing, changed)
+        yield Job(client, whole, traces, missing, changed, launches)
 
 
 def test_ranks_of_a_healthy_job_do_not_differ(job: Job) -> None:
@@ -90,6 +96,13 @@ def test_the_straggler_is_named(job: Job) -> None:
     assert late["lateness"]["ranks"][0]["rank"] == STRAGGLER
     assert late["lateness"]["clocks"] == "host"
     assert late["lateness"]["parting"] == []
+
+
+def test_traces_of_other_launches_are_not_passed_over_silently(job: Job) -> None:
+    assert job.ranks(job.whole)["late"]["further"] == 0
+    assert job.ranks(job.launches)["late"]["further"] == 2
+    page = one_line(job.client.get(urls.compile_part(job.launches, "ranks")).text)
+    assert "The first of each is compared; 2 other ones are not." in page
 
 
 def test_a_late_rank_that_compiled_something_else(job: Job) -> None:

@@ -42,6 +42,8 @@ class LateCollectives(msgspec.Struct, frozen=True):
     """Collectives that are not listed."""
     cut: bool
     """Whether a trace has more collectives than are compared."""
+    further: int
+    """Traces of other launches: a rank's traces after its first one, which are not compared."""
 
 
 def late_collectives(
@@ -50,13 +52,15 @@ def late_collectives(
     """Returns None without traces of at least two ranks that have collectives. `differences`: the
     first difference of each rank and compile id."""
     query = (
-        select(Profile.facts)
+        select(Profile.facts, Profile.label)
         .where(Profile.run_id == run_story.run.id)
         .order_by(Profile.label == EAGER, Profile.id)
     )
     by_rank: dict[int, CollectiveCalls] = {}
-    for facts in run_story.session.scalars(query):
+    further = 0
+    for facts, label in run_story.session.execute(query):
         if facts.collectives is not None and facts.collectives.rank is not None:
+            further += facts.collectives.rank in by_rank and label != EAGER
             by_rank.setdefault(facts.collectives.rank, facts.collectives)
     if len(by_rank) < 2:
         return None
@@ -79,7 +83,7 @@ def late_collectives(
         )
     more = len(found.calls) - len(rows)
     found.calls = []
-    return LateCollectives(len(by_rank), found, rows, more, cut)
+    return LateCollectives(len(by_rank), found, rows, more, cut, further)
 
 
 def _calls(rank: int, found: CollectiveCalls, most: int) -> RankCalls:

@@ -16,6 +16,14 @@ from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact
 
 
+def can_annotate(session: Session, graph: int) -> bool:
+    """Whether the graph has both output code and FX graph."""
+    query = select(Artifact.role).where(
+        Artifact.graph_id == graph, Artifact.role.in_((CODE, POST_GRAD))
+    )
+    return len(set(session.scalars(query))) == 2
+
+
 def annotated_output(session: Session, run: str, slug: str, style: Style) -> str:
     """The graph's output code with comments; raises NotHere without code or FX graph."""
     graph = graph_of(session, run, slug)

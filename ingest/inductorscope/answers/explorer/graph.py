@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.answers.explorer.annotated import can_annotate
 from inductorscope.answers.explorer.line import LinePage, line_page
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.missing import NotHere
@@ -144,6 +145,8 @@ class ExplorerHead(msgspec.Struct, frozen=True):
     """All graphs of the run, to switch between."""
     failed: bool
     """Whether a compile of the run failed: its errors are then shown in the code."""
+    annotated: bool
+    """Whether its output code can be downloaded with comments."""
     state: ExplorerState
 
 
@@ -154,6 +157,8 @@ class ExplorerPage(Explorer, frozen=True):
     """All graphs of the run, to switch between."""
     failed: bool
     """Whether a compile of the run failed: its errors are then shown in the code."""
+    annotated: bool
+    """Whether its output code can be downloaded with comments."""
     state: ExplorerState
     selected: LinePage | None
     """The line that the state selects, and what it became."""
@@ -167,6 +172,7 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
         graph=graph_name(graph),
         graphs=graphs_of(session, run),
         failed=owner.failure is not None,
+        annotated=can_annotate(session, graph.id),
         state=state,
     )
 
@@ -178,6 +184,7 @@ def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -
         **values,
         graphs=graphs_of(session, run),
         failed=run_of(session, run).failure is not None,
+        annotated=can_annotate(session, graph_of(session, run, slug).id),
         state=state,
         selected=_selected(session, run, slug, state.sel),
     )

@@ -16,6 +16,7 @@ from inductorscope.analyze.bytes.moved import CallBytes, How
 from inductorscope.analyze.failures.shown import PlacedError
 from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.answers.explorer.annotated import can_annotate
 from inductorscope.answers.explorer.benchmark import (
     Benchmark,
     benchmarks_of,
@@ -160,6 +161,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
     """The kernel's definition; None for library kernels."""
+    annotated: Hidden[bool]
+    """Whether the output code can be downloaded with comments."""
     errors: list[PlacedError]
     """What the compiler says about it, if it does not compile."""
     elsewhere: list[KernelElsewhere]
@@ -294,6 +297,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         fx_nodes=_fx_nodes(session, graph, call),
         ir_nodes=_ir_nodes(session, graph, kernel, handle),
         code=_code(session, graph, kernel),
+        annotated=can_annotate(session, graph.id),
         errors=[] if owner.failure is None else _errors(session, run, slug, kernel.name),
         elsewhere=[
             each_call
