@@ -78,7 +78,7 @@ CASES = (
          "def call(t): f(torch.ones(3), t)", "'a', 'b', 'a', 'b'", 2, "one function for each",
          "made = {'a': compiled(lambda x: x * 2), 'b': compiled(lambda x: x + 1)}\n"
          "def call(t): made[t](torch.ones(3))", mended_compiles=2),
-    Case("attribute", MODULE, "2, 3, 4, 5", 4, "`self.register_buffer('k', torch.tensor(…))`",
+    Case("attribute", MODULE, "2, 3, 4, 5", 4, ".register_buffer('k', torch.tensor(…))`",
          MODULE.replace("self.k = 0", "self.register_buffer('k', torch.tensor(0))")
          .replace("m.k = k", "m.k.fill_(k)")),
     Case("global", "K = 1\ndef g(x): return x * K\nf = compiled(g)\n"

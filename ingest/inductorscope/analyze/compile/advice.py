@@ -85,8 +85,7 @@ def useful_hints(hints: list[str], code: str | None = None) -> list[str]:
             called = _LOGS.search(code or "")
             if called is None:
                 continue  # torch gives this hint for any builtin
-            return [
-                f"`{setting[1]}.add({called[1]})`: Dynamo then leaves it out, or runs it later."
-            ]
+            then = "leaves it out" if "ignore" in setting[1] else "runs it after the graph"
+            return [f"`{setting[1]}.add({called[1]})`: Dynamo then {then}."]
         useful.append(text if text.endswith((".", "!", "?")) else f"{text}.")
     return useful

@@ -25,7 +25,7 @@ REMEDIES = {
     "constant": "Each value has its own compile: `torch.compile` one function for each, and choose "
     "outside of it.",
     "attribute": "Keep it in a tensor that is changed in place, such as a buffer: "
-    "`self.register_buffer('{name}', torch.tensor(…))`, then `{subject}.fill_(…)`.",
+    "`{owner}.register_buffer('{name}', torch.tensor(…))`, then `{subject}.fill_(…)`.",
     "global": "Keep it in a tensor that is changed in place, or pass it as a tensor: "
     "`torch.tensor({name})`.",
     "training": "One compile for training and one for evaluation are needed; more are not.",
@@ -91,5 +91,6 @@ def remedy_for(failed: GuardFailure, file: str = "") -> str:
         argument = next(filter(None, named.groups()))
     name = re.sub(r"^G\['(\w+)'\]$", r"\1", failed.subject).rpartition(".")[2]
     return text.format(
-        argument=argument, dimension=size[2] if size else "…", subject=failed.subject, name=name
-    )
+        argument=argument, dimension=size[2] if size else "…", subject=failed.subject, name=name,
+        owner=failed.subject.rpartition(".")[0],
+    )  # fmt: skip

@@ -5,6 +5,9 @@ from __future__ import annotations
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.resumptions import place_breaks
 
+_LIMIT = "Dynamo recompile limit exceeded"
+"""From here on it runs the function uncompiled; with fullgraph it raises another exception."""
+
 
 def settle(story: Story) -> None:
     _leave_out_breaks(story)
@@ -30,7 +33,9 @@ def _leave_out_breaks(story: Story) -> None:
     broken = {each.compile for each in story.breaks}
     kept = []
     for failure in story.failures:
-        if failure.kind.rpartition(".")[2] == "Unsupported" and failure.compile in broken:
+        if failure.kind.rpartition(".")[2] == "Unsupported" and (
+            failure.compile in broken or failure.message.startswith(_LIMIT)
+        ):
             story.compiles[failure.compile].outcome = "no code"
         else:
             kept.append(failure)

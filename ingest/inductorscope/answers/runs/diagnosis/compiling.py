@@ -17,11 +17,12 @@ from inductorscope.analyze.failures.shown import Shown
 from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
+from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.units import percent, plural, seconds
 
 MOSTLY = 0.3
-"""Share of the operators' time from which uncompiled code is the first cause."""
+"""Share of the kernels' time from which uncompiled code is the first cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
 MOST_CHANGES = 3
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
@@ -86,7 +87,8 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         total += f" at {plural(len(places), 'place')}"
     library = first.file is not None and is_library(first.file)
     own = evidence.own_line(first.stack) if library else []
-    share = _uncompiled(evidence)
+    shares = kernel_shares(evidence)
+    share = None if shares is None else shares.eager / shares.whole
     why = "Each ends a graph: nothing fuses across it, and guards are checked again after it."
     what = f"{total}{': ' if len(places) == 1 else ', first of all '}{first.short}."
     if first.skips:
@@ -94,11 +96,14 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         what += " breaks the graph in a loop."
         why = "Torch cannot go on compiling inside of a loop."
     if share is not None:
-        why += f" Of the time of all operators in the profile, {percent(share)} is uncompiled."
+        why += f" {percent(share)} of the kernels' time in the profile is not compiled."
+    fix = _mended(evidence, first)
+    if own:
+        fix += " Or call what leads to it before the compiled function, and pass the result in."
     return Cause(
         "graph breaks",
         what,
-        _mended(evidence, first),
+        fix,
         urls.compile_story(evidence.id) + "#breaks",
         why=why,
         urgent=first.skips and (share is None or share >= MOSTLY),
@@ -122,15 +127,6 @@ def _skipped(evidence: Evidence, place: BreakPlace) -> str:
         begin = skipped.first_line if skipped is not None else None
         return f"{name}, lines {begin} to {end}," if begin and end else f"all of {name}"
     return f"lines {start + 1} to {end} of {name}" if end else f"the rest of {name}"
-
-
-def _uncompiled(evidence: Evidence) -> float | None:
-    """Returns the share of the operators' time in the profile that no compiled code takes."""
-    figures = None if evidence.shown is None else evidence.shown.breakdown
-    times = [] if figures is None else figures.categories
-    whole = sum(each.us for each in times)
-    eager = sum(each.us for each in times if each.category.startswith("eager"))
-    return eager / whole if whole else None
 
 
 def _mended(evidence: Evidence, place: BreakPlace) -> str:
@@ -176,14 +172,15 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     number = sum(each.log == log for each in again)
     saved = remedies(evidence.story, first, changes)
     wins = None if saved.us is None else saved.us or None
-    name = (
-        f"`{first.function}`"
-        if not first.resumed_at
-        else (f"`{first.function}` after line {first.resumed_at}")
-    )
+    wrapped = is_library(first.file or "")
+    name = "a compiled module" if wrapped else f"`{first.function}`"
+    if first.resumed_at:
+        name += f" after line {first.resumed_at}"
     took = (
-        f" They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}." if us else ""
+        [f"They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}."] if us else []
     )
+    if first.reached_limit:
+        took.append("At the recompile limit Dynamo runs it uncompiled.")
     reasons = "; ".join(map(change_in_words, changes[:MOST_CHANGES]))
     return Cause(
         "recompiles",
@@ -196,8 +193,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         + (f", because {reasons}." if reasons else ", for reasons not in the log."),
         saved.text or "Keep what the guard checks the same between calls.",
         urls.compile_story(evidence.id) + "#recompiles",
-        why=took.strip()
-        + (" At the recompile limit Dynamo runs it uncompiled." if first.reached_limit else ""),
+        why=" ".join(took),
         wins_us=wins,
         share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
@@ -205,7 +201,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         urgent=first.reached_limit and bool(changes),
         lines=[
             *evidence.line(first.file, first.line),
-            *(evidence.own_line(_stack(story, first)) if is_library(first.file or "") else []),
+            *(evidence.own_line(_stack(story, first)) if wrapped else []),
         ],
     )
 

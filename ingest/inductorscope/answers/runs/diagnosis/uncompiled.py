@@ -7,6 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from inductorscope import urls
+from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.formats.vocabulary import COMMUNICATION, EAGER, MEMCPY, MEMSET, OVERHEAD
@@ -42,11 +44,17 @@ class Shares(NamedTuple):
 
 def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     """Operators run in eager mode beside compiled code, or there is no compiled code at all."""
-    shares, step = _shares(evidence), evidence.step_us
+    shares, step = kernel_shares(evidence), evidence.step_us
     if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
         return None
     names = ", ".join(f"`{name}`" for name in shares.ops)
     href = urls.time(evidence.id)
+    story = evidence.story.story
+    if story is not None and (
+        any(place.skips for place in break_places(story))
+        or any(history.reached_limit for history in histories(story))
+    ):
+        return None  # the cause on graph breaks or recompiles says why
     if shares.eager + shares.unknown >= shares.whole and not evidence.kernels:
         return Cause(
             "nothing compiled",
@@ -73,7 +81,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     )
 
 
-def _shares(evidence: Evidence) -> Shares | None:
+def kernel_shares(evidence: Evidence) -> Shares | None:
     shown = evidence.shown
     if shown is None or evidence.timeline is None or shown.label == EAGER:
         return None
