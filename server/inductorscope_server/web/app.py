@@ -12,6 +12,7 @@ from inductorscope.jobs.api import JobsClient
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 
 from inductorscope_server.access import login
 from inductorscope_server.access.identity import BehindProxies
@@ -46,6 +47,10 @@ log = logging.getLogger(__name__)
 
 API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reasons)
 """Modules of the API that do not belong to a page."""
+SENT_AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream")
+"""Types that are not compressed: streams of events, and files to download, whose size is told."""
+LEAST_COMPRESSED_BYTES = 1400
+"""Smaller answers fit in one packet as they are."""
 
 
 def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = False) -> FastAPI:
@@ -94,6 +99,12 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
     openapi.install(app, settings)
     app.include_router(agents.router())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
+    app.add_middleware(
+        GZipMiddleware,
+        minimum_size=LEAST_COMPRESSED_BYTES,
+        compresslevel=5,
+        exclude_content_types=SENT_AS_THEY_ARE,
+    )
     app.add_middleware(Guard, parts=parts)
     app.add_middleware(MarkdownPages, paths=[page.path for page in PAGES])
     app.add_middleware(BehindProxies, settings=settings)

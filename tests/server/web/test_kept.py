@@ -1,7 +1,10 @@
-"""The explorer's answer and the files of the front end, packed: as fresh as what they are of."""
+"""What is sent packed: pages and their twins, but no events; the explorer's answer and the files of
+the front end, which are as fresh as what they are of."""
 
 from __future__ import annotations
 
+import gzip
+import re
 from pathlib import Path
 
 import zstandard
@@ -22,6 +25,32 @@ def unpacked(content: bytes) -> bytes:
     """Some versions of the client unpack it themselves."""
     packed = content.startswith(zstandard.FRAME_HEADER)
     return zstandard.ZstdDecompressor().decompress(content) if packed else content
+
+
+def sent(client: TestClient, path: str) -> tuple[str, bytes, str]:
+    """How a browser without zstd gets an answer, its bytes on the way, and its type."""
+    with client.stream("GET", path, headers={"Accept-Encoding": "gzip, br"}) as answer:
+        raw = b"".join(answer.iter_raw())
+    assert answer.status_code == 200
+    # So that no cache passes one form on to a client that takes the other.
+    assert "Accept-Encoding" in answer.headers.get("vary", "") or len(raw) < 1400
+    assert answer.headers["content-length"] == str(len(raw))
+    return answer.headers.get("content-encoding", ""), raw, answer.headers["content-type"]
+
+
+def test_pages_and_twins_come_compressed_if_that_saves_a_packet(filled: TestClient) -> None:
+    run = urls.run(str(filled.get("/api/").json()["runs"][0]["id"]))
+    graph = f"{run}/graphs/{GRAPH}"
+    for path in (run, f"{run}/time", f"/api{run}", f"{run}.md", f"/api{graph}/links"):
+        encoding, raw, _ = sent(filled, path)
+        plain = filled.get(path, headers={"Accept-Encoding": "identity"})
+        assert encoding == "gzip", path
+        assert len(raw) < len(plain.content) / 2, path
+        assert len(gzip.decompress(raw)) == len(plain.content), path
+    assert sent(filled, "/healthz")[0] == ""
+    (artifact,) = re.findall(r"/api/artifacts/(\d+)/raw", filled.get(f"{run}/read").text)[:1]
+    encoding, _, kind = sent(filled, f"/api/artifacts/{artifact}/raw")
+    assert (encoding, kind) == ("", "application/octet-stream")
 
 
 def test_the_explorer_says_at_once_that_its_lines_are_linked(filled: TestClient) -> None:
