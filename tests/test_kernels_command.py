@@ -7,7 +7,8 @@ from pathlib import Path
 
 import inductorscope.cli.commands.kernels  # noqa: F401  # adds the command
 import pytest
-from inductorscope.cli.app import REFUSED, app
+from inductorscope.cli.app import app
+from inductorscope.errors import REFUSED
 from typer.testing import CliRunner
 
 

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from inductorscope.errors import USAGE, InWords
 from inductorscope.formats.sizes import GIB
 
 PREFIX = "INDUCTORSCOPE_"
@@ -18,8 +19,10 @@ LARGEST_PORT = 65_535
 DATABASES = ("sqlite", "postgresql", "postgres")
 
 
-class SettingError(ValueError):
+class SettingError(InWords, ValueError):
     """A setting in the environment cannot be used; the message says which and why."""
+
+    exit_code = USAGE
 
 
 def _default_data() -> Path:

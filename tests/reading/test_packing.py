@@ -8,7 +8,8 @@ from pathlib import Path
 
 import inductorscope.cli.commands.text.pack  # noqa: F401  # adds the command
 import pytest
-from inductorscope.cli.app import REFUSED, app
+from inductorscope.cli.app import app
+from inductorscope.errors import REFUSED
 from inductorscope.formats.vocabulary import CHROME_TRACE
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import recognise

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 
+from inductorscope.errors import InWords
 
-class NotAnalysed(ValueError):
+
+class NotAnalysed(InWords, ValueError):
     """A text is not analysed because of a limit; the message is a sentence for the user."""
+
+    status = 503
 
 
 class Exceeded(Exception):

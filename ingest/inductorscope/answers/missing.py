@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from inductorscope.errors import InWords
 
-class NotHere(LookupError):
+
+class NotHere(InWords, LookupError):
     """An object is not in the database; `what` and `do` are sentences for the user. `run`: the run
     that should have it, so that the error's page can show the run's tabs."""
 
+    status = 404
+
     def __init__(self, what: str, do: str | None = None, run: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
-        self.do = do
+        super().__init__(what, do)
         self.run = run
 
 

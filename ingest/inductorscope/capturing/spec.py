@@ -15,6 +15,7 @@ import msgspec
 
 from inductorscope.analyze.roofline.devices import PRETENDED, device_peaks
 from inductorscope.capturing.builtin import BY_NAME, NAMES
+from inductorscope.errors import USAGE, InWords
 from inductorscope.formats.call_shapes import read_shapes
 from inductorscope.formats.change import MODES, Change
 
@@ -40,8 +41,10 @@ _CONFIG_KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _BACKEND = re.compile(r"[A-Za-z_][\w.-]*")
 
 
-class SpecError(ValueError):
+class SpecError(InWords, ValueError):
     """The description of a capture is invalid; the message is a sentence for the user."""
+
+    exit_code = USAGE
 
 
 class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

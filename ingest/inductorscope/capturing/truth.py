@@ -11,6 +11,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from inductorscope.errors import REFUSED, InWords
 from inductorscope.formats.capture_facts import LINE_RECORD
 
 TRUTH = "truth.json"
@@ -26,8 +27,10 @@ UPLOADED = (
 """Files of a graph's folder that are kept."""
 
 
-class NoTruth(ValueError):
+class NoTruth(InWords, ValueError):
     """The path contains no exact record; the message says what is missing."""
+
+    exit_code = REFUSED
 
 
 @dataclass(frozen=True, slots=True)

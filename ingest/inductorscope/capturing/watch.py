@@ -21,6 +21,7 @@ import msgspec
 from inductorscope.capturing import process_group
 from inductorscope.capturing.inside.report import Message, Note, Partial
 from inductorscope.capturing.inside.report import Progress as Progressed
+from inductorscope.errors import InWords
 from inductorscope.formats.sizes import GIB
 from inductorscope.progress import Progress
 
@@ -31,7 +32,7 @@ LOOK_EVERY_S = 0.2
 _LAST_LINES = 12
 
 
-class CaptureFailed(Exception):
+class CaptureFailed(InWords):
     """The child produced no result; the message is a sentence for the user."""
 
 

@@ -20,11 +20,12 @@ import typer
 from typer.core import TyperGroup
 
 from inductorscope import __version__
+from inductorscope.errors import FAILED, InWords
 
 if TYPE_CHECKING:
     from inductorscope.settings import Settings
 
-FAILED, USAGE, REFUSED, SERVER, ON_CTRL_C = 1, 2, 3, 4, 130
+ON_CTRL_C = 130
 COLLECTED_AFTER = 50_000
 """New objects between two collections: commands import many modules, which a collection cannot
 free."""
@@ -138,37 +139,12 @@ def _end(error: Exception) -> tuple[str, int] | None:
     bug."""
     from sqlalchemy.exc import DBAPIError
 
-    from inductorscope.answers.missing import NotHere
-    from inductorscope.capturing.spec import SpecError
-    from inductorscope.capturing.truth import NoTruth
-    from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
-    from inductorscope.cli.client import ServerError
-    from inductorscope.cli.watch.files import NothingToWatch
-    from inductorscope.contract.lock import LockError
-    from inductorscope.correlate.directory import NoGraphs
-    from inductorscope.intake.limits import Refused
-    from inductorscope.jobs.errors import JobsError, cause_of
-    from inductorscope.jobs.queue.supervisor import StartError
-    from inductorscope.jobs.work.task import WorkRefused
-    from inductorscope.reading.run import NothingToRead
-    from inductorscope.settings import SettingError
-    from inductorscope.store.database.errors import UnusableError
-    from inductorscope.store.people import AccountError
+    from inductorscope.jobs.errors import cause_of
 
-    if isinstance(error, JobsError | NotHere):
-        return " ".join(filter(None, (error.what, error.do))), FAILED
+    if isinstance(error, InWords):
+        return error.sentences(), error.exit_code
     if isinstance(error, DBAPIError):
         return f"The database failed: {cause_of(error)}", FAILED
-    sentences: dict[int, tuple[type[Exception], ...]] = {
-        ON_CTRL_C: (CaptureInterrupted,),
-        FAILED: (AccountError, CaptureFailed, StartError, UnusableError, WorkRefused),
-        USAGE: (LockError, SettingError, SpecError),
-        REFUSED: (NoGraphs, NothingToRead, NothingToWatch, NoTruth, Refused),
-        SERVER: (ServerError,),
-    }
-    for code, kinds in sentences.items():
-        if isinstance(error, kinds):
-            return str(error), code
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         return f"{cause_of(error)}.", FAILED
     return None

@@ -7,10 +7,11 @@ import re
 import msgspec
 
 from inductorscope.capturing.spec import SpecError, from_builtins
-from inductorscope.cli.app import SERVER, USAGE, fail
+from inductorscope.cli.app import fail
 from inductorscope.cli.client import Client, ServerError
 from inductorscope.cli.contract import stored_program
 from inductorscope.contract.lock import LockError, Program, read_lock
+from inductorscope.errors import SERVER, USAGE
 from inductorscope.settings import Settings
 
 _ON_SERVER = re.compile(r"(https?://.+?)/(?:runs/([0-9a-f]{16})\b.*|history\?(.+))")

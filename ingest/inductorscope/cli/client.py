@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from inductorscope.cli.run_name import name_of
+from inductorscope.errors import SERVER, InWords
 from inductorscope.formats.sizes import MIB
 
 CHUNK = 8 * MIB
@@ -23,8 +24,10 @@ UNAVAILABLE = (429, 502, 503, 504)
 Progress = Callable[[str, int, int], None]
 
 
-class ServerError(Exception):
+class ServerError(InWords):
     """The server refused, or could not be reached. The message is for the user."""
+
+    exit_code = SERVER
 
 
 @dataclass(frozen=True)

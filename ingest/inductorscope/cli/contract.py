@@ -11,13 +11,14 @@ from inductorscope.capturing.launch import Launch
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins, kind_of
 from inductorscope.capturing.watch import CaptureFailed
-from inductorscope.cli.app import USAGE, fail
+from inductorscope.cli.app import fail
 from inductorscope.cli.client import Client
 from inductorscope.cli.local import align_lines, read_paths, working_folder
 from inductorscope.cli.one_run import one_run
 from inductorscope.cli.progress import Progress
 from inductorscope.contract.lock import Lock, LockError, Program, read_lock
 from inductorscope.contract.project import NOWHERE, project
+from inductorscope.errors import USAGE
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions

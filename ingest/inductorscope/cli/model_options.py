@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from inductorscope.capturing.spec import DTYPES
-from inductorscope.cli.app import USAGE, fail
+from inductorscope.cli.app import fail
+from inductorscope.errors import USAGE
 from inductorscope.formats.change import MODES
 
 # The names come from capturing.spec; mypy expects the members of an enum written out.

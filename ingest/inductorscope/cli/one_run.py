@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from inductorscope.cli.app import FAILED, USAGE, fail
+from inductorscope.cli.app import fail
+from inductorscope.errors import FAILED, USAGE
 from inductorscope.store.runs.runs import find_run_ids
 
 

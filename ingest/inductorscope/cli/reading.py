@@ -8,7 +8,8 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from inductorscope.cli.app import USAGE, fail, load_settings
+from inductorscope.cli.app import fail, load_settings
+from inductorscope.errors import USAGE
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate

@@ -10,9 +10,10 @@ from pathlib import Path
 import typer
 
 from inductorscope import urls
-from inductorscope.cli.app import REFUSED, fail, load_settings, print_json
+from inductorscope.cli.app import fail, load_settings, print_json
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
+from inductorscope.errors import REFUSED
 from inductorscope.intake.unpack import Refused
 from inductorscope.jobs.queue.address import address, running
 from inductorscope.processes.allocation import give_back, return_large_blocks

@@ -9,11 +9,15 @@ from typing import Any
 
 import msgspec
 
+from inductorscope.errors import USAGE, InWords
+
 FORMAT = 1
 
 
-class LockError(ValueError):
+class LockError(InWords, ValueError):
     """The file is not a lock; the message is a sentence."""
+
+    exit_code = USAGE
 
 
 class Count(msgspec.Struct, frozen=True):

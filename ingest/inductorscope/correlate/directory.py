@@ -15,6 +15,7 @@ from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.certainty import certainty_of_line, nodes_of_lines
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.errors import REFUSED, InWords
 from inductorscope.formats.code.output_code import CodeKernel, parse_output_code
 from inductorscope.formats.vocabulary import CODE
 
@@ -24,8 +25,10 @@ CODES = ("output_code.py", "output_code.cpp")
 _COUNT = re.compile(r"_\d+$")
 
 
-class NoGraphs(ValueError):
+class NoGraphs(InWords, ValueError):
     """No graph below the path; the message names the files searched for."""
+
+    exit_code = REFUSED
 
 
 def links_of_path(path: Path) -> dict[str, Any]:

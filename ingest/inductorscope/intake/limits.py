@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from inductorscope.errors import REFUSED, InWords
 from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, Settings
 
@@ -13,17 +14,18 @@ RATIO_FLOOR = 64 * MIB
 """Unpacked size below which the ratio is not checked: small texts can shrink a thousandfold."""
 
 
-class Refused(Exception):
+class Refused(InWords):
     """An upload is refused. `str()` is one sentence: what, where, which limit, what to do."""
 
+    exit_code = REFUSED
+
     def __init__(self, what: str, do: str = "", limit: str | None = None) -> None:
-        self.what = what
-        """What is wrong and where, with the limit's value."""
-        self.do = do
-        """What the user can do about it."""
-        self.limit = limit
-        """Name of the setting for the limit, if there is one."""
-        super().__init__(f"{what}; {do}." if do else f"{what}.")
+        """`what`: what is wrong and where, with the limit's value."""
+        super().__init__(what, do, limit)
+        self.args = (f"{what}; {do}." if do else f"{what}.",)
+
+    def sentences(self) -> str:
+        return str(self)
 
 
 class Limits(msgspec.Struct, frozen=True):

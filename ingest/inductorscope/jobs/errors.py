@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from inductorscope.errors import InWords
+
 # postgresql://user:secret@host; up to the last @, since a password may contain one
 _PASSWORD = re.compile(r"(://[^:/@\s]*):\S{0,2000}@")
 
@@ -21,36 +23,39 @@ def cause_of(error: Exception) -> str:
     return (lines or [type(error).__name__])[0]
 
 
-class JobsError(Exception):
+class JobsError(InWords):
     """A request that is refused: what is wrong, what to do, and the setting if it is over a
     limit."""
-
-    def __init__(self, what: str, do: str | None = None, limit: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
-        self.do = do
-        self.limit = limit
-        """Name of the setting that sets the limit."""
 
 
 class NotFoundError(JobsError):
     """There is no such upload, file or job."""
 
+    status = 404
+
 
 class UploadRefusedError(JobsError):
     """The upload or its bytes are not accepted."""
+
+    status = 422
 
 
 class TooManyUploadsError(JobsError):
     """Too many uploads, or too many bytes of them, still wait to be read."""
 
+    status = 429
+
 
 class TooManyRunsError(JobsError):
     """A rule does not allow one more run."""
 
+    status = 507
+
 
 class TooManyJobsError(JobsError):
     """A rule does not allow one more job."""
+
+    status = 429
 
 
 class OffsetError(JobsError):
@@ -80,10 +85,16 @@ class IncompleteError(JobsError):
 class CaptureRefusedError(JobsError):
     """The capture as described cannot be run."""
 
+    status = 422
+
 
 class NotOursError(CaptureRefusedError):
     """The run was not captured on this installation, so its program is never run here."""
 
+    status = 403
+
 
 class StorageError(JobsError):
     """The data folder cannot take the bytes: it is full or cannot be written."""
+
+    status = 507

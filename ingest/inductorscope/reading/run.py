@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from inductorscope.analyze.time.costs import costs_of
+from inductorscope.errors import REFUSED, InWords
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES, TRACE_LOG
 from inductorscope.intake.recognise import Dropped, Intake, recognise
@@ -57,8 +58,10 @@ PROFILES = (CHROME_TRACE, KEY_AVERAGES)
 SHOWN_FILES = 3
 
 
-class NothingToRead(ValueError):
+class NothingToRead(InWords, ValueError):
     """A folder holds nothing to make a run from; the message says which files were expected."""
+
+    exit_code = REFUSED
 
 
 class ReadResult(msgspec.Struct, frozen=True):

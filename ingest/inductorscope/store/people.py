@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from inductorscope.errors import InWords
 from inductorscope.store.tables.logins import Login
 from inductorscope.store.tables.people import Person
 from inductorscope.store.who import ADMINISTER, ROLES, Who
@@ -23,8 +24,10 @@ COST = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26}
 """Parameters of scrypt: 32 MiB and a tenth of a second for each guess."""
 
 
-class AccountError(ValueError):
+class AccountError(InWords, ValueError):
     """A request about people, tokens or projects cannot be carried out; the message says why."""
+
+    status = 422
 
 
 def who_is(person: Person) -> Who:

@@ -16,19 +16,8 @@ from inductorscope import urls
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.disk import TO_DO, Disk, is_full
-from inductorscope.jobs.errors import (
-    CaptureRefusedError,
-    JobsError,
-    NotFoundError,
-    NotOursError,
-    OffsetError,
-    StorageError,
-    TooManyJobsError,
-    TooManyRunsError,
-    TooManyUploadsError,
-    UploadRefusedError,
-    cause_of,
-)
+from inductorscope.errors import InWords
+from inductorscope.jobs.errors import JobsError, OffsetError, cause_of
 from inductorscope.markdown.text import prose
 from inductorscope.settings import PREFIX
 from inductorscope.store.contents.objects import OutOfReachError
@@ -190,40 +179,19 @@ async def _known(request: Request, error: Exception) -> Response:
 
 def _refusal(error: Exception) -> Refusal:
     """Returns the refusal for an error, for the sender of the request."""
-    match error:
-        case Refusal():
-            return error
-        case NotHere():
-            return Refusal(
-                404, error.what, do=error.do, run=error.run, search=error.run is not None
-            )
-        case JobsError():
-            return of_jobs(error)
-    return Refusal(422 if isinstance(error, AccountError) else 503, str(error))
-
-
-STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
-    (NotFoundError, 404),
-    (NotOursError, 403),
-    (CaptureRefusedError, 422),
-    (UploadRefusedError, 422),
-    (StorageError, 507),
-    (TooManyUploadsError, 429),
-    (TooManyJobsError, 429),
-    (TooManyRunsError, 507),
-    (JobsError, 409),
-)
-
-
-def of_jobs(error: JobsError) -> Refusal:
-    """Returns the refusal for an error of uploads and jobs."""
-    status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
-    limit = error.limit
-    if limit is not None:
-        status = 413
-        limit = f"{PREFIX}{limit.upper()}"
-    headers = {"Upload-Offset": str(error.offset)} if isinstance(error, OffsetError) else {}
-    return Refusal(status, error.what, do=error.do, limit=limit, headers=headers)
+    if isinstance(error, Refusal):
+        return error
+    assert isinstance(error, InWords)
+    run = error.run if isinstance(error, NotHere) else None
+    return Refusal(
+        413 if error.limit else error.status,
+        error.what,
+        do=error.do,
+        limit=f"{PREFIX}{error.limit.upper()}" if error.limit else None,
+        headers={"Upload-Offset": str(error.offset)} if isinstance(error, OffsetError) else None,
+        run=run,
+        search=run is not None,
+    )
 
 
 async def _out_of_reach(request: Request, error: Exception) -> Response:

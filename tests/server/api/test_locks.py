@@ -6,8 +6,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from inductorscope.cli.app import SERVER, USAGE, app, load_commands
+from inductorscope.cli.app import app, load_commands
 from inductorscope.contract.lock import read_lock
+from inductorscope.errors import SERVER, USAGE
 from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 from typer.testing import CliRunner

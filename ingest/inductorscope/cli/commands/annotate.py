@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, app, fail
+from inductorscope.cli.app import app, fail
+from inductorscope.errors import USAGE
 
 
 class Style(StrEnum):

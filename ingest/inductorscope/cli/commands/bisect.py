@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from inductorscope.cli.app import FAILED, USAGE, AsJson, Data, app, fail, print_json
+from inductorscope.cli.app import AsJson, Data, app, fail, print_json
+from inductorscope.errors import FAILED, USAGE
 
 
 @app.command()

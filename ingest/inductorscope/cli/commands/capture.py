@@ -8,17 +8,8 @@ import typer
 
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.cli import model_options as given
-from inductorscope.cli.app import (
-    FAILED,
-    ON_CTRL_C,
-    AsJson,
-    Data,
-    Name,
-    Tags,
-    Token,
-    app,
-    load_settings,
-)
+from inductorscope.cli.app import ON_CTRL_C, AsJson, Data, Name, Tags, Token, app, load_settings
+from inductorscope.errors import FAILED
 
 
 @app.command(context_settings={"allow_interspersed_args": True})

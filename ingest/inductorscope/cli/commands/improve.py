@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, AsJson, Data, app, load_settings, print_json
+from inductorscope.cli.app import AsJson, Data, app, load_settings, print_json
+from inductorscope.errors import FAILED
 
 
 @app.command()

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, app, fail, print_json
+from inductorscope.cli.app import app, fail, print_json
+from inductorscope.errors import REFUSED
 
 
 @app.command()

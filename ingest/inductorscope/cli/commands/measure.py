@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, AsJson, Data, app, fail, print_json
+from inductorscope.cli.app import AsJson, Data, app, fail, print_json
+from inductorscope.errors import USAGE
 
 
 @app.command()

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, Data, app, fail
+from inductorscope.cli.app import Data, app, fail
+from inductorscope.errors import REFUSED
 from inductorscope.units import plural
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import USAGE, Data, Token, app, fail, load_settings
+from inductorscope.cli.app import Data, Token, app, fail, load_settings
+from inductorscope.errors import USAGE
 
 
 @app.command()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, fail, load_settings
+from inductorscope.errors import FAILED
 
 
 @app.command()

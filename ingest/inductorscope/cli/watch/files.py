@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from inductorscope.errors import REFUSED, InWords
 from inductorscope.formats.sizes import KIB, MIB
 
 BLOCK = MIB
@@ -24,8 +25,10 @@ _LOG = re.compile(r"\.log$|_log\.txt$")
 _DEBUG = re.compile(r"^run_(\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d_\d{6})-pid_\d+$")
 
 
-class NothingToWatch(ValueError):
+class NothingToWatch(InWords, ValueError):
     """The folder or process named writes no logs. The message is for the user."""
+
+    exit_code = REFUSED
 
 
 class Output(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
+from inductorscope.errors import InWords
 from inductorscope.jobs.errors import cause_of
 from inductorscope.jobs.queue.address import announced, running
 from inductorscope.jobs.queue.answering import answers
@@ -51,7 +52,7 @@ SILENT_SECONDS = 30.0
 log = logging.getLogger("inductorscope.supervisor")
 
 
-class StartError(Exception):
+class StartError(InWords):
     """A process does not start, and trying again would not help; the message says why."""
 
 

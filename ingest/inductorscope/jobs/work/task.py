@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from inductorscope.errors import InWords
 from inductorscope.jobs.queue.transitions import Attempt
 from inductorscope.jobs.work.folders import work_folder
 from inductorscope.jobs.work.progress import Report
@@ -33,7 +34,7 @@ class Task:
         return work_folder(self.settings, self.attempt.job_id)
 
 
-class WorkRefused(Exception):
+class WorkRefused(InWords):
     """The work cannot be done; the message is a sentence for the person who asked."""
 
 

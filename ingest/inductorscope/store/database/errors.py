@@ -6,13 +6,15 @@ import re
 
 from sqlalchemy.exc import DBAPIError
 
+from inductorscope.errors import InWords
+
 _LACKS = re.compile(r"no such (?:table|column): |table \S+ has no column named ")
 """Matches SQLite's messages about missing tables and columns."""
 _LACKS_STATES = ("42P01", "42703")
 """PostgreSQL's codes for the same."""
 
 
-class UnusableError(RuntimeError):
+class UnusableError(InWords, RuntimeError):
     """The database or its folder cannot be used; the message says why."""
 
 

@@ -8,18 +8,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import (
-    FAILED,
-    USAGE,
-    AsJson,
-    Data,
-    Tags,
-    Token,
-    app,
-    fail,
-    load_settings,
-    print_json,
-)
+from inductorscope.cli.app import AsJson, Data, Tags, Token, app, fail, load_settings, print_json
+from inductorscope.errors import FAILED, USAGE
 
 
 @app.command()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from inductorscope.cli.app import FAILED, USAGE, AsJson, Data, RunId, app, fail, print_json
+from inductorscope.cli.app import AsJson, Data, RunId, app, fail, print_json
 from inductorscope.cli.commands.contract.lock import Shapes
+from inductorscope.errors import FAILED, USAGE
 
 
 @app.command()

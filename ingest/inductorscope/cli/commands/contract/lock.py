@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from inductorscope.cli import model_options as given
-from inductorscope.cli.app import USAGE, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, fail, load_settings
+from inductorscope.errors import USAGE
 
 Shapes = Annotated[
     str,

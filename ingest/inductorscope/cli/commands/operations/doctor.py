@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import FAILED, Data, app, load_settings
+from inductorscope.cli.app import Data, app, load_settings
+from inductorscope.errors import FAILED
 
 
 @app.command()

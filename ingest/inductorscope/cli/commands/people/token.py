@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from inductorscope.cli.accounts import now, opened
-from inductorscope.cli.app import FAILED, Data, app, fail
+from inductorscope.cli.app import Data, app, fail
+from inductorscope.errors import FAILED
 
 token = typer.Typer(help="Add, list and remove tokens of programs.")
 app.add_typer(token, name="token")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from inductorscope.cli.app import USAGE, Data, app, fail
+from inductorscope.cli.app import Data, app, fail
+from inductorscope.errors import USAGE
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, fail, load_settings
+from inductorscope.errors import FAILED
 
 
 @app.command()

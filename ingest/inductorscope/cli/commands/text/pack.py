@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import REFUSED, app, fail
+from inductorscope.cli.app import app, fail
+from inductorscope.errors import REFUSED
 
 
 @app.command()
