@@ -116,3 +116,12 @@ def test_on_a_processor_the_data_loader_is_named_and_marks_are_the_steps() -> No
         ("loading data", loads, 500)
     ]
     assert (found.span_us, found.busy_us) == (1000, 800)
+
+
+def test_a_mark_that_nobody_ended_ends_with_the_profiler() -> None:
+    found = timeline(
+        event("PyTorch Profiler (0)", "Trace", -50, 1050),
+        step(1, 0, 90_000),
+        launch("k", 500, 505, 10, 1),
+    )
+    assert found.span_us == 1000

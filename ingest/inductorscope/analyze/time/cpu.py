@@ -9,6 +9,7 @@ from inductorscope.analyze.time.categories import library_category, operator_fam
 from inductorscope.analyze.time.facts import Timeline
 from inductorscope.analyze.time.idle.states import GUARDS, PROLOGUE
 from inductorscope.analyze.time.idle.waits import loading_waits
+from inductorscope.analyze.time.idle.window import marked
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.parts import OUTSIDE
 from inductorscope.analyze.time.timeline import parts_of
@@ -132,12 +133,12 @@ def compiled_ops(events: TraceEvents) -> Truths:
 def _thread_timeline(events: TraceEvents, own: Floats, compiled: Truths) -> Timeline:
     """Timeline of the thread that worked longest, in parts that sum to its span. Marked steps are
     its span."""
-    names, ops, steps = events.columns.names, events.columns.ops, events.columns.steps
+    names, ops = events.columns.names, events.columns.ops
     thread = int(np.argmax(np.bincount(ops.lane, weights=own)))
     on_lane = ops.lane == thread
     begins, lengths = ops.ts[on_lane], ops.us[on_lane]
-    start = min([float(begins.min()), *(step.ts for step in steps)])
-    end = max([float((begins + lengths).max()), *(step.ts + step.us for step in steps)])
+    whole = float(begins.min()), float((begins + lengths).max())
+    start, end = marked(events.columns) or whole
     covered = cover(begins, lengths).total
     del begins, lengths
     own, compiled = own[on_lane], compiled[on_lane]
@@ -151,7 +152,7 @@ def _thread_timeline(events: TraceEvents, own: Floats, compiled: Truths) -> Time
     total = float(own.sum())
     worked = min(covered, total)
     span = max(end - start, worked)
-    whole = Timeline(span, worked, [], waits=loading_waits(events, thread))
+    line = Timeline(span, worked, [], waits=loading_waits(events, thread))
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
-    whole.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
-    return whole
+    line.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
+    return line

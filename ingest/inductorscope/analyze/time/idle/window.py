@@ -10,9 +10,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from inductorscope.formats.trace.event_columns import NOWHERE, Events, Span
+from inductorscope.formats.trace.event_columns import NOWHERE, Events, TraceColumns
 from inductorscope.formats.trace.kineto import TraceEvents
 
+RECORDED = "Trace"
+"""The category of the profiler's own span."""
 AHEAD = 0.1
 """If the device works for longer than this share of a step after the last mark, the loop is
 asynchronous."""
@@ -39,8 +41,11 @@ def window_of(events: TraceEvents) -> Window:
     columns = events.columns
     device = columns.device
     start, end = float(device.ts.min()), float(device.end.max())
-    if columns.steps:
-        return _marked(columns.steps, start, end)
+    if (marks := marked(columns)) is not None:
+        step = (marks[1] - marks[0]) / len({step.text for step in columns.steps})
+        if end - marks[1] > AHEAD * step:
+            return Window(start, end, asynchronous=True)
+        return Window(min(marks[0], start), max(marks[1], end))
     hosts = [each for each in (columns.ops, columns.calls, columns.annotations) if len(each)]
     first = min([start, *(float(each.ts.min()) for each in hosts)])
     last = max([end, *(float(each.end.max()) for each in hosts)])
@@ -56,12 +61,17 @@ def first_moment(events: TraceEvents) -> float:
     return min(float(kind.ts.min()) for kind in kinds if len(kind))
 
 
-def _marked(steps: list[Span], start: float, end: float) -> Window:
-    first, last = min(step.ts for step in steps), max(step.ts + step.us for step in steps)
-    each = (last - first) / len({step.text for step in steps})
-    if end - last > AHEAD * each:
-        return Window(start, end, asynchronous=True)
-    return Window(min(first, start), max(last, end))
+def marked(columns: TraceColumns) -> tuple[float, float] | None:
+    """From the first marked step to the end of the last, which a program may leave open; None
+    without marks. The profiler's own span ends it."""
+    if not columns.steps:
+        return None
+    first = min(step.ts for step in columns.steps)
+    last = max(step.ts + step.us for step in columns.steps)
+    own = [at for at, name in enumerate(columns.other_categories) if name == RECORDED]
+    ends = columns.others.end[np.isin(columns.others.kind, own)]
+    recorded = float(ends.max(initial=-np.inf))
+    return first, min(last, recorded) if recorded > first else last
 
 
 def _starts_up(events: TraceEvents, before: float) -> bool:
