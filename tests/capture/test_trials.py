@@ -106,7 +106,7 @@ class Pretended:
         results = BASE if change == Change() else self.changed
         return Looked(Structure(graphs=1, codes=(code,), compile_s=1.0), results, BASE)
 
-    def once(self, arm: Arm) -> Once:
+    def once(self, arm: Arm, seconds: float, *, only_timed: bool) -> Once:
         self.processes += 1
         noise = 1 + 0.001 * (self.processes * 7 % 11)
         ms = self.times(arm.spec.change or Change()) * noise

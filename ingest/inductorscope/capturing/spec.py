@@ -99,6 +99,8 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Further arguments to call the compiled model with, as `formats.call_shapes` reads them."""
     change: Change | None = None
     """What a trial changes in the program while it runs."""
+    only_timed: bool = False
+    """Only time steps: torch writes no logs, and takes compiled graphs from its cache."""
     results: bool = False
     """Record samples of what the first steps compute, with fixed seeds, to compare them."""
 

@@ -52,7 +52,10 @@ def variables(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> d
         "TORCHINDUCTOR_UNIQUE_KERNEL_NAMES": "1",
         "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1",
     }
-    if reuse_cache:  # compiled kernels may be reused, but code must be generated again
+    if spec.only_timed:
+        for name in ("TORCH_COMPILE_DEBUG", "TORCH_COMPILE_DEBUG_DIR", "TORCH_TRACE"):
+            del wanted[name]
+    elif reuse_cache:  # compiled kernels may be reused, but code must be generated again
         wanted["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
         wanted["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
     if spec.function is not None:

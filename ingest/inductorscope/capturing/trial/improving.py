@@ -26,6 +26,8 @@ FEWEST = 4
 """So many changes go on in any case."""
 FOR_FINAL = 0.35, 0.6
 """The least and the most of the budget that is kept for measuring the winner."""
+WITHOUT_COMPILING = 0.4
+"""The share of a process that is left without compiling, before one was timed."""
 WORTH_JOINING = 0.01
 """A change that seems to win less is not joined with others."""
 NO_TIME = "The time was up."
@@ -48,16 +50,21 @@ class Search:
         self._keep = keep
         self.found = Improvement()
         self._before = before
-        self._process_s = 0.0
-        """What one process takes, as far as is known."""
+        self._looked_s = 0.0
+        """What compiling a candidate took, at most."""
 
     @property
     def left(self) -> float:
         """Seconds until the winner has to be measured."""
         least, most = (share * self.seconds for share in FOR_FINAL)
-        wanted = 2 * LOOKS[0] * self._process_s
+        wanted = 2 * LOOKS[0] * self._expected_s
         spent = time.monotonic() - self.began
         return self.seconds - spent - min(max(wanted, least), most)
+
+    @property
+    def _expected_s(self) -> float:
+        """Returns how long a timed process takes: it does not compile anew."""
+        return self.trier.process_s or self._looked_s * WITHOUT_COMPILING
 
     def run(self, candidates: Candidates) -> Improvement:
         """Searches, and returns what it found. Raises CaptureFailed, SpecError if the program as it
@@ -85,11 +92,12 @@ class Search:
         timed once."""
         worth: list[Trial] = []
         for entry, change in candidates:
-            if self.left < 2 * ROUNDS[0] * self._process_s * (len(worth) + 1):
+            timing = ROUNDS[0] * self._expected_s * (len(worth) + 2)
+            if self.left < self._looked_s + timing:
                 self.found.stopped = NO_TIME
                 break
             trial = self._looked_at(change) or self.trier.look(entry.title, change)
-            self._process_s = max(self._process_s, trial.seconds)
+            self._looked_s = max(self._looked_s, trial.seconds)
             self.found.trials.append(trial)
             twin = next((other for other in worth if _is_twin(trial, other)), None)
             if trial.answer == "running" and twin is not None:
@@ -127,7 +135,7 @@ class Search:
             return None
         best, parts = trials[0], [trials[0].title]
         for other in trials[1:]:
-            enough = self.left > 3 * ROUNDS[-1] * self._process_s
+            enough = self.left > self._looked_s + 3 * ROUNDS[-1] * self._expected_s
             if not enough or not best.change.agrees_with(other.change):
                 continue
             both = best.change.beside(other.change)

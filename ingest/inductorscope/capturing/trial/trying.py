@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.change import Change
 from inductorscope.progress import Progress
 
+SECONDS = 1.0
+"""How long a process times steps."""
 AS_IT_IS = "the program as it is"
 SAME_CODE = "The generated code is the same, so it was not timed."
 NO_GRAPHS = "No CUDA graph was recorded, and the generated code is the same."
@@ -30,6 +33,8 @@ class Trier:
         self.arm = replace(arm, label=AS_IT_IS)
         self.runner = runner
         self.progress = progress
+        self.process_s: float | None = None
+        """What a process takes that is only timed; None as long as none was."""
         self._base: Looked | None = None
 
     @property
@@ -83,7 +88,11 @@ class Trier:
             found = [compare_arms(done, AS_IT_IS, trial.title) for trial in trials]
             return all(judged and judged.answer != "cannot tell" for judged in found)
 
-        done = turns(arms, self.runner.once, budget, self.progress, kept, answered)
+        def once(arm: Arm) -> Once:
+            return self.runner.once(arm, SECONDS, only_timed=True)
+
+        done = turns(arms, once, budget, self.progress, kept, answered)
+        self.process_s = statistics.median(run.seconds for run in done)
         for trial in trials:
             own = [once for once in done if once.arm in (AS_IT_IS, trial.title)]
             reasons = Counter(why for once in own for why in once.disturbed)
