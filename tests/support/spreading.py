@@ -65,6 +65,8 @@ LONGEST = (
     "jobs/test_child.py",
     "jobs/test_relinking.py",
     "analyze/compile/test_story.py",
+    "analyze/compile/test_remedies.py",
+    "server/pages/test_recompiles.py",
     "test_wheel.py",
     "reading/test_apart.py",
     "server/pages/test_pages.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.answers.parts import graph_rows, run_of
-from inductorscope.answers.runs.diagnosis.cause import Cause
+from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.compiling import recompiles
 from inductorscope.answers.runs.diagnosis.evidence import gather
 from inductorscope.cli.local import read_paths
@@ -19,50 +19,56 @@ from inductorscope.store.database.engine import make_engine, sessions
 pytestmark = pytest.mark.torch
 PROGRAM = """
 import torch
-dynamic, tensor = {remedies}
-def f(x, t):
-    return (x * t).sum(-1)
-f = torch.compile(f, backend="eager", dynamic=dynamic)
-for n, t in ((8, 1.0), (5, 1.1), (6, 1.2), (1, 1.3), (9, 1.4)):
-    f(torch.ones(n, 3), torch.tensor(t) if tensor else t)
 from torch._dynamo.utils import counters
-print(counters["stats"]["unique_graphs"])
+for dynamic, tensor in {remedies}:
+    def f(x, t):
+        return (x * t).sum(-1)
+    torch._dynamo.reset()
+    counters.clear()
+    f = torch.compile(f, backend="eager", dynamic=dynamic)
+    for n, t in ((8, 1.0), (5, 1.1), (6, 1.2), (1, 1.3), (9, 1.4)):
+        f(torch.ones(n, 3), torch.tensor(t) if tensor else t)
+    print(counters["stats"]["unique_graphs"])
+"""
+MODULES = """
+import torch
+for module in (torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.Sigmoid()):
+    torch.compile(module, backend="eager")(torch.ones(3))
 """
 
 
-def compiled(folder: Path, remedies: tuple[bool | None, bool]) -> int:
-    """Runs the program with some remedies, and returns how often it compiled."""
-    folder.mkdir()
+def run(program: str, folder: Path | None = None) -> list[str]:
+    """Runs a program, with a log of torch in a folder, and returns the lines it prints."""
+    variables = {} if folder is None else {"TORCH_TRACE": str(folder)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(remedies=remedies)],
-        env={**os.environ, "TORCH_TRACE": str(folder)}, capture_output=True, text=True, check=True,
+        [sys.executable, "-c", program], env={**os.environ, **variables}, capture_output=True,
+        text=True, check=True,
     )  # fmt: skip
-    return int(done.stdout)
+    return done.stdout.split()
 
 
-def cause_of(tmp_path: Path, folder: Path) -> Cause:
+def found_in(tmp_path: Path, folder: Path) -> Cause | Cleared | None:
     settings = Settings(data=tmp_path / "data", database_url="")
-    run = read_paths(
+    read = read_paths(
         settings, [folder], name="recompiles", tags=[], origin="ingest", progress=lambda *_: None
     ).run_id
     engine = make_engine(settings)
     with sessions(engine, read_only=True)() as session:
-        found = recompiles(gather(session, run_of(session, run), graph_rows(session, run)))
+        found = recompiles(gather(session, run_of(session, read), graph_rows(session, read)))
     engine.dispose()
-    assert isinstance(found, Cause)
     return found
 
 
 def test_what_remedies_save_is_what_compiling_with_them_saves(tmp_path: Path) -> None:
     """Size 1 needs its own compile, whatever is marked."""
-    before = compiled(tmp_path / "before", (None, False))
-    cause = cause_of(tmp_path, tmp_path / "before")
+    log = tmp_path / "log"
+    before = int(run(PROGRAM.format(remedies=[(None, False)]), log)[0])
+    cause = found_in(tmp_path, log)
+    assert isinstance(cause, Cause)
+    remedies = [(True, False), (None, True), (True, True)]
     size_alone, number_alone, both = (
-        before - compiled(tmp_path / name, remedies)
-        for name, remedies in (
-            ("size", (True, False)), ("number", (None, True)), ("both", (True, True))
-        )
-    )  # fmt: skip
+        before - int(number) for number in run(PROGRAM.format(remedies=remedies))
+    )
     assert (before, number_alone, both) == (3, 0, 1)
     assert size_alone == 1  # dynamic=True frees numbers too
     assert f" together save {both} of {before} compiles, and none" in cause.fix
@@ -73,8 +79,6 @@ def test_what_remedies_save_is_what_compiling_with_them_saves(tmp_path: Path) ->
 
 
 def test_what_a_break_passes_on_is_named_by_its_line(tmp_path: Path) -> None:
-    folder = tmp_path / "broken"
-    folder.mkdir()
     program = tmp_path / "broken.py"
     program.write_text(
         "import torch\n"
@@ -84,9 +88,15 @@ def test_what_a_break_passes_on_is_named_by_its_line(tmp_path: Path) -> None:
         "    return x * t\n"
         "for n in range(3): f(torch.full((4,), n + 0.5))\n"
     )
-    variables = {**os.environ, "TORCH_TRACE": str(folder)}
-    subprocess.run([sys.executable, str(program)], env=variables, check=True)
-    cause = cause_of(tmp_path, folder)
+    run(f"import runpy; runpy.run_path({str(program)!r})", tmp_path / "log")
+    cause = found_in(tmp_path, tmp_path / "log")
+    assert isinstance(cause, Cause)
     assert "the result of line 4 changed" in cause.what
     assert "___stack" not in f"{cause.what} {cause.fix} {cause.why}"
     assert "break" in cause.fix
+
+
+def test_torchs_own_wrapper_compiles_nothing_again(tmp_path: Path) -> None:
+    """Torch compiles modules through one function of its own, and counts them as recompiles."""
+    run(MODULES, tmp_path / "log")
+    assert found_in(tmp_path, tmp_path / "log") == Cleared("No function is compiled again.")

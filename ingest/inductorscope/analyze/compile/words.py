@@ -98,7 +98,7 @@ def _graphs(story: Story) -> Sentence:
             )
     empty = sum(compile_.outcome == "no code" for compile_ in story.compiles)
     if empty:
-        sentence.parts.append(Part(f"; {plural(empty, 'compile')} produced no code"))
+        sentence.parts.append(Part(f"; {plural(empty, 'compile')} ended without a graph"))
     unfinished = sum(compile_.outcome == "unfinished" for compile_ in story.compiles)
     if unfinished:
         sentence.level, sentence.label = "note", "unfinished compiles"

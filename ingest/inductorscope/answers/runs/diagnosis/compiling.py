@@ -161,13 +161,19 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     story = evidence.story.story
     if story is None:
         return None
-    again = [each for each in story.compiles if each.recompile and each.outcome != "failed"]
+    own = [each for each in histories(story) if not _of_wrapper(each)]
+    again = [
+        step.compile
+        for history in own
+        for step in history.steps
+        if step.compile.recompile and step.compile.outcome != "failed"
+    ]
     if not again:
-        return Cleared("No recompiles.") if _complete(story) else None
+        others = any(each.recompile and each.outcome != "failed" for each in story.compiles)
+        text = "No function is compiled again." if others else "No recompiles."
+        return Cleared(text) if _complete(story) else None
     log, us, whole, note = _slowest_process(story, again)
-    first = next((each for each in histories(story) if each.log == log and each.changes), None)
-    if first is None:
-        first = next(each for each in histories(story) if each.log == log)
+    first = min((each for each in own if each.log == log), key=lambda each: not each.changes)
     changes = [each for each in first.changes if each.kind != "wrapper"]
     number = sum(each.log == log for each in again)
     saved = remedies(evidence.story, first, changes)
@@ -204,6 +210,11 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
             *(evidence.own_line(_stack(story, first)) if wrapped else []),
         ],
     )
+
+
+def _of_wrapper(history: History) -> bool:
+    """Whether torch only compiled different functions through a wrapper of its own."""
+    return bool(history.changes) and all(each.kind == "wrapper" for each in history.changes)
 
 
 def _stack(story: Story, history: History) -> list[Frame]:
