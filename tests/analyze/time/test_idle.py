@@ -125,3 +125,16 @@ def test_a_mark_that_nobody_ended_ends_with_the_profiler() -> None:
         launch("k", 500, 505, 10, 1),
     )
     assert found.span_us == 1000
+
+
+def test_a_gap_after_a_blocking_call_is_due_to_it_if_the_host_waited_longer() -> None:
+    def found(waits: float) -> str:
+        begin = 500 - waits
+        return timeline(
+            launch("k", 0, 5, 495, 1),
+            event("aten::item", "cpu_op", begin - 2, waits + 8),
+            event("cudaStreamSynchronize", "cuda_runtime", begin, waits + 2),
+            launch("k", 590, 600, 10, 2),
+        ).waits[0].kind  # fmt: skip
+
+    assert [found(waits=400), found(waits=20)] == ["blocking", "unnamed"]

@@ -26,6 +26,8 @@ from inductorscope.units import microseconds, percent, plural
 
 FEW = 10
 """Gaps of a step that one wait may have, to be called few."""
+TELLING = ("loading data", "blocking", "host operator", "call")
+"""Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
 """Share of the idle time that a wait must have to be named."""
 
@@ -135,9 +137,11 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
         return Cleared(f"The device is busy for {percent(_busy(evidence))} of {evidence.step}.")
     own = [wait for wait in line.waits if wait.kind not in (*ONCE_PARTS, "profiler", "queued")]
     for wait in own[:1]:
-        few = wait.count / shown.by <= FEW and wait.us / shown.by >= MOST_OF_IDLE * idle.us
-        if few and (wait.name or wait.inside):
-            return _named_gaps(evidence, wait, idle)
+        alike = [each for each in own if each.kind == wait.kind in TELLING] or [wait]
+        us = sum(each.us for each in alike) / shown.by
+        few = wait.kind in TELLING or wait.count / shown.by <= FEW
+        if few and us >= MOST_OF_IDLE * idle.us and (wait.name or wait.inside):
+            return _named_gaps(evidence, alike, min(us, idle.us), idle)
     return _state(evidence, idle)
 
 
@@ -167,18 +171,19 @@ def _busy(evidence: Evidence) -> float:
     return min(1.0, line.busy_us / shown.by / step) if line and shown and step else 0.0
 
 
-def _named_gaps(evidence: Evidence, wait: Wait, idle: Idle) -> Cause:
-    """Few gaps in which the host did the same are most of the idle time."""
-    shown, step = evidence.shown, evidence.step_us or 1.0
-    us = min(wait.us / (shown.by if shown else 1), idle.us)
+def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) -> Cause:
+    """Gaps in which the host did the same are most of the idle time. `waits`: the longest first;
+    all are of one kind."""
+    step, wait, count = evidence.step_us or 1.0, waits[0], sum(each.count for each in waits)
     per = f"{microseconds(us)} of {evidence.step}"
+    names = ", ".join(dict.fromkeys(f"`{each.inside or each.name}`" for each in waits[1:3]))
     return Cause(
         "waiting",
-        f"The device is idle for {per} while {_doing(wait)}: {_times(wait.count, wait)}.",
+        f"The device is idle for {per} while {_doing(wait)}: {_times(count, wait)}.",
         _FIXES[wait.kind](wait),
         _at(evidence, wait),
         why=f"This is {percent(us / idle.us)} of the time that the device waits."
-        + (f" It happens in `{wait.function}`." if wait.function and not wait.line else ""),
+        + (f" Others are in {names}." if names else ""),
         wins_us=us,
         share=us / step,
         known="at most",
