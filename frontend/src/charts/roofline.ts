@@ -1,6 +1,6 @@
 // Entry of the roofline page: kernels below the limits of memory and arithmetic.
 
-import type { KernelWork as Kernel, Peaks } from "../shared/api";
+import type { Dot as Kernel, Peaks } from "../shared/api";
 import { microseconds, perSecond, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { startTableDownloads } from "./download";
@@ -10,7 +10,8 @@ import { type Chart, type Colours, plot } from "./plot";
 export interface Roofline {
   peaks: Peaks;
   kernels: Kernel[];
-  kernel_url: string;
+  /** Whether they come from a trace alone. */
+  trace: boolean;
 }
 
 /** Operations per byte below which a point would be outside the chart. */
@@ -29,9 +30,9 @@ export interface Dot {
  * none. */
 export function dots(kernels: readonly Kernel[]): Dot[] {
   return kernels.flatMap((kernel) => {
-    const seconds = (kernel.time_us ?? 0) / 1e6;
+    const seconds = kernel.time_us / 1e6;
     if (!kernel.bytes || !seconds) return [];
-    const done = Math.max(kernel.products ?? kernel.operations ?? 0, kernel.bytes * LEAST);
+    const done = Math.max(kernel.operations ?? 0, kernel.bytes * LEAST);
     return [{ kernel, intensity: done / kernel.bytes, rate: done / seconds }];
   });
 }
@@ -44,15 +45,15 @@ function shortened(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
-function standingOf({ standing }: Kernel): string {
-  if (standing.small) return "too small to judge";
-  return standing.share === null ? "its roof is unknown" : `${share(standing.share)} of its roof`;
+function standingOf(kernel: Kernel): string {
+  if (kernel.small) return "too small to judge";
+  return kernel.share === null ? "its roof is unknown" : `${share(kernel.share)} of its roof`;
 }
 
 function chart(data: Roofline, placed: Dot[]) {
   const used = new Set(placed.map((dot) => dot.kernel.dtype));
   // A trace alone records operations without their type, so any limit may apply.
-  const anyType = placed.some(({ kernel }) => kernel.how === "recorded" && kernel.operations);
+  const anyType = data.trace && placed.some(({ kernel }) => kernel.operations);
   const byRate = new Map<number, string[]>();
   for (const [dtype, rate] of Object.entries(data.peaks.matmul)) {
     if (anyType || dtype === "float32" || used.has(dtype)) {
@@ -65,7 +66,7 @@ function chart(data: Roofline, placed: Dot[]) {
   const top = limits[0]?.[1] ?? data.peaks.vector;
   const right = Math.max(4 * (top / data.peaks.memory), ...placed.map((dot) => dot.intensity * 2));
   const left = Math.min(LEAST, ...placed.map((dot) => dot.intensity)) / 2;
-  const longest = Math.max(...placed.map((dot) => dot.kernel.time_us ?? 0), 1e-9);
+  const longest = Math.max(...placed.map((dot) => dot.kernel.time_us), 1e-9);
   return (colours: Colours, narrow: boolean): Chart => ({
     rows: TALL,
     traces: [
@@ -108,14 +109,14 @@ function chart(data: Roofline, placed: Dot[]) {
         y: placed.map((dot) => dot.rate),
         customdata: placed.map(({ kernel }) => [
           plain(kernel.name) + (kernel.shapes ? `<br>${plain(shortened(kernel.shapes))}` : ""),
-          microseconds(kernel.time_us ?? 0),
+          microseconds(kernel.time_us),
           standingOf(kernel),
         ]),
         marker: {
           color: placed.map((dot) => colours(hueOf(dot.kernel.category))),
-          size: placed.map((dot) => 6 + 26 * Math.sqrt((dot.kernel.time_us ?? 0) / longest)),
-          symbol: placed.map((dot) => (dot.kernel.standing.over ? "triangle-up" : "circle")),
-          opacity: placed.map((dot) => (dot.kernel.standing.small ? 0.25 : 0.75)),
+          size: placed.map((dot) => 6 + 26 * Math.sqrt(dot.kernel.time_us / longest)),
+          symbol: placed.map((dot) => (dot.kernel.over ? "triangle-up" : "circle")),
+          opacity: placed.map((dot) => (dot.kernel.small ? 0.25 : 0.75)),
           line: { color: colours("panel"), width: 1 },
         },
         hovertemplate:
@@ -160,25 +161,18 @@ function start(): void {
   place.on?.("plotly_click", ({ points }) => {
     const picked = points?.[0];
     const dot = picked?.data?.mode === "markers" ? placed[picked.pointNumber ?? -1] : undefined;
-    if (!dot || dot.kernel.handle === null) return;
-    const { graph, name, handle } = dot.kernel;
-    location.assign(
-      data.kernel_url
-        .replace("SLUG", encodeURIComponent(graph))
-        .replace("NAME", encodeURIComponent(name))
-        .replace("987654321", String(handle)),
-    );
+    if (dot?.kernel.href) location.assign(dot.kernel.href);
   });
   offer("roofline", place, () => [
     ["kernel", "graph", "time_us", "bytes", "operations", "share_of_roof", "share_of_step_saved"],
     ...placed.map(({ kernel }) => [
       kernel.name,
       kernel.graph,
-      kernel.time_us ?? "",
-      kernel.bytes ?? "",
-      kernel.products ?? kernel.operations ?? "",
-      kernel.standing.share ?? "",
-      kernel.standing.saves ?? "",
+      kernel.time_us,
+      kernel.bytes,
+      kernel.operations ?? "",
+      kernel.share ?? "",
+      kernel.saves ?? "",
     ]),
   ]);
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
 
 import msgspec
@@ -20,6 +22,7 @@ from sqlalchemy import delete
 from starlette.testclient import TestClient
 
 from tests.support.html import one_line
+from tests.support.places import ROOT
 
 GRAPH = "model__0_inference_0.0"
 
@@ -123,6 +126,19 @@ def test_roofline_of_a_run(filled: TestClient, run: str) -> None:
     assert filled.get(f"/api/runs/{run}/roofline?source=library").json()["kernel_count"] == 0
     empty = filled.get(f"/runs/{run}/roofline?bound=compute")
     assert "No kernel matches" in empty.text
+
+
+@pytest.mark.parametrize(("name", "longest"), [("time", "map"), ("roofline", "kernels")])
+def test_charts_read_what_their_page_sends(
+    filled: TestClient, run: str, name: str, longest: str
+) -> None:
+    page = filled.get(f"/runs/{run}/{name}").text
+    sent = json.loads(page.partition(f'id="{name}-data">')[2].partition("</script>")[0])
+    entry = ROOT / "frontend/src/charts" / f"{name}.ts"
+    imported = re.findall(r'from "(\./[\w-]+)"', entry.read_text())
+    scripts = [entry, *(entry.parent / f"{module}.ts" for module in imported)]
+    read = re.findall(r"\.(\w+)", "".join(script.read_text() for script in scripts))
+    assert {*sent, *sent[longest][0]} - {*read} == set()
 
 
 def test_kernel_tells_its_bytes_and_offers_its_test_case(

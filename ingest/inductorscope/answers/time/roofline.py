@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.roofline.roofline import (
     Peaks,
@@ -51,6 +52,25 @@ Source = Literal["", "triton", "cpp", "library", "other"]
 """The origin of a kernel's code."""
 
 
+class Dot(msgspec.Struct, frozen=True):
+    """A row in the chart, with what the chart shows of it."""
+
+    name: str
+    graph: str
+    href: str | None
+    shapes: str
+    category: str
+    dtype: str
+    time_us: float
+    bytes: float
+    operations: float | None
+    """Of its products, else those counted in its source."""
+    share: float | None
+    saves: float | None
+    over: bool
+    small: bool
+
+
 class RooflinePage(msgspec.Struct, frozen=True):
     """Roofline `/runs/{run}/roofline`."""
 
@@ -64,7 +84,7 @@ class RooflinePage(msgspec.Struct, frozen=True):
     """The source of the step's time, as a sentence."""
     kernels: list[KernelWork]
     kernel_count: int
-    drawn: Hidden[list[KernelWork]]
+    drawn: Hidden[list[Dot]]
     timed: int
     """Number of kernels with a profiled time."""
     counted: int
@@ -157,6 +177,7 @@ def roofline_page(
     ]
     timed = [row for row in whole if row.time_us]
     counted = [row for row in timed if row.bytes is not None]
+    slowest = sorted(counted, key=lambda row: -(row.time_us or 0.0))[:DRAWN]
     compared = [row for row in whole if row.inductor_bytes is not None]
     wanted = sorted((row for row in whole if _is_bound(row, bound)), key=_ORDERS[order])
     small = [row for row in whole if row.standing.small]
@@ -170,7 +191,7 @@ def roofline_page(
         step_from=step_from,
         kernels=wanted[first : first + SHOWN],
         kernel_count=len(wanted),
-        drawn=sorted(counted, key=lambda row: -(row.time_us or 0.0))[:DRAWN],
+        drawn=[_dot(run_id, row) for row in slowest],
         timed=_kernels(timed),
         counted=_kernels(counted),
         time_us=sum(row.time_us or 0.0 for row in timed) if timed else None,
@@ -198,6 +219,24 @@ def roofline_page(
         order=order,
         first=first,
         shown=SHOWN,
+    )
+
+
+def _dot(run_id: str, row: KernelWork) -> Dot:
+    return Dot(
+        name=row.name,
+        graph=row.graph,
+        href=None if row.handle is None else urls.kernel(run_id, row.graph, row.name, row.handle),
+        shapes=row.shapes,
+        category=row.category,
+        dtype=row.dtype,
+        time_us=row.time_us or 0.0,
+        bytes=row.bytes or 0.0,
+        operations=row.operations if row.products is None else row.products,
+        share=row.standing.share,
+        saves=row.standing.saves,
+        over=bool(row.standing.over),
+        small=row.standing.small,
     )
 
 
