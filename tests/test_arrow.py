@@ -81,7 +81,7 @@ def loaded_by_name(module: str) -> Iterator[str]:
     """Modules that a string names: started with `-m`, imported by name, or read as `runner.py`."""
     for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-            # f"inductorscope.capturing.models.{name}"
+            # such as f"inductorscope.capturing.models.{name}"
             folder = str(node.values[0].value)
             if folder.removesuffix(".") in FILES:
                 yield from (name for name in FILES if name.startswith(folder))

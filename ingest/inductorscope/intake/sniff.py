@@ -77,7 +77,7 @@ _LATE = re.compile(
     rb"|guards|bytecode|ir_p\w{1,4}_fusion|fusion|perf_hints)\] "
     rb"|\.__(?:output_code|graph_code|aot_\w{1,20}|graph_breaks|recompiles): \[DEBUG\] "
 )
-# op0: SchedulerNode(ComputedBuffer)
+# A line such as `op0: SchedulerNode(ComputedBuffer)`.
 _IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M)
 _FUSED = re.compile(rb"^\w+: FusedSchedulerNode\(", re.M)
 # Scheduling numbers nodes in order; fusion moves them, so their numbers are no longer sorted.
@@ -96,9 +96,8 @@ _FX = re.compile(
 _DYNAMO = re.compile(
     rb"def forward\(self,[^\n]{0,400}?\bL_[A-Za-z]|= torch\._dynamo|\bl_[a-z]\w*_ = L_"
 )
-# A graph without its class, as people paste it, and as `print(graph)` shows it:
-# def forward1(self, arg0_1):
-#     neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+# A graph without its class, as people paste it: lines such as
+# `neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None`; and as `print(graph)` shows it.
 _FX_LINES = re.compile(
     rb"^[ \t]*\w+(?:: \"[^\"\n]*\")? = [\w.]+\([^\n]{0,4000}\);  (?:\w+ = )+None[ \t\r]*$"
     rb"|^[ \t]*graph\(\):[ \t\r]*\n[ \t]+%\w+ : [^\n]{0,400}\[target=",

@@ -20,9 +20,9 @@ from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.time.graph_facts import graph_facts
-from inductorscope.formats.machine.metadata import COMPILED
+from inductorscope.formats.machine.metadata import CompiledKernel
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.nodes import all_kernel_facts
+from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.units import size_in_bytes
 
@@ -118,10 +118,15 @@ class _Kernels:
             return None
 
     @cached_property
-    def _compiled(self) -> dict[str, JsonObject]:
+    def _compiled(self) -> dict[str, CompiledKernel]:
         """Kernel → the configuration that ran."""
         facts = all_kernel_facts(self._session, self._graph.id).items()
-        return {name: each for name, own in facts for each in own.get(COMPILED, ()) if each["ran"]}
+        return {
+            name: compiled
+            for name, own in facts
+            for compiled in compiled_kernels(own)
+            if compiled.ran
+        }
 
     @cached_property
     def _benchmarks(self) -> dict[str, JsonObject]:
@@ -141,14 +146,14 @@ class _Kernels:
         result = self._benchmarks.get(kernel.kernel, {})
         known = {name: result.get(name) for name in ("registers", "spills")}
         measured = {name: str(value) for name, value in known.items() if value is not None}
-        ran = self._compiled.get(kernel.kernel, {})
-        if not ran.get("registers"):
+        ran = self._compiled.get(kernel.kernel)
+        if ran is None or not ran.registers:
             return next(chosen, {}) | measured
-        options = {name: str(value) for name, value in ran["options"].items() if name != "shared"}
+        options = {name: str(value) for name, value in ran.options.items() if name != "shared"}
         return next(chosen, {}) | measured | options | {
-            "registers": str(ran["registers"]),
-            "shared memory": size_in_bytes(ran["options"].get("shared", 0)),
-            "local memory of a thread": size_in_bytes(ran["local"]),
+            "registers": str(ran.registers),
+            "shared memory": size_in_bytes(ran.options.get("shared", 0)),
+            "local memory of a thread": size_in_bytes(ran.local),
         }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
 from inductorscope.formats.vocabulary import OF_KERNELS
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.nodes import all_kernel_facts
+from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
 from inductorscope.store.tables.models import Artifact, Graph
 
 
@@ -45,18 +45,16 @@ def configurations(session: Session, graph: Graph) -> dict[str, list[Configurati
     return {
         name: [
             Configuration(
-                each["key"],
-                each["ran"],
-                each["arch"],
-                each["options"],
-                {
-                    role: by_path[path]
-                    for role, path in each["files"].items()
-                    if path in by_path
+                key=compiled.key,
+                ran=compiled.ran,
+                arch=compiled.arch,
+                options=compiled.options,
+                files={
+                    role: by_path[path] for role, path in compiled.files.items() if path in by_path
                 },
-                each.get("source", kernel[SOURCE_HASH]),
+                source=kernel[SOURCE_HASH] if compiled.source is None else compiled.source,
             )
-            for each in kernel[COMPILED]
+            for compiled in compiled_kernels(kernel)
         ]
         for name, kernel in facts.items()
-    }  # fmt: skip
+    }

@@ -19,9 +19,9 @@ from inductorscope.formats.sizes import MIB
 LARGEST_FILE = 4 * MIB
 MOST_FILES = 500
 
-# "# File: /home/u/model.py:31 in forward, code: h = self.n1(x)"
+# A comment: "# File: /home/u/model.py:31 in forward, code: h = self.n1(x)"
 _FRAME = re.compile(r"# File: (?P<path>.+?):\d+ in ")
-# 'V1121 … torch/_logging/structured.py:28] {"str": ["/home/u/model.py", 3]}'
+# A record: 'V1121 … torch/_logging/structured.py:28] {"str": ["/home/u/model.py", 3]}'
 _INTERNED = re.compile(r'\] (?P<record>\{"str": \[.*\]\})\s*$')
 
 _OURS = Path(__file__).resolve().parents[2]

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
+from typing import Any
 
 import msgspec
 
@@ -42,6 +43,26 @@ class CompiledFacts(msgspec.Struct, frozen=True):
     arch: int = 0
     """Compute capability: 90 is 9.0."""
     options: dict[str, object] = msgspec.field(default_factory=dict)
+
+
+class CompiledKernel(msgspec.Struct):
+    """One configuration of a kernel, as it is stored among the kernel's facts. A library of a C++
+    kernel has no metadata."""
+
+    key: str = ""
+    name: str = ""
+    arch: int = 0
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+    ran: bool = False
+    """Whether it is known to have run, because it is the only one or autotuning chose it."""
+    registers: int = 0
+    """Of one thread; 0 if unknown."""
+    local: int = 0
+    """Bytes of local memory of one thread."""
+    files: dict[str, str] = msgspec.field(default_factory=dict)
+    """Stage → path of its file."""
+    source: str | None = None
+    """The stem of the file that its lines refer to; None for the hash of the kernel's source."""
 
 
 def read_metadata(text: str, left_out: Counter[str]) -> CompiledFacts | None:

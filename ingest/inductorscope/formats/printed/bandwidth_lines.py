@@ -15,7 +15,7 @@ _MEASURE = re.compile(
 _RESOURCES = re.compile(r"(\d{1,9}) regs +(\d{1,9}) spills +(\d{1,12}) shared mem")
 # None                 UNK ct6punxkug
 _KERNEL = re.compile(r"^(.{0,1000}\S) +([A-Z]{3}) ([a-z0-9]{10})\s*$")
-# 	 12.34% 	 triton_poi_fused_add_0
+# A share and a name: 12.34% 	 triton_poi_fused_add_0
 _SHARE = re.compile(r"^\s{0,20}(\d{1,9}(?:\.\d{1,9})?)%\s{1,20}")
 _NAME = re.compile(r"^[A-Za-z_]\w{0,1000}$")
 

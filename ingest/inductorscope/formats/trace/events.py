@@ -24,10 +24,7 @@ MOST_FAILED = 200
 """The number of damaged events decoded together with all text that follows. A failure can cost as
 much as the whole text, so later ones are decoded only up to the likely start of the next event."""
 
-#   }
-#  },
-#  {
-#    "ph": "X", …
+# The end of an event and the beginning of the next: }, {"ph": "X", …
 _SEPARATOR = re.compile(rb"\}\s{0,40},\s{0,40}\{")
 _NEXT_EVENT = re.compile(r'\}\s{0,40},?\s{0,40}(?=\{\s{0,40}"(?:ph|name|cat|pid|ts|args)")')
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')

@@ -16,6 +16,7 @@ from inductorscope.formats.machine.metadata import (
     COMPILED,
     SOURCE_HASH,
     CompiledFacts,
+    CompiledKernel,
     hash_of,
     kernel_of_library,
     library_source,
@@ -56,14 +57,12 @@ MOST_CONFIGURATIONS = 100
 MOST_SOURCES = 10_000
 LARGEST_LIBRARY = 16 * MIB
 UNKNOWN = CubinFacts()
-UNNAMED: JsonObject = {"key": "", "arch": 0, "options": {}, "ran": False}
-"""The facts of a library, which has no metadata."""
 
 
 class CompiledKernels(msgspec.Struct):
     """The configurations of an upload's kernels."""
 
-    by_source: dict[str, list[JsonObject]] = msgspec.field(default_factory=dict)
+    by_source: dict[str, list[CompiledKernel]] = msgspec.field(default_factory=dict)
     definitions: dict[str, tuple[str, bool]] = msgspec.field(default_factory=dict)
     """Source → its kernel's definition, and whether lines refer to it, for uploads without output
     code."""
@@ -93,7 +92,7 @@ class CompiledKernels(msgspec.Struct):
         head = "# Put together from what Triton compiled: the upload has no output code.\n"
         for key, (_, placed) in self.definitions.items():
             for configuration in () if placed else self.by_source.get(key, ()):
-                configuration["source"] = ""
+                configuration.source = ""
         texts = [definition for definition, _ in self.definitions.values()]
         return "\n".join([head, *texts]).encode("utf-8", "replace") if texts else b""
 
@@ -119,17 +118,19 @@ class CompiledKernels(msgspec.Struct):
         if facts.key in self.known:
             return False  # a log repeats what is in a cache
         self.known |= {facts.key} - {""}
-        self.by_source.setdefault(key, []).append({
-            "key": facts.key,
-            "name": facts.name,
-            "arch": facts.arch,
-            "options": self.chosen.get(facts.key, {}) | facts.options,
-            "ran": facts.key in self.chosen,
-            "registers": cubin.registers,
-            "local": cubin.local,
-            "files": files,
-            "source": source,
-        })  # fmt: skip
+        self.by_source.setdefault(key, []).append(
+            CompiledKernel(
+                key=facts.key,
+                name=facts.name,
+                arch=facts.arch,
+                options=self.chosen.get(facts.key, {}) | facts.options,
+                ran=facts.key in self.chosen,
+                registers=cubin.registers,
+                local=cubin.local,
+                files=files,
+                source=source,
+            )
+        )
         return True
 
     def add_library(self, file: File) -> None:
@@ -140,7 +141,7 @@ class CompiledKernels(msgspec.Struct):
         source = hash_of(kernel_of_library(read_text(beside))) if beside.is_file() else stem
         with file.absolute.open("rb") as stream:
             named = library_source(stream.read(LARGEST_LIBRARY))
-        library = UNNAMED | {"files": {ASSEMBLY: file.path}, "source": named}
+        library = CompiledKernel(files={ASSEMBLY: file.path}, source=named)
         self.by_source.setdefault(source, []).append(library)
 
 
@@ -178,8 +179,8 @@ def read_compiled(files: list[File], notes: Notes) -> CompiledKernels:
             _note(file, result, notes)
     for configurations in result.by_source.values():
         if len(configurations) == 1:
-            configurations[0]["ran"] = True
-        configurations.sort(key=lambda each: (not each["ran"], str(each["key"])))
+            configurations[0].ran = True
+        configurations.sort(key=lambda compiled: (not compiled.ran, compiled.key))
     return result
 
 

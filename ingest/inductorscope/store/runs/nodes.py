@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
+from inductorscope.formats.machine.metadata import COMPILED, CompiledKernel
 from inductorscope.formats.vocabulary import IR_POST, POST_GRAD
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft
@@ -51,6 +52,11 @@ def all_kernel_facts(session: Session, graph_id: int) -> dict[str, JsonObject]:
     """Returns the metadata of each kernel that has any."""
     plain = _plain(session, graph_id, FACTS)
     return {} if plain is None else msgspec.json.decode(plain, type=dict[str, JsonObject])
+
+
+def compiled_kernels(facts: JsonObject) -> list[CompiledKernel]:
+    """Returns the configurations among a kernel's facts, the one that ran first."""
+    return msgspec.convert(facts.get(COMPILED, []), list[CompiledKernel])
 
 
 def stored_facts(session: Session, graph_id: int) -> GraphFacts | None:

@@ -17,7 +17,6 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, Cleare
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork
-from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -28,8 +27,7 @@ from inductorscope.formats.vocabulary import (
     OTHER,
     OVERHEAD,
 )
-from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.nodes import fx_nodes, kernel_facts
+from inductorscope.store.runs.nodes import compiled_kernels, fx_nodes, kernel_facts
 from inductorscope.store.tables.models import Graph
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
@@ -239,13 +237,12 @@ def _spilled(evidence: Evidence, row: KernelWork) -> str:
     """Describes the local memory of the configuration that ran; empty if it uses none."""
     graph = select(Graph.id).where(Graph.run_id == evidence.id, Graph.slug == row.graph)
     facts = kernel_facts(evidence.session, evidence.session.scalar(graph) or 0, row.name)
-    taken: JsonObject = next((each for each in facts.get(COMPILED, []) if each["ran"]), {})
-    local = taken.get("local", 0)
-    if not local:
+    taken = next((compiled for compiled in compiled_kernels(facts) if compiled.ran), None)
+    if taken is None or not taken.local:
         return ""
     return (
-        f" Each thread keeps {size_in_bytes(local)} in local memory, which is slow: more values "
-        f"are live than its {taken['registers']} registers hold, or it uses arrays."
+        f" Each thread keeps {size_in_bytes(taken.local)} in local memory, which is slow: more "
+        f"values are live than its {taken.registers} registers hold, or it uses arrays."
     )
 
 
