@@ -74,6 +74,7 @@ _CONVERTED = 0.3
 """Cost of a conversion to another type as the value of a copy, which its user asked for."""
 _OUTSIDE = 0.4
 """Cost of a node that Inductor does not name among those of the kernel."""
+_ARITHMETIC = frozenset(["add", "sub", "mul", "floordiv", "truncdiv", "mod", "remainder"])
 _HALVES = frozenset(["bfloat16", "float16"])
 
 
@@ -366,8 +367,9 @@ class Costs(ByPlace):
             return 0.005 if op in unrolled else 0.5
         if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
             return 0.005
-        if node.op.startswith(POOLS) and not node.op.endswith("_to_indices"):
-            return 0.002
+        if node.op.startswith(POOLS):
+            own = 0.0 if op in _ARITHMETIC else 0.03
+            return own if node.op.endswith("_to_indices") else 0.002
         if node.op in MASKS and op in CHOOSES:
             return 0.01
         return 0.15 if node.op in MOVES else 0.03
@@ -486,7 +488,9 @@ class Costs(ByPlace):
     ) -> tuple[str, float]:
         """Cost of the operation also belonging to the node, and its role."""
         if not strict:
-            return "inside", 0.01 + self.inside(child, node, depth + 1)
+            # Arithmetic on offsets within windows is that of the indices that they become.
+            own = node.op.endswith("_to_indices") and operation.op in _ARITHMETIC
+            return "inside", (0.0 if own else 0.01) + self.inside(child, node, depth + 1)
         if operation.op == "to_dtype":
             cost = 0.1 if node.op in ("convert_element_type", "_to_copy") else 0.02
             return "operand", cost + self._operand(child, node, depth)
