@@ -7,12 +7,12 @@ to the argument for that position.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from typing import Protocol
 
-from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import OTHER_NUMBER, fills
-from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.region import Operation, Place
 
 BAD = 4.0
 """Cost of something impossible; its sums exceed those of any reading that fits."""
@@ -51,125 +51,127 @@ def bounds_of(node: FxValue) -> set[tuple[str, float]] | None:
     )
 
 
-class ByPlace(ABC):
-    """Costs of the parts of choices by position."""
+class Reader(Protocol):
+    """What reads operations as values of nodes."""
 
-    graph: FxGraph
-    region: Region
-    pieces: dict[Place, int]
+    body: Body
 
-    @abstractmethod
     def value(self, place: Place, name: str, depth: int = 0) -> float:
         """Cost of reading the operation as the value of the node `name`."""
 
-    @abstractmethod
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
         """Cost of the node's lowering having written the operation."""
 
-    def placed(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """Cost of an operand whose place determines its role."""
-        if node.op == "select_scatter":
-            return self._selected(parent, index, child, node, depth)
-        if node.op == "slice_scatter":
-            return self._sliced(parent, index, child, node, depth)
-        if node.op == "cat" and parent.place in self.pieces:
-            return self._joined(parent, index, child, node, depth)
+
+def placed(
+    reader: Reader, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+) -> tuple[float, Choice] | None:
+    """Cost of an operand whose place determines its role."""
+    if node.op == "select_scatter":
+        return _selected(reader, parent, index, child, node, depth)
+    if node.op == "slice_scatter":
+        return _sliced(reader, parent, index, child, node, depth)
+    if node.op == "cat" and parent.place in reader.body.pieces:
+        return _joined(reader, parent, index, child, node, depth)
+    return None
+
+
+def _selected(
+    reader: Reader, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+) -> tuple[float, Choice] | None:
+    """`where(index == 3, source, self)`: each part has its place."""
+    leaf = reader.body.region.operations[child].op in ("constant", "index_expr")
+    if parent.op == "where" and index in (1, 2) and len(node.arguments) > 1 and not leaf:
+        name = node.arguments[2 - index]
+        cost = reader.value(child, name, depth + 1) if name in reader.body.graph.values else BAD
+        if cost < BAD:
+            return cost, ("value", name)
+    literal = reader.body.region.operations[child].literal
+    if parent.op == "eq" and literal is not None and len(node.arguments) > 3:
+        fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
+        return 0.0 if fits else 0.02, ("inside", node.name)
+    return None
+
+
+def _sliced(
+    reader: Reader, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+) -> tuple[float, Choice] | None:
+    """`where(inside, masked(inside, source), self)`: the mask passes only the source, which may
+    be such a choice too; conditions belong to the node."""
+    if len(node.arguments) < 2:
         return None
-
-    def _selected(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """`where(index == 3, source, self)`: each part has its place."""
-        leaf = self.region.operations[child].op in ("constant", "index_expr")
-        if parent.op == "where" and index in (1, 2) and len(node.arguments) > 1 and not leaf:
-            name = node.arguments[2 - index]
-            cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
-            if cost < BAD:
-                return cost, ("value", name)
-        literal = self.region.operations[child].literal
-        if parent.op == "eq" and literal is not None and len(node.arguments) > 3:
-            fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
-            return 0.0 if fits else 0.02, ("inside", node.name)
+    operation = reader.body.region.operations[child]
+    if operation.op in LEAVES:
+        source = reader.body.graph.values.get(node.arguments[1])
+        if source is None or parent.op != "masked_subblock" or index > 0:
+            return None
+        unlike = fills(reader.body.graph, operation, source) is False
+        return (OTHER_NUMBER, ("inside", node.name)) if unlike else None
+    bounds = parent.op in _CONDITIONS
+    bounds = bounds or (parent.op == "where" and index == 0)
+    bounds = bounds or (parent.op == "masked_subblock" and index > 0)
+    if bounds or (parent.op == "where" and index == 1):
+        cost = reader.inside(child, node, depth + 1)
+        part = _BOUNDS if bounds else _WRITTEN
+        return part * cost if cost < BAD else cost, ("inside", node.name)
+    if parent.op not in ("where", "masked_subblock"):
         return None
+    name = node.arguments[0 if parent.op == "where" else 1]
+    cost = reader.value(child, name, depth + 1) if name in reader.body.graph.values else BAD
+    return (cost, ("value", name)) if cost < BAD else None
 
-    def _sliced(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """`where(inside, masked(inside, source), self)`: the mask passes only the source, which may
-        be such a choice too; conditions belong to the node."""
-        if len(node.arguments) < 2:
-            return None
-        operation = self.region.operations[child]
-        if operation.op in LEAVES:
-            source = self.graph.values.get(node.arguments[1])
-            if source is None or parent.op != "masked_subblock" or index > 0:
-                return None
-            unlike = fills(self.graph, operation, source) is False
-            return (OTHER_NUMBER, ("inside", node.name)) if unlike else None
-        bounds = parent.op in _CONDITIONS
-        bounds = bounds or (parent.op == "where" and index == 0)
-        bounds = bounds or (parent.op == "masked_subblock" and index > 0)
-        if bounds or (parent.op == "where" and index == 1):
-            cost = self.inside(child, node, depth + 1)
-            part = _BOUNDS if bounds else _WRITTEN
-            return part * cost if cost < BAD else cost, ("inside", node.name)
-        if parent.op not in ("where", "masked_subblock"):
-            return None
-        name = node.arguments[0 if parent.op == "where" else 1]
-        cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
-        return (cost, ("value", name)) if cost < BAD else None
 
-    def tests_place(self, choice: Operation, node: FxValue) -> bool:
-        """Whether a choice tests whether a place is where the node writes, as far as both are
-        known. One that is selected is equal. Of a slice it is `ge(place, start)` unless it starts
-        at 0, and `lt(place, end)` unless it ends with the dimension."""
-        if not choice.children:
-            return True
-        condition = self.region.operations[choice.children[0]]
-        if node.op == "select_scatter":
-            return condition.op == "eq"
-        wanted = bounds_of(node)
-        if wanted is None:
-            return condition.op != "eq" or len(node.arguments) > 5  # a step
-        operations = self.region.operations
-        tests = [condition]
-        if condition.op in ("and_", "logical_and"):
-            tests = [operations[child] for child in condition.children]
-        found: set[tuple[str, float]] = set()
-        for test in tests:
-            number = operations[test.children[-1]].literal if test.children else None
-            if test.op not in ("ge", "lt") or number is None:
-                return test.op != "eq"
-            found.add((test.op, number))
-        return found == wanted
+def tests_place(body: Body, choice: Operation, node: FxValue) -> bool:
+    """Whether a choice tests whether a place is where the node writes, as far as both are
+    known. One that is selected is equal. Of a slice it is `ge(place, start)` unless it starts
+    at 0, and `lt(place, end)` unless it ends with the dimension."""
+    if not choice.children:
+        return True
+    condition = body.region.operations[choice.children[0]]
+    if node.op == "select_scatter":
+        return condition.op == "eq"
+    wanted = bounds_of(node)
+    if wanted is None:
+        return condition.op != "eq" or len(node.arguments) > 5  # a step
+    operations = body.region.operations
+    tests = [condition]
+    if condition.op in ("and_", "logical_and"):
+        tests = [operations[child] for child in condition.children]
+    found: set[tuple[str, float]] = set()
+    for test in tests:
+        number = operations[test.children[-1]].literal if test.children else None
+        if test.op not in ("ge", "lt") or number is None:
+            return test.op != "eq"
+        found.add((test.op, number))
+    return found == wanted
 
-    def chooses(self, operation: Operation, node: FxValue) -> bool:
-        """Whether the operation is the choice that the node is lowered to, and not one of its
-        arguments."""
-        if node.op == "select_scatter":
-            return True
-        children = operation.children
-        return (
-            node.op == "slice_scatter"
-            and operation.op == "where"
-            and len(children) == 3
-            and self.region.operations[children[1]].op == "masked_subblock"
-        )
 
-    def _joined(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """Conditions and masks belong to the concatenation; the value under a mask is the piece at
-        that place."""
-        piece = len(node.inputs) - 1 - self.pieces[parent.place]
-        if piece < 0:
-            return None
-        if parent.op == "where" or index > 0:
-            return self.inside(child, node, depth + 1), ("inside", node.name)
-        if self.region.operations[child].op in ("constant", "index_expr"):
-            return None
-        name = node.inputs[piece]
-        cost = self.value(child, name, depth + 1)
-        return (cost, ("value", name)) if cost < BAD else None
+def chooses(body: Body, operation: Operation, node: FxValue) -> bool:
+    """Whether the operation is the choice that the node is lowered to, and not one of its
+    arguments."""
+    if node.op == "select_scatter":
+        return True
+    children = operation.children
+    return (
+        node.op == "slice_scatter"
+        and operation.op == "where"
+        and len(children) == 3
+        and body.region.operations[children[1]].op == "masked_subblock"
+    )
+
+
+def _joined(
+    reader: Reader, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+) -> tuple[float, Choice] | None:
+    """Conditions and masks belong to the concatenation; the value under a mask is the piece at
+    that place."""
+    piece = len(node.inputs) - 1 - reader.body.pieces[parent.place]
+    if piece < 0:
+        return None
+    if parent.op == "where" or index > 0:
+        return reader.inside(child, node, depth + 1), ("inside", node.name)
+    if reader.body.region.operations[child].op in ("constant", "index_expr"):
+        return None
+    name = node.inputs[piece]
+    cost = reader.value(child, name, depth + 1)
+    return (cost, ("value", name)) if cost < BAD else None

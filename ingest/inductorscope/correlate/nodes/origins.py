@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.buffer_candidates import (
     ACCUMULATED,
     Comments,
@@ -37,6 +38,8 @@ from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 _NUMBER = re.compile(r"\d+")
 DOUBTFUL = 2.5
 """The highest cost of a usable reading."""
+_EACH = 0.02
+"""How much more a reading may cost with each of its operations."""
 
 
 SAME = 0.001
@@ -223,7 +226,7 @@ class OriginWalk(BufferMakers):
             return
         buffer = node.buffers[0]
         self.members = self.comments.members.get(node.name)
-        unifier = Unifier(self.graph, region, self._held, self.extern, self.layouts, self.members)
+        unifier = Unifier(self._body(region, self.members))
         store = region.stores[-1]
         value = _stored(region, store)
         if value is None:
@@ -281,6 +284,9 @@ class OriginWalk(BufferMakers):
             for mutated in buffer.mutations:
                 self.result.held[mutated] = (producer.name, index)
 
+    def _body(self, region: Region, members: frozenset[str] | None = None) -> Body:
+        return Body(self.graph, region, self._held, self.extern, self.layouts, members)
+
     def _asserted(self, node: IrTextNode, region: Region) -> bool:
         """Reads a stored assertion, if it is one: they are lowered in order and store no value."""
         store = region.stores[-1]
@@ -290,7 +296,7 @@ class OriginWalk(BufferMakers):
         asserted = next(self.assertions, None)
         if asserted is None:
             return False
-        unifier = Unifier(self.graph, region, self._held, self.extern, self.layouts)
+        unifier = Unifier(self._body(region))
         self.used[asserted.name] = 1
         self.result.costs[node.name] = unifier.inside(value, asserted)
         owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)
@@ -345,7 +351,9 @@ class OriginWalk(BufferMakers):
         turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
             if not self._holds(operation, candidate):
-                penalty += unifier.outside(candidate)  # copied memory may be another kernel's
+                penalty += unifier.body.cost_outside(
+                    candidate
+                )  # copied memory may be another kernel's
             if best is not None and penalty > best[0][0] + _NEXT_IN_TURN:
                 continue  # whatever it costs, it is no better
             if operation.op == "load" and not operation.indirect:
@@ -364,7 +372,9 @@ class OriginWalk(BufferMakers):
                 cost += _TOO_EARLY
             if backwards:
                 cost += not_reversed(self.graph, candidate, turned)
-            unlikely = cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate)
+            unlikely = cost > DOUBTFUL + 0.02 * operation.size or unifier.costs.refuses(
+                value, candidate
+            )
             if unlikely and not sure:
                 continue
             if not eager and self._only_cloned(candidate, region) and not too_large(region):
@@ -373,7 +383,9 @@ class OriginWalk(BufferMakers):
                 cost += 0.05
             copied = piece and self._holds(operation, candidate)
             again = operation.op == "load" and candidate.op in PURE_COPIES and not copied
-            completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
+            completed = candidate.name in self.extern and unifier.body.adds_bias(
+                operation, candidate
+            )
             completed |= self._computed_for_call(candidate, buffer)
             rank = (
                 cost
@@ -406,7 +418,7 @@ class OriginWalk(BufferMakers):
         if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
             best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
         for cost, candidate, index in looking_up if operation.reaches else ():
-            through = unifier.passes.get((value, candidate.name))
+            through = unifier.costs.passes.get((value, candidate.name))
             if through is None or self.graph.root(through)[0] != best[2].name:
                 continue
             known = unifier.index_cost(value, best[2].name)

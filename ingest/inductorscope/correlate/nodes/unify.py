@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.by_place import BAD, Choice
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.reading_costs import Costs
 from inductorscope.correlate.nodes.region import Operation, Place
 
@@ -14,8 +16,18 @@ _UNKNOWN_INDEX = 0.1
 """Cost of an index that no node of the reading looks up."""
 
 
-class Unifier(Costs):
+class Unifier:
     """Assigns operations to nodes, once costs are known."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.graph = body.graph
+        self.region = body.region
+        self.costs = Costs(body)
+
+    def inside(self, place: Place, node: FxValue) -> float:
+        """Cost of the operation being written by the node itself."""
+        return self.costs.inside(place, node)
 
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Operation → node, in the cheapest reading of `place` as written by `name`."""
@@ -42,10 +54,10 @@ class Unifier(Costs):
                 result.update(dict.fromkeys((where, *operation.children), maker))
                 continue
             result[where] = node
-            known = self.operands if visit.role == "operand" else self.choices
+            known = self.costs.operands if visit.role == "operand" else self.costs.choices
             choices = known.get((where, node))
             base = visit.base
-            own = operation.indirect and self._indexes(node) and base != node
+            own = operation.indirect and self.body.looks_up(node) and base != node
             if own:
                 base, indexers = node, indexers[:-1] if indexers[-1:] == (node,) else indexers
             elif operation.indirect and not indexers:
@@ -87,12 +99,12 @@ class Unifier(Costs):
     def _looked_through(self, visit: _Visit) -> tuple[str, tuple[str, ...]]:
         """The node behind mere copies, and the indices that pass down from them."""
         node, indexers = visit.node, visit.indexers
-        held = self.held(self.region.operations[visit.place].buffer)
+        held = self.body.held(self.region.operations[visit.place].buffer)
         loaded = held[0] if held is not None else None
         for _ in range(20 if visit.role not in ("operand", "loaded") else 0):
-            if self._indexes(node) and node != visit.base and indexers[-1:] != (node,):
+            if self.body.looks_up(node) and node != visit.base and indexers[-1:] != (node,):
                 indexers = (*indexers, node)
-            through = self.passes.get((visit.place, node))
+            through = self.costs.passes.get((visit.place, node))
             source = self.graph.root(through)[0] if through is not None else None
             if source is None or self.graph.values[source].placeholder or source == loaded:
                 break  # the last copy asked for what memory holds
@@ -106,7 +118,7 @@ class Unifier(Costs):
         if operation.op != "set_indirect" or value is None:
             return None
         children = (self.region.operations[child] for child in operation.children)
-        read = {held[0] for each in children if (held := self.held(each.buffer)) is not None}
+        read = {held[0] for each in children if (held := self.body.held(each.buffer)) is not None}
         for name in value.inputs:
             root = self.graph.copied(self.graph.root(name)[0]) or self.graph.root(name)
             maker = self.graph.values.get(root[0])
@@ -123,7 +135,7 @@ class Unifier(Costs):
         operation = self.region.operations[child]
         root = self.graph.root(choice[1])
         if operation.op == "load":
-            held = self.held(operation.buffer)
+            held = self.body.held(operation.buffer)
             if held is not None and held[0] == root[0]:
                 return node, "loaded"
         return root[0], "value"

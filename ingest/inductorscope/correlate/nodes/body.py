@@ -1,0 +1,115 @@
+"""A loop body that is being read, with what its buffers hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from inductorscope.correlate.nodes.axes import across_of, lies_across
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
+from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.lowerings import INDEXERS
+from inductorscope.correlate.nodes.pieces import pieces_of
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
+from inductorscope.formats.graph.ir import IrBuffer
+
+ELSEWHERE = 0.02
+"""Cost of a different offset. Pieces of a concatenation are shifted, so it only decides ties."""
+_OUTSIDE = 0.4
+"""Cost of a node that Inductor does not name among those of the kernel."""
+
+
+class Body:
+    """`held`: buffer → its value. `members`: the nodes of the body's kernel, if all are known."""
+
+    def __init__(
+        self,
+        graph: FxGraph,
+        region: Region,
+        held: Callable[[str], Root | None],
+        extern: set[str],
+        layouts: Mapping[str, IrBuffer],
+        members: frozenset[str] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.region = region
+        self.held = held
+        self.extern = extern
+        self.layouts = layouts
+        self.members = members
+        self.pieces = pieces_of(region)
+        self.across = across_of(region)
+
+    def children(self, operation: Operation) -> list[Operation]:
+        return [self.region.operations[child] for child in operation.children]
+
+    def maker(self, name: str) -> FxValue | None:
+        """The node behind a value, through views."""
+        return self.graph.values.get(self.graph.root(name)[0])
+
+    def source(self, operation: Operation) -> FxValue | None:
+        """The node whose value a load reads."""
+        held = self.held(operation.buffer)
+        return None if held is None else self.graph.values.get(held[0])
+
+    def looks_up(self, name: str) -> bool:
+        """Whether a node reads its argument at indices that are values."""
+        value = self.graph.values.get(name)
+        return value is not None and value.op in INDEXERS
+
+    def is_stored(self, place: Place, root: Root) -> bool:
+        """Whether Inductor would have stored the value, so that it would be a load."""
+        reuse = self.graph.reuse(root)
+        if reuse is Reuse.once:
+            return False
+        below = self.region.below(place)
+        return (
+            below.reads > MOST_READS_REUSED
+            or (below.reads > 1 and reuse is Reuse.in_memory)
+            or (below.costly and self.region.on_cpu)
+        )
+
+    def begins_elsewhere(self, place: Place, name: str) -> bool:
+        """Whether a part of a value, computed element by element, is computed from elements that
+        begin elsewhere: perhaps it is a neighbouring part."""
+        offset = self.graph.offset(name) if self.graph.values[name].view else None
+        starts = self.region.below(place).starts
+        return offset is not None and bool(starts) and offset not in starts
+
+    def cost_of_offset(self, operation: Operation, name: str) -> float:
+        """Cost of a load whose offset differs from the view's: perhaps it is a neighbouring
+        view."""
+        offset = self.graph.offset(name)
+        if offset is None or operation.indirect:
+            return 0.0
+        buffer, root = self.layouts.get(operation.buffer), self.maker(name)
+        if buffer is not None and root is not None:
+            offset = offset_in_memory(offset, root, buffer)
+        return 0.0 if offset == constant_term(operation.index) else ELSEWHERE
+
+    def cost_of_axis(self, place: Place, node: FxValue) -> float:
+        """Cost of an index that runs along columns for a value made of rows, or vice versa."""
+        across = self.across.get(place)
+        if across is None or not node.constant:
+            return 0.0
+        return ELSEWHERE if lies_across(self.graph, node) is not across else 0.0
+
+    def cost_outside(self, node: FxValue) -> float:
+        """Cost of a node that is not one of the kernel's."""
+        if self.members is None or node.constant or node.placeholder:
+            return 0.0
+        return 0.0 if node.owner in self.members else _OUTSIDE
+
+    def adds_bias(self, operation: Operation, library: FxValue) -> bool:
+        """Whether it adds a library's result and its only vector argument."""
+        if operation.op != "add":
+            return False
+        loads = self.children(operation)
+        held = [self.held(load.buffer) if load.op == "load" else None for load in loads]
+        names = [root[0] for root in held if root is not None]
+        vectors = {
+            self.graph.root(name)[0]
+            for name in library.inputs
+            if len(self.graph.values[name].shape or ()) == 1
+        }
+        return len(names) == 2 and library.name in names and bool(vectors.intersection(names))

@@ -1,0 +1,215 @@
+"""What an operation costs as the outermost one that a node is lowered to: the first rule that
+answers decides.
+
+A rule is a function with a docstring, which says why and has an example, and an entry of `RULES`.
+Its weight has a name. `python -m bench.ablate` prints what each is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from inductorscope.correlate.nodes.body import Body
+from inductorscope.correlate.nodes.by_place import BAD, OTHER_TEST, tests_place
+from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.lowerings import (
+    CHOOSE_BY_PLACE,
+    CHOOSES,
+    MASKS,
+    MOVES,
+    POOLS,
+    PURE_COPIES,
+    REDUCES,
+    SCANS,
+    STRICT,
+    UNROLLED,
+    by_library,
+    is_spelled_out,
+)
+from inductorscope.correlate.nodes.region import Operation
+
+Rule = Callable[[Body, Operation, FxValue], float | None]
+
+ARITHMETIC = frozenset(["add", "sub", "mul", "floordiv", "truncdiv", "mod", "remainder"])
+_POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
+_COMBINES = frozenset(["add", "maximum", "minimum", "mul", "logical_or"])
+_CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
+_HALVES = frozenset(["bfloat16", "float16"])
+_AROUND_VALUES = frozenset(["getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"])
+_LARGEST_EPILOGUE = 12
+"""Operations below what a library's kernel still adds or converts itself."""
+
+_FITS = 0.0
+_WINDOW = 0.002
+_PART = 0.005
+"""Cost of an operation that combines the elements of a reduction or of a window."""
+_STEP = 0.01
+"""Cost of an operation that the lowering uses, but others use too."""
+_SPELLED_OUT = 0.02
+_CONVERTS = 0.03
+_ABSORBED = 0.03
+"""Cost of any operation for a node whose lowering is not known."""
+_AROUND = 0.05
+_NEGATED = 0.1
+_MOVED = 0.15
+"""Cost of any operation for a node that only moves elements."""
+_CONVERTED = 0.3
+"""Cost of a conversion to another type as the value of a copy, which its user asked for."""
+_MASKED = 0.3
+_NO_POWER = 0.4
+_NO_PART = 0.5
+_SCANS = 0.6
+_NO_REDUCTION = 1.0
+
+
+def cost_of_operation(body: Body, operation: Operation, node: FxValue) -> float:
+    for rule in RULES:
+        cost = rule(body, operation, node)
+        if cost is not None:
+            return cost
+    return _ABSORBED
+
+
+def masked_move(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """A node that moves elements without choosing between them computes nothing under a mask."""
+    masked = operation.op == "masked_subblock" and node.op in MOVES and node.op not in MASKS
+    return _MASKED if masked else None
+
+
+def other_test(body: Body, operation: Operation, node: FxValue) -> float | None:
+    """A slice that is written into tests its own bounds: `where(x >= 3, …)` is not `[:3]`."""
+    chooses = operation.op == "where" and node.op in CHOOSE_BY_PLACE
+    return OTHER_TEST if chooses and not tests_place(body, operation, node) else None
+
+
+def scan(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """`cumsum` scans, perhaps converts, and does nothing else; nothing else scans."""
+    if node.op in SCANS and operation.op not in ("scan", "getitem"):
+        return _AROUND if operation.op == "to_dtype" else _NO_PART
+    return _SCANS if operation.op == "scan" and node.op not in SCANS else None
+
+
+def several_results(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """One result of several is no library's, and hardly ever only moved."""
+    if operation.op in ("getitem", "scan") and by_library(node.op):
+        return BAD
+    return _AROUND if operation.op == "getitem" and node.op in MOVES else None
+
+
+def around_values(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """Results, checked indices and masks stand around the operations of any lowering, unless that
+    is one operation, as of `add`."""
+    if operation.op not in _AROUND_VALUES:
+        return None
+    return _FITS if node.op not in STRICT or node.op in (operation.op, "sort") else BAD
+
+
+def spelled_out(body: Body, operation: Operation, node: FxValue) -> float | None:
+    """A small `bmm` is a sum of products in loops."""
+    own = is_spelled_out(operation.op, node.op) and node.name not in body.extern
+    return _SPELLED_OUT if own else None
+
+
+def library(body: Body, operation: Operation, node: FxValue) -> float | None:
+    """Loops add at most a bias to a library's result, or convert it."""
+    if not by_library(node.op):
+        return None
+    small = operation.op in ("add", "to_dtype") and operation.size < _LARGEST_EPILOGUE
+    return _AROUND if small or body.adds_bias(operation, node) else BAD
+
+
+def indices_of_a_sort(body: Body, operation: Operation, node: FxValue) -> float | None:
+    """The sort asks for the conversion of its indices, which are stored in 16 bits."""
+    if operation.op != "to_dtype" or operation.dtype != "int64" or not operation.children:
+        return None
+    read = body.region.operations[operation.children[0]]
+    memory, maker = body.layouts.get(read.buffer), body.source(read)
+    if memory is None or memory.dtype != "int16" or maker is None or maker.op != "sort":
+        return None
+    return _FITS if node is maker else BAD
+
+
+def conversion(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """A conversion to a node's type may be a part of any lowering that is not one operation. Half
+    precision is reduced in single precision: `sum` in bfloat16 converts at its end."""
+    if operation.op != "to_dtype" or node.op in ("convert_element_type", "_to_copy"):
+        return None
+    fits = not node.dtype or operation.dtype in ("", node.dtype)
+    if node.op in REDUCES and operation.dtype == node.dtype and node.dtype in _HALVES:
+        return _FITS
+    if node.op in PURE_COPIES and not fits and node.dtype not in _HALVES:
+        return _CONVERTED
+    return _CONVERTS if fits else BAD if node.op in STRICT else _AROUND
+
+
+def known_lowering(body: Body, operation: Operation, node: FxValue) -> float | None:
+    """`mul` is lowered to `mul`. `div` is a `mul` only where it divides by a number, and `add` a
+    `sub` only where its argument is negated."""
+    strict = STRICT.get(node.op)
+    if strict is None:
+        return None
+    if (operation.op, node.op) in _CONTRARY:
+        return _NEGATED
+    if (operation.op, node.op) == ("mul", "div") and not _divides_by_number(body, node):
+        return BAD
+    return _FITS if operation.op in strict else BAD
+
+
+def _divides_by_number(body: Body, division: FxValue) -> bool:
+    divisor = body.graph.values.get(division.arguments[1]) if division.arguments[1:] else None
+    return divisor is None or divisor.constant or divisor.number
+
+
+def reduction(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """`amax` reduces by `max`."""
+    if operation.op != "reduction":
+        return None
+    return _FITS if operation.reduction in REDUCES.get(node.op, ()) else _NO_REDUCTION
+
+
+def same_name(_: Body, operation: Operation, node: FxValue) -> float | None:
+    return _FITS if operation.op == node.op else None
+
+
+def power(body: Body, operation: Operation, node: FxValue) -> float | None:
+    """`x ** 3` is two products; `1 / x` is a power, `x / 24` is none."""
+    if node.op != "pow":
+        return None
+    first = body.children(operation)[0] if operation.children else None
+    divides = operation.op == "truediv" and first is not None and first.literal is None
+    return _STEP if operation.op in _POWERS and not divides else _NO_POWER
+
+
+def unrolled(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """A reduction over few elements is written as operations on each of them."""
+    own = UNROLLED.get(node.op)
+    if own is not None:
+        return _PART if operation.op in own else _NO_PART
+    return _PART if node.op in REDUCES and operation.op in _COMBINES else None
+
+
+def pool(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """A pool combines the elements of a window; converting offsets within windows to indices takes
+    arithmetic only."""
+    if not node.op.startswith(POOLS):
+        return None
+    if not node.op.endswith("_to_indices"):
+        return _WINDOW
+    return _FITS if operation.op in ARITHMETIC else _ABSORBED
+
+
+def choice(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """A concatenation chooses between its pieces."""
+    return _STEP if node.op in MASKS and operation.op in CHOOSES else None
+
+
+def move(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """What only moves elements computes nothing."""
+    return _MOVED if node.op in MOVES else None
+
+
+RULES: tuple[Rule, ...] = (
+    masked_move, other_test, scan, several_results, around_values, spelled_out, library,
+    indices_of_a_sort, conversion, known_lowering, reduction, same_name, power, unrolled, pool,
+    choice, move,
+)  # fmt: skip
