@@ -2,10 +2,10 @@
 
     python -m bench.ablate [FOLDER…] [--only PATTERN] [--jobs 2]
 
-A rule is a function that answers whether something holds, what it costs, or which node it is; without
-it the answer is always False, 0.0 or None. A weight is a named number; without it, it is 0. Programs
-are those of the corpus, and of each FOLDER that bench.truth_programs.record wrote. A rule that is
-worth nothing on them and on large sets is deleted, unless it serves a torch that they do not have.
+A rule is a function that answers whether something holds, what it costs, or which node it is.
+Without it the answer is always False, 0.0 or None. A weight is a named number; without it, it is 0.
+Programs are those of the corpus, and of each FOLDER that bench.truth_programs.record wrote. A rule
+that is worth nothing on them and on large sets is deleted, unless it serves a torch that they lack.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import inductorscope.correlate
 import msgspec
 
-import inductorscope.correlate
 from bench.corpus import programs, unpack
 from bench.link_measure import lines_of_program, program_folders
 
@@ -126,22 +126,26 @@ def _observe(folder: Path, found: list[Rule]) -> tuple[int, list[Rule]]:
         if _WEIGHT.fullmatch(rule.name):
             deciding[rule] = None
             continue
-        function, neutral = _function(rule)
-
-        def observed(*args: Any, _rule: Rule = rule, _function: Any = function,  # noqa: ANN401
-                     _neutral: object = neutral, **kwargs: Any) -> Any:  # noqa: ANN401  # any rule
-            answer = _function(*args, **kwargs)
-            if answer != _neutral:
-                deciding[_rule] = None
-            return answer
-
-        undo += _replace(rule, observed)
+        undo += _replace(rule, _observed(rule, deciding))
     try:
         wrong = sum(not line.right for line in lines_of_program(folder))
     finally:
         for step in undo:
             step()
     return wrong, list(deciding)
+
+
+def _observed(rule: Rule, deciding: dict[Rule, None]) -> Callable[..., object]:
+    """The rule's function, which notes when it answers anything."""
+    function, neutral = _function(rule)
+
+    def observed(*args: object, **kwargs: object) -> object:
+        answer = function(*args, **kwargs)
+        if answer != neutral:
+            deciding[rule] = None
+        return answer
+
+    return observed
 
 
 def _without(rule: Rule, folders: list[Path]) -> int:

@@ -22,7 +22,7 @@ BASELINE = CORPUS / "baseline.json"
 
 
 class GraphScore(msgspec.Struct, frozen=True):
-    """How many lines of a graph are scored, and how many of those have other nodes than recorded."""
+    """The lines of a graph, and how many of them have other nodes than were recorded."""
 
     lines: int
     wrong: int

@@ -13,7 +13,7 @@ from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir
 
-from tests.correlate.test_origins import node, user
+from tests.support.loop_bodies import node, user
 
 SQUARE = """
 get_index = self.get_index('index0')

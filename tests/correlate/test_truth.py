@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from bench.corpus import baseline, programs, scores, unpack
 from bench.link_measure import ScoredLine, lines_of_program
 

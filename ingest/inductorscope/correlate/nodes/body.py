@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from inductorscope.correlate.nodes.axes import across_of, lies_across
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import INDEXERS
@@ -38,7 +37,6 @@ class Body:
         self.layouts = layouts
         self.members = members
         self.pieces = pieces_of(region)
-        self.across = across_of(region)
 
     def children(self, operation: Operation) -> list[Operation]:
         return [self.region.operations[child] for child in operation.children]
@@ -69,13 +67,6 @@ class Body:
             or (below.costly and self.region.on_cpu)
         )
 
-    def begins_elsewhere(self, place: Place, name: str) -> bool:
-        """Whether a part of a value, computed element by element, is computed from elements that
-        begin elsewhere: perhaps it is a neighbouring part."""
-        offset = self.graph.offset(name) if self.graph.values[name].view else None
-        starts = self.region.below(place).starts
-        return offset is not None and bool(starts) and offset not in starts
-
     def cost_of_offset(self, operation: Operation, name: str) -> float:
         """Cost of a load whose offset differs from the view's: perhaps it is a neighbouring
         view."""
@@ -86,13 +77,6 @@ class Body:
         if buffer is not None and root is not None:
             offset = offset_in_memory(offset, root, buffer)
         return 0.0 if offset == constant_term(operation.index) else ELSEWHERE
-
-    def cost_of_axis(self, place: Place, node: FxValue) -> float:
-        """Cost of an index that runs along columns for a value made of rows, or vice versa."""
-        across = self.across.get(place)
-        if across is None or not node.constant:
-            return 0.0
-        return ELSEWHERE if lies_across(self.graph, node) is not across else 0.0
 
     def cost_outside(self, node: FxValue) -> float:
         """Cost of a node that is not one of the kernel's."""

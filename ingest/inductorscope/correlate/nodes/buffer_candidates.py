@@ -9,14 +9,13 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,
-    PURE_COPIES,
     REDUCES,
     SCANS,
     SCATTERS,
     by_library,
     is_spelled_out,
 )
-from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
+from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.sizes import numel, same_shape
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
@@ -37,6 +36,15 @@ _OTHER_OP = 0.3
 """Cost of another operation than the one in the kernel's first call."""
 _STORED = 0.01
 """Cost of an output that is in another buffer already, so that the next one's turn comes."""
+_MUTATES, _SCATTERED, _FILLED = -0.3, -0.1, -0.095
+_PART_OF_VIEW = 0.05
+_RESHAPED = 0.06
+_UNTYPED = 0.2
+_PART_OF = 0.4
+"""Cost of a part of a reduction, or of memory that is written piece by piece."""
+_PART_OF_OTHER_SIZE = 0.6
+_LARGEST_PRODUCT = 8
+_OTHER_SIZES = SCATTERS | {"constant_pad_nd"}
 _OTHER_SIZE = 0.3
 """Cost when a size is a number in the loops and a name in the graph."""
 
@@ -70,6 +78,36 @@ class Comments(msgspec.Struct):
     """Buffer → the node that it was made for, where known."""
     made_like: dict[str, str] = msgspec.field(default_factory=dict)
     """Buffer → what the kernel's first call computed in its place, as the operation of a node."""
+
+
+Offers = dict[str, tuple[FxValue, int, float]]
+"""Node → the node, which of its results, and a penalty."""
+
+
+class _Memory(msgspec.Struct, frozen=True):
+    """A buffer and what is stored in it."""
+
+    buffer: IrBuffer
+    size: str
+    operation: Operation
+    reduces: bool
+    refilled: bool
+    """Whether a later node writes into it."""
+
+
+def _may_fill(value: FxValue, asked: _Memory) -> bool:
+    """Whether a node may store what reads nothing though its own value does, or vice versa."""
+    scattered = asked.refilled or bool(asked.buffer.mutations)
+    fills = value.op in FILLS or (scattered and value.op in SCATTERS)
+    return fills and not asked.operation.loads
+
+
+def _fills_in_place(value: FxValue) -> float:
+    """What speaks for a node that makes memory which later nodes write into; 0 for any other."""
+    if value.op in FILLS:
+        return _FILLED
+    copies = value.op in SCATTERS and value.op not in CHOOSE_BY_PLACE
+    return _SCATTERED if copies and not value.op.endswith("_") else 0.0
 
 
 class Candidates:
@@ -106,31 +144,6 @@ class Candidates:
         value = self.graph.values.get(held[0]) if held is not None else None
         return value is not None and value.constant
 
-    def _folded(self, value: FxValue) -> bool:
-        """Whether it is index arithmetic used only by more index arithmetic, perhaps through views,
-        which is seldom stored."""
-        pending = [value]
-        for each in pending:
-            users = [self.graph.values[name] for name in each.users if name in self.graph.values]
-            if "output" in each.users or not all(user.constant for user in users):
-                return False
-            pending += [user for user in users if user.view and len(pending) < _MOST_VIEWS]
-        return bool(value.users)
-
-    def _only_cloned(self, value: FxValue, region: Region) -> bool:
-        """Whether a value is only copied: then usually its copies are stored, not the value, unless
-        it is written into memory piece by piece or is too much to compute again for each copy."""
-        if value.op in SCATTERS - CHOOSE_BY_PLACE:
-            return False
-        for _ in range(8):
-            users = [self.graph.values.get(name) for name in value.users]
-            if all(user is not None and user.op in PURE_COPIES for user in users):
-                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
-            if len(users) != 1 or users[0] is None or not users[0].view:
-                return False
-            value = users[0]
-        return False
-
     def _candidates(
         self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
     ) -> list[tuple[FxValue, int, float]]:
@@ -139,63 +152,25 @@ class Candidates:
         if known is not None:
             root, index = self.graph.root(known)
             return [(self.graph.values[root], index, 0.0)]
-        offers: dict[str, tuple[FxValue, int, float]] = {}
-        size, dtype = numel_of(buffer), buffer.dtype
-        reduces = any(o.op == "reduction" for o in region.operations.values())
+        offers: Offers = {}
         reachable = self._reachable(region)
-        nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
-        refilled = self._refilled(buffer)
-        scattered = refilled or bool(buffer.mutations)
+        alike = self.by_size.get((buffer.dtype, numel_of(buffer)), [])
+        nearby = reachable if reachable is not None else alike
+        asked = _Memory(
+            buffer=buffer,
+            size=numel_of(buffer),
+            operation=operation,
+            reduces=any(o.op == "reduction" for o in region.operations.values()),
+            refilled=self._refilled(buffer),
+        )
         for value in nearby:
-            if operation.loads == value.constant and not (
-                not operation.loads and (value.op in FILLS or (scattered and value.op in SCATTERS))
-            ):
+            if operation.loads == value.constant and not _may_fill(value, asked):
                 continue
-            if value.view and value.numel == size:
+            if value.view and value.numel == asked.size:
                 self._through_view(offers, value, buffer)
-            if value.placeholder or value.op == "output" or value.view:
-                continue
-            if value.op.startswith("_foreach_"):  # its outputs represent it
-                continue
-            large = operation.size > 8 and not is_spelled_out(operation.op, value.op)
-            if by_library(value.op) and (operation.op == "load" or large):
-                continue
-            if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
-                if self._mutates(value, buffer):
-                    self._offer(offers, value, 0, -0.3)
-                continue
-            same = value.numel == size
-            penalty = self._of_type(value, dtype, operation)
-            differs = 0.0 if same_shape(value.shape, buffer.size) else 0.06
-            penalty += differs
-            if refilled and same and value.op in FILLS and self._filled_in_place(value):
-                self._offer(offers, value, 0, penalty - 0.095)
-                continue
-            filled = value.op in SCATTERS and value.op not in CHOOSE_BY_PLACE
-            if refilled and filled and not value.op.endswith("_") and same:
-                self._offer(offers, value, 0, penalty - 0.1)
-                continue
-            if value.op == "getitem":
-                root, index = self.graph.root(value.name)
-                producer = self.graph.values.get(root)
-                if producer is None or producer.placeholder or by_library(producer.op):
-                    continue
-                if producer.op in _IN_ORDER and operation.part not in ("", str(index)):
-                    continue
-                part = self.graph.values[value.inputs[0]].view  # seldom stored by itself
-                stored = (producer.name, f"output {index}") in self.parts
-                penalty += 0.05 * part + _STORED * stored
-                self._offer(offers, producer, index, penalty + (0.0 if same else 0.6))
-            elif same:
-                self._offer(offers, value, 0, penalty)
-            elif not value.dtype and value.users:
-                self._offer(offers, value, 0, 0.2)
-            elif (
-                (reduces and value.op in REDUCES)
-                or value.op == "constant_pad_nd"
-                or value.op in SCATTERS
-            ):
-                self._offer(offers, value, 0, penalty + 0.4)
+            if not (value.placeholder or value.op == "output" or value.view):
+                self._offer_value(offers, value, asked)
+        reduces = asked.reduces
         penalties = [penalty for value, _, penalty in offers.values() if value.dtype]
         if all(penalty > _OTHER_SIZE for penalty in penalties):
             self._of_any_size(offers, nearby, buffer)
@@ -216,6 +191,49 @@ class Candidates:
             near = sorted(rest, key=lambda offer: self._distance(offer[0].order))
             likely += [offer for offer in near if offer[0].op in REDUCES][:_PARTS]
         return likely
+
+    def _offer_value(self, offers: Offers, value: FxValue, asked: _Memory) -> None:
+        """Offers a node whose value the buffer may hold, with a penalty."""
+        operation, buffer = asked.operation, asked.buffer
+        large = operation.size > _LARGEST_PRODUCT and not is_spelled_out(operation.op, value.op)
+        if by_library(value.op) and (operation.op == "load" or large):
+            return
+        if value.op.startswith("_foreach_"):  # its outputs represent it
+            return
+        if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
+            if self._mutates(value, buffer):
+                self._offer(offers, value, 0, _MUTATES)
+            return
+        penalty = self._of_type(value, buffer.dtype, operation)
+        penalty += 0.0 if same_shape(value.shape, buffer.size) else _RESHAPED
+        same = value.numel == asked.size
+        filled = _fills_in_place(value) if asked.refilled and same else 0.0
+        if filled and (value.op in SCATTERS or self._filled_in_place(value)):
+            self._offer(offers, value, 0, penalty + filled)
+        elif value.op == "getitem":
+            self._offer_part(offers, value, asked, penalty, same=same)
+        elif same:
+            self._offer(offers, value, 0, penalty)
+        elif not value.dtype and value.users:
+            self._offer(offers, value, 0, _UNTYPED)
+        elif (asked.reduces and value.op in REDUCES) or value.op in _OTHER_SIZES:
+            self._offer(offers, value, 0, penalty + _PART_OF)
+
+    def _offer_part(
+        self, offers: Offers, part: FxValue, asked: _Memory, penalty: float, *, same: bool
+    ) -> None:
+        """Offers one of several results of a node."""
+        root, index = self.graph.root(part.name)
+        producer = self.graph.values.get(root)
+        if producer is None or producer.placeholder or by_library(producer.op):
+            return
+        if producer.op in _IN_ORDER and asked.operation.part not in ("", str(index)):
+            return
+        if self.graph.values[part.inputs[0]].view:  # seldom stored by itself
+            penalty += _PART_OF_VIEW
+        if (producer.name, f"output {index}") in self.parts:
+            penalty += _STORED
+        self._offer(offers, producer, index, penalty + (0.0 if same else _PART_OF_OTHER_SIZE))
 
     def _likely(self, offer: tuple[FxValue, int, float]) -> tuple[bool, float]:
         """A key that sorts likely candidates first: those of the kernel, then by cost."""

@@ -6,6 +6,8 @@ its inputs, and so does a view with other users; the store then belongs to that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from inductorscope.correlate.nodes.buffer_candidates import numel_of
 from inductorscope.correlate.nodes.concatenations import Concatenations
 from inductorscope.correlate.nodes.fx_graph import FxGraph
@@ -14,13 +16,9 @@ from inductorscope.correlate.nodes.layouts import (
     in_order,
     is_channels_last,
     is_line,
-    keeps_layout,
-    same_order,
-    turns,
 )
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
-    PURE_COPIES,
     REDUCES,
     SCANS,
     TAKES_AS_IS,
@@ -177,7 +175,6 @@ class BufferMakers(Concatenations):
             alike = outputs if own else outputs or alike
         if self._piece(buffer):  # only its concatenation asked for it
             alike = [view for view in alike if self._fits_in(view, buffer)] or alike
-        alike = [view for view in alike if not self._served(view)] or alike
         begins = constant_term(operation.index) if operation.op == "load" else None
         memory = self.layouts.get(operation.buffer)
         fitting = (view for view in alike if begins is None or self._begin(view, memory) == begins)
@@ -195,11 +192,6 @@ class BufferMakers(Concatenations):
                 break
             view = user
         return view if "output" in view.users else value
-
-    def _served(self, view: FxValue) -> bool:
-        """Whether only calls that request strides take a view, and each has been made."""
-        users = [self.graph.values[name] for name in view.users if name in self.graph.values]
-        return bool(users) and all(each.strided and each.name in self.used for each in users)
 
     def _begin(self, view: FxValue, memory: IrBuffer | None) -> int | None:
         """The offset of a view in the memory that holds its root."""
@@ -230,46 +222,45 @@ class BufferMakers(Concatenations):
             name = kernel_of(user)
             if user.body is not None or not name:
                 continue
-            queue = [producer]
-            seen = {producer.name}
-            for value in queue:
-                for follower in value.users:
-                    child = self.graph.values.get(follower)
-                    if child is None or follower in seen:
-                        continue
-                    seen.add(follower)
-                    if child.view or child.op == "getitem":
-                        queue.append(child)
-                    elif same_operation(name, child.op) and child.name not in self.extern:
-                        # A value of indices only is computed again for each call.
-                        again = child.op == "cat" or value.constant
-                        again = again or self._computed_for_each(value, buffer)
-                        shared = len(value.users) > 1 and not again
-                        as_is = child.op in self.takes_as_is or not child.strided
-                        if as_is and not is_copy:
-                            continue
-                        if child.op == "cat" and not is_copy and value is producer:
-                            continue
-                        if numel_of(buffer) not in (value.numel, self._unrepeated(value)):
-                            continue  # the requested value is a part of it
-                        if shared and not is_copy and child.op not in SCANS:
-                            return None
-                        if child.op == "convolution_backward" and is_channels_last(buffer):
-                            return child.name  # it requests its chosen layout again
-                        if self._copied_by(child, value):
-                            return child.name
-                        laid_out = is_copy and self._by_loops(value)
-                        fixes = self._fixes_layout(value, buffer, operation) and not laid_out
-                        return value.name if fixes else child.name
+            for value, call in self._calls_below(producer):
+                if not same_operation(name, call.op) or call.name in self.extern:
+                    continue
+                if not self._requests(call, value, producer, buffer, is_copy=is_copy):
+                    continue
+                # A value of indices only is computed again for each call.
+                shared = len(value.users) > 1 and call.op != "cat" and not value.constant
+                if shared and not is_copy and call.op not in SCANS:
+                    return None
+                if call.op == "convolution_backward" and is_channels_last(buffer):
+                    return call.name  # it requests its chosen layout again
+                fixes = self._fixes_layout(value, buffer, operation)
+                return value.name if fixes else call.name
         return None
 
-    def _computed_for_each(self, value: FxValue, buffer: IrBuffer) -> bool:
-        """Whether fewer calls read the buffer than request strides of the value: the others then
-        have it computed again, each for itself."""
-        users = (self.graph.values.get(name) for name in value.users)
-        asking = [user for user in users if user is not None and user.strided]
-        calls = [user for user in self._users(buffer) if user.body is None]
-        return len(asking) == len(value.users) and len(calls) < len(asking)
+    def _calls_below(self, producer: FxValue) -> Iterator[tuple[FxValue, FxValue]]:
+        """What takes a value or a view of it, with that view."""
+        queue = [producer]
+        seen = {producer.name}
+        for value in queue:
+            for name in value.users:
+                child = self.graph.values.get(name)
+                if child is None or name in seen:
+                    continue
+                seen.add(name)
+                if child.view or child.op == "getitem":
+                    queue.append(child)
+                else:
+                    yield value, child
+
+    def _requests(
+        self, call: FxValue, value: FxValue, producer: FxValue, buffer: IrBuffer, *, is_copy: bool
+    ) -> bool:
+        """Whether a call requests the whole of a value in strides of its own."""
+        as_is = call.op in self.takes_as_is or not call.strided
+        joined = call.op == "cat" and value is producer
+        if not is_copy and (as_is or joined):
+            return False
+        return numel_of(buffer) in (value.numel, self._unrepeated(value))
 
     def _asking(
         self, value: FxValue, followers: list[FxValue], buffer: IrBuffer, operation: Operation
@@ -320,47 +311,9 @@ class BufferMakers(Concatenations):
         if root.placeholder and not in_order(memory):
             return True  # in an argument, whose strides are those of the graph
         strides = self.graph.strides(view.name)
-        if strides is None or is_channels_last(buffer) or root.name in self.graph.turned:
+        if strides is None or is_channels_last(buffer):
             return False
-        kept = root.shape == memory.size and in_order(memory)
-        return kept and not same_order(buffer, strides)
-
-    def _too_early(
-        self, operation: Operation, copy: FxValue, buffer: IrBuffer, region: Region
-    ) -> bool:
-        """Whether a copy reads a value that the caller receives, which must be copied into the
-        strides of the graph before: a buffer of that value's shape is no copy of another shape,
-        and one that turns the value is no copy that keeps strides."""
-        if operation.op != "load" or copy.op not in PURE_COPIES:
-            return False
-        if same_shape(copy.shape, buffer.size) and (
-            in_order(buffer) or not turns(operation.index, region.stores[-1].index)
-        ):
-            return False
-        value = self.graph.values.get(copy.inputs[0]) if copy.inputs else None
-        for _ in range(_MOST_VIEWS):
-            if value is None or not (value.view or value.op == "getitem"):
-                break
-            if self._awaited(value) and same_shape(value.shape, buffer.size):
-                return True
-            value = self.graph.values.get(value.inputs[0]) if value.inputs else None
-        return False
-
-    def _awaited(self, value: FxValue) -> bool:
-        """Whether the caller receives a value that no buffer holds yet."""
-        copied = any(known is value for known in self.copies.values())
-        return "output" in value.users and not copied
-
-    def _by_loops(self, value: FxValue) -> bool:
-        """Whether loops computed the value, which are stored in the strides it requests."""
-        others = value.view or value.placeholder or value.op == "getitem"
-        return not others and value.name not in self.extern
-
-    def _copied_by(self, child: FxValue, value: FxValue) -> bool:
-        """Whether a convolution in Inductor's layout copies an input of the graph, which it does
-        unless the input is an output too."""
-        as_is = child.op == "convolution" and child.op in self.takes_as_is
-        return as_is and value.placeholder and "output" not in value.users
+        return root.shape == memory.size and in_order(memory)
 
     def _unrepeated(self, value: FxValue) -> str:
         """The size of a value without the repetition by a view, which is never copied."""
@@ -397,8 +350,6 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         for buffer in node.buffers
         if len(buffer.size or ()) == 4
     ]
-    if not _on_cpu(nodes) and keeps_layout(graph):
-        return False
     if not images:
         return True
     read = {

@@ -146,20 +146,6 @@ def tests_place(body: Body, choice: Operation, node: FxValue) -> bool:
     return found == wanted
 
 
-def chooses(body: Body, operation: Operation, node: FxValue) -> bool:
-    """Whether the operation is the choice that the node is lowered to, and not one of its
-    arguments."""
-    if node.op == "select_scatter":
-        return True
-    children = operation.children
-    return (
-        node.op == "slice_scatter"
-        and operation.op == "where"
-        and len(children) == 3
-        and body.region.operations[children[1]].op == "masked_subblock"
-    )
-
-
 def _joined(
     reader: Reader, parent: Operation, index: int, child: Place, node: FxValue, depth: int
 ) -> tuple[float, Choice] | None:

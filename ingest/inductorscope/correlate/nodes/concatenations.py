@@ -6,7 +6,6 @@ from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import PURE_COPIES
-from inductorscope.correlate.nodes.region import Operation
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 
@@ -33,17 +32,6 @@ class Concatenations(Candidates):
     def _stored_before(self, fill: FxValue) -> bool:
         """Whether a fill has its own memory: then a later user fills memory again."""
         return fill.name in self.used or any(name == fill.name for _, name in self.placed)
-
-    def _joined(self, value: FxValue, operation: Operation, piece: IrBuffer) -> bool:
-        """Whether the concatenation that a piece is a part of takes the value, perhaps through
-        views: then its pieces are stored. Pieces that depend on indices only are made by the
-        concatenation."""
-        held = self._held(operation.buffer)
-        if value.op == "cat" and held != (value.name, 0):
-            return operation.op != "load"
-        stored = held is not None and held[0] == value.name
-        joining = self._all_joining(value, through_copies=not stored)
-        return any(self._is_part(piece, each) for each in joining)
 
     def _is_part(self, piece: IrBuffer, joining: FxValue) -> bool:
         """Whether the memory that a buffer is a part of has the size of a concatenation."""

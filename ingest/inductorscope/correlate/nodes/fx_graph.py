@@ -9,8 +9,6 @@ import msgspec
 
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
-    PURE_COPIES,
-    STRICT,
     asks_for_strides,
     reads_memory,
 )
@@ -25,7 +23,7 @@ from inductorscope.correlate.nodes.view_offsets import (
     without_gaps,
 )
 from inductorscope.formats.graph.fx import FxText, FxTextNode
-from inductorscope.formats.text import split_top, whole_number
+from inductorscope.formats.text import split_top
 
 DTYPES = {
     "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
@@ -76,17 +74,12 @@ class FxGraph:
         self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
         """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
-        self.across: dict[str, bool | None] = {}
-        """Value with one dimension → whether its uses have it as the last one."""
         self._places: dict[str, Place | None] = {}
         self._reuses: dict[Root, Reuse] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
                 self._unpack(value)
         self._find_constants()
-        self.turned: set[str] = set()
-        """Values whose dimensions are in another order in memory."""
-        self._find_turned()
         divisions = [*self.by_op.get("div", ()), *self.by_op.get("true_divide", ())]
         numbers = (number_of(value.arguments[1]) for value in divisions if value.arguments[1:])
         self.divisors = {number for number in numbers if number is not None}
@@ -153,20 +146,6 @@ class FxGraph:
                 continue
             inputs = [self.values[name] for name in value.inputs if name in self.values]
             value.constant = value.constant or all(each.constant for each in inputs)
-
-    def _find_turned(self) -> None:
-        """Finds what is turned: a permutation, unless it turns its argument back, and what is
-        computed element by element, in the memory order of its first argument of that shape."""
-        for value in self.values.values():
-            inputs = [self.values[name] for name in value.inputs if name in self.values]
-            if value.view and inputs:
-                turned = (inputs[0].name in self.turned) != _turns(value, inputs[0])
-            else:
-                alike = (each for each in inputs if each.shape == value.shape)
-                first = next(alike, None) if value.op in STRICT else None
-                turned = first is not None and first.name in self.turned
-            if turned:
-                self.turned.add(value.name)
 
     def _add(self, order: int, node: FxTextNode) -> None:
         op, arguments, inputs = node.op, node.arguments, list(node.inputs)
@@ -245,17 +224,6 @@ class FxGraph:
         self._roots.setdefault(name, root)
         return root
 
-    def copied(self, name: str) -> Root | None:
-        """The value that a node copies, through further copies."""
-        value = self.values.get(name)
-        root: Root | None = None
-        for _ in range(_MOST_COPIES):
-            if value is None or value.op not in PURE_COPIES or not value.inputs:
-                break
-            root = self.root(value.inputs[0])
-            value = self.values.get(root[0])
-        return root
-
     def reuse(self, root: Root) -> Reuse:
         """How often a value, or a view of it, is used."""
         known = self._reuses.get(root)
@@ -332,16 +300,6 @@ class FxGraph:
                     if child is not None and child.op != "output":
                         nodes.append(child)
         return nodes
-
-
-def _turns(view: FxValue, source: FxValue) -> bool:
-    """Whether a permutation changes the order of dimensions that are longer than 1."""
-    if view.op != "permute" or len(view.arguments) < 2:
-        return False
-    places = [whole_number(each.strip()) for each in view.arguments[1].strip("[]").split(",")]
-    sizes = source.shape or ()
-    long = [place for place in places if place is not None and sizes[place : place + 1] != ("1",)]
-    return long != sorted(long)
 
 
 def _is_short(shape: tuple[str, ...] | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import FILLS, STRICT
-from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.region import Operation
 
 OTHER_NUMBER = 0.4
 """Cost of a number that is not the node's."""
@@ -40,16 +40,6 @@ def fills(graph: FxGraph, operation: Operation, node: FxValue) -> bool | None:
         return None
     wanted = _number(node.arguments[1])
     return None if wanted is None else _same(wanted, operation.literal)
-
-
-def scales(region: Region, operation: Operation, node: FxValue) -> bool:
-    """Whether `add(x, y, alpha=2)` multiplies by exactly that number."""
-    if operation.op != "mul" or node.op not in ("add", "sub", "add_", "sub_"):
-        return False
-    named = (each.rpartition("=") for each in node.arguments if each.startswith("alpha"))
-    alpha = next((_number(text.strip()) for _, _, text in named), None)
-    literals = (region.operations[child].literal for child in operation.children)
-    return alpha is not None and any(each is not None and _same(alpha, each) for each in literals)
 
 
 def seeded(operation: Operation, node: FxValue) -> bool:

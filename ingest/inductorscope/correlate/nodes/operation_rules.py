@@ -171,13 +171,11 @@ def same_name(_: Body, operation: Operation, node: FxValue) -> float | None:
     return _FITS if operation.op == node.op else None
 
 
-def power(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """`x ** 3` is two products; `1 / x` is a power, `x / 24` is none."""
+def power(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """`x ** 3` is two products."""
     if node.op != "pow":
         return None
-    first = body.children(operation)[0] if operation.children else None
-    divides = operation.op == "truediv" and first is not None and first.literal is None
-    return _STEP if operation.op in _POWERS and not divides else _NO_POWER
+    return _STEP if operation.op in _POWERS else _NO_POWER
 
 
 def unrolled(_: Body, operation: Operation, node: FxValue) -> float | None:

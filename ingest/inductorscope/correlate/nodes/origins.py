@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.buffer_candidates import (
     ACCUMULATED,
@@ -11,7 +13,7 @@ from inductorscope.correlate.nodes.buffer_candidates import (
     Origins,
     numel_of,
 )
-from inductorscope.correlate.nodes.buffer_makers import BufferMakers, too_large
+from inductorscope.correlate.nodes.buffer_makers import BufferMakers
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -30,7 +32,6 @@ from inductorscope.correlate.nodes.lowerings import (
     same_operation,
 )
 from inductorscope.correlate.nodes.region import Operation, Place, Region
-from inductorscope.correlate.nodes.reversals import not_reversed, run_backwards
 from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
@@ -45,25 +46,23 @@ _EACH = 0.02
 SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
-_NOT_RETURNED = 0.02
-"""Cost of a buffer that only the caller reads for a value that the caller does not receive."""
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
 
+_TAKEN = 0.15
+"""Cost of a value that another buffer holds already."""
+_EACH = 0.02
+"""How much more a reading may cost with each of its operations."""
 _AGAIN = 0.6
 """Cost of a copy made a second time, since all read the first."""
 _NEXT_IN_TURN = 0.15
 """Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
 buffer's type fits better by more than this."""
 
-_OTHER_RANGE = 0.04
-"""Cost of a reduction of more or fewer elements."""
 _RESHAPED = 0.6
 _OTHER_SHAPE = 0.1
 """Cost of a buffer that has neither the shape of a node nor that of a view of it."""
-_TOO_EARLY = 1.0
-"""Cost of a copy of what must be copied before."""
 _MOST_VIEWS = 20
 """The most views of a value to look at."""
 
@@ -96,6 +95,68 @@ def find_origins(
     return walk.run()
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """What a loop body stores."""
+
+    node: IrTextNode
+    buffer: IrBuffer
+    region: Region
+    unifier: Unifier
+    value: Place
+    whole: str | None
+    """The concatenation that the buffer is a piece of."""
+
+    @property
+    def operation(self) -> Operation:
+        return self.region.operations[self.value]
+
+    @property
+    def piece(self) -> bool:
+        """Whether a piece of a concatenation is loaded or filled, not computed."""
+        return self.operation.op in LEAVES and self.whole is not None
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """A loop body read as the value of a node."""
+
+    rank: tuple[float, float]
+    cost: float
+    node: FxValue
+    index: int
+    """Which of the node's results."""
+    free: bool
+    """Whether no buffer holds the value yet."""
+    waits: bool
+    """Whether it is a reduction of half precision, accumulated in single precision, whose turn it
+    may be."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The node whose value a buffer holds, and those that fit as well."""
+
+    cost: float
+    node: FxValue
+    index: int
+    equals: list[FxValue]
+
+
+def _accumulated(best: _Reading, readings: list[_Reading]) -> _Reading:
+    """An earlier reduction that waits, unless the best fits much better."""
+    waiting = [reading for reading in readings if reading.waits]
+    first = min(waiting, key=lambda reading: reading.rank, default=None)
+    if first is None or best.node.op not in REDUCES or first.node.order >= best.node.order:
+        return best
+    return first if first.rank[0] < best.rank[0] + _NEXT_IN_TURN else best
+
+
+def _tied(best: _Reading, readings: list[_Reading]) -> Choice:
+    """The choice, with the nodes that fit equally well."""
+    limit = best.cost + SAME
+    free = (reading for reading in readings if reading.free)
+    fitting = [r.node for r in free if r.cost <= limit and r.node is not best.node]
+    return Choice(best.cost, best.node, best.index, fitting[:MOST_RIVALS])
+
+
 class OriginWalk(BufferMakers):
     def __init__(
         self,
@@ -113,8 +174,6 @@ class OriginWalk(BufferMakers):
                 value.strided = True
         self.eager: set[str] = set()
         """Scheduler nodes that scan, sort or reduce and fit several nodes."""
-        self.equals: list[FxValue] = []
-        """Nodes that fit the last loop body as well as the chosen one."""
         self.assertions = iter(graph.by_op.get("_assert_async", ()))
         """Scheduler nodes whose loop bodies come later."""
 
@@ -227,27 +286,47 @@ class OriginWalk(BufferMakers):
         buffer = node.buffers[0]
         self.members = self.comments.members.get(node.name)
         unifier = Unifier(self._body(region, self.members))
-        store = region.stores[-1]
-        value = _stored(region, store)
+        value = _stored(region, region.stores[-1])
         if value is None:
             return
-        self.equals = []
-        best = self._best(node, buffer, region, unifier, value)
-        if best is None:
+        asked = Asked(node, buffer, region, unifier, value, self._whole(buffer))
+        choice = self._best(asked)
+        if choice is None:
             return
-        cost, producer, index = best
-        owners = unifier.owners(value, producer.name)
-        owner = self._store_owner(buffer, region.operations[value], producer, index, region)
+        producer = choice.node
+        owners = self._owners(asked, choice)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
+            done, asked_of = region.operations[place].op, self.graph.values[name].op
+            if is_foreign(done, asked_of):
+                self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
+        spread = _ABSORBED * asked.operation.size if choice.cost < BAD else 0.0
+        self.result.costs[node.name] = max(0.0, choice.cost - spread)
+        self._rivals(node, value, unifier, choice, owners)
+        scans = any(each.op == "scan" for each in region.operations.values())
+        if producer.op in SCANS and not scans and not self._holds(asked.operation, producer):
+            # Its converted input; the scan is a later extern call.
+            source = self.graph.root(producer.inputs[0]) if producer.inputs else None
+            if source is not None:
+                self.result.held[buffer.name] = source
+            return
+        self._hold(asked, choice)
+
+    def _owners(self, asked: Asked, choice: Choice) -> dict[Place, str]:
+        """The node of each operation of a loop body."""
+        operation, producer, buffer = asked.operation, choice.node, asked.buffer
+        unifier, store = asked.unifier, asked.region.stores[-1]
+        owners = unifier.owners(asked.value, producer.name)
+        owner = self._store_owner(buffer, operation, producer, choice.index, asked.region)
         made_for = self.graph.values.get(self.comments.made_for.get(buffer.name, ""))
         if made_for is not None and made_for.op not in _SAME_MEMORY:
             owner = made_for.name
-        operation = region.operations[value]
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
         held = self._held(operation.buffer) if operation.op == "load" else None
-        asked = held is None or held[0] == producer.name  # otherwise the producer reads it
-        if leaf and asked and owner != producer.name:
-            owners = {value: owner}
+        own = held is None or held[0] == producer.name  # otherwise the producer reads it
+        if leaf and own and owner != producer.name:
+            owners = {asked.value: owner}
         owners[store.place] = owner
         for child in store.children:
             if child not in owners:  # dependencies of an indirect store's index
@@ -255,32 +334,21 @@ class OriginWalk(BufferMakers):
                 for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
         self._unread_indices(unifier, owners, producer)
-        self._leftovers(region, owners, owner)
-        for place, name in owners.items():
-            self.result.nodes[node.name, *place] = self.graph.values[name].owner
-            done, asked_of = region.operations[place].op, self.graph.values[name].op
-            if is_foreign(done, asked_of):
-                self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
-        spread = _ABSORBED * operation.size if cost < BAD else 0.0
-        self.result.costs[node.name] = max(0.0, cost - spread)
-        self._rivals(node, value, unifier, producer, owners)
-        scans = any(each.op == "scan" for each in region.operations.values())
-        if producer.op in SCANS and not scans and not self._holds(operation, producer):
-            # Its converted input; the scan is a later extern call.
-            source = self.graph.root(producer.inputs[0]) if producer.inputs else None
-            if source is not None:
-                self.result.held[buffer.name] = source
-            return
-        whole = self._whole(buffer)
-        if whole is not None:
-            self.placed.add((whole, producer.name))
+        self._leftovers(asked.region, owners, owner)
+        return owners
+
+    def _hold(self, asked: Asked, choice: Choice) -> None:
+        """Notes that the buffer, and what it is written over, hold the node's value."""
+        producer, index, buffer = choice.node, choice.index, asked.buffer
+        if asked.whole is not None:
+            self.placed.add((asked.whole, producer.name))
         else:
             self.used[producer.name] = self.used.get(producer.name, 0) + 1
-            self.parts.add((producer.name, operation.part))
+            self.parts.add((producer.name, asked.operation.part))
             self.parts.add((producer.name, f"output {index}"))
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
-        if self._exact(producer, buffer):
+        if producer.op != "copy_":
             for mutated in buffer.mutations:
                 self.result.held[mutated] = (producer.name, index)
 
@@ -309,17 +377,17 @@ class OriginWalk(BufferMakers):
         node: IrTextNode,
         value: Place,
         unifier: Unifier,
-        producer: FxValue,
+        choice: Choice,
         owners: dict[Place, str],
     ) -> None:
         """Keeps the nodes that fit as well as the chosen one, where only the order of nodes
         decided, unless none fits well."""
-        if not self.equals or self.result.costs[node.name] > DOUBTFUL:
+        if not choice.equals or self.result.costs[node.name] > DOUBTFUL:
             return
         if unifier.region.eager():
             self.eager.add(node.name)
-        self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
-        for rival in self.equals:
+        self.result.rivals[node.name] = [each.name for each in (choice.node, *choice.equals)]
+        for rival in choice.equals:
             for place, name in unifier.owners(value, rival.name).items():
                 if owners.get(place, name) != name:
                     other = self.graph.values[name].owner
@@ -327,150 +395,91 @@ class OriginWalk(BufferMakers):
                     if other not in known:
                         known.append(other)
 
-    def _exact(self, producer: FxValue, buffer: IrBuffer) -> bool:
-        return producer.op != "copy_" and bool(buffer.mutations)
-
-    def _best(
-        self,
-        node: IrTextNode,
-        buffer: IrBuffer,
-        region: Region,
-        unifier: Unifier,
-        value: Place,
-    ) -> tuple[float, FxValue, int] | None:
-        best: tuple[tuple[float, float], float, FxValue, int] | None = None
-        halved = best
-        fitting: list[tuple[float, FxValue]] = []
-        looking_up: list[tuple[float, FxValue, int]] = []
-        operation = region.operations[value]
-        whole = self._whole(buffer)
-        piece = operation.op in LEAVES and whole is not None
-        eager = region.eager()
-        sure = buffer.name in self.comments.made_for
-        backwards = run_backwards(region)
-        turned = {held[0] for o in backwards if (held := self._held(o.buffer)) is not None}
-        for candidate, index, penalty in self._candidates(node, buffer, region, operation):
-            if not self._holds(operation, candidate):
-                penalty += unifier.body.cost_outside(
-                    candidate
-                )  # copied memory may be another kernel's
-            if best is not None and penalty > best[0][0] + _NEXT_IN_TURN:
+    def _best(self, asked: Asked) -> Choice | None:
+        """The node whose value a loop body most likely stores."""
+        best: _Reading | None = None
+        readings: list[_Reading] = []
+        for candidate, index, penalty in self._candidates(
+            asked.node, asked.buffer, asked.region, asked.operation
+        ):
+            if not self._holds(asked.operation, candidate):  # copied memory may be another kernel's
+                penalty += asked.unifier.body.cost_outside(candidate)
+            if best is not None and penalty > best.rank[0] + _NEXT_IN_TURN:
                 continue  # whatever it costs, it is no better
-            if operation.op == "load" and not operation.indirect:
-                cost = self._copy_cost(operation, candidate, unifier, value, piece)
-            else:
-                cost = unifier.inside(value, candidate)
-            cost += penalty + self._reshaped(operation, candidate, buffer)
-            if piece and not self._joined(candidate, operation, buffer):
-                cost += 0.4
-            if candidate.constant and not region.loads() and self._needs_memory(candidate):
-                cost += _UNLOADED
-            complete = eager and candidate.numel == numel_of(buffer)
-            if complete and not self._reduces_all(candidate, region):
-                cost += _OTHER_RANGE
-            if self._too_early(operation, candidate, buffer, region):
-                cost += _TOO_EARLY
-            if backwards:
-                cost += not_reversed(self.graph, candidate, turned)
-            unlikely = cost > DOUBTFUL + 0.02 * operation.size or unifier.costs.refuses(
-                value, candidate
-            )
-            if unlikely and not sure:
+            reading = self._reading(asked, candidate, index, penalty)
+            if reading is None:
                 continue
-            if not eager and self._only_cloned(candidate, region) and not too_large(region):
-                cost += 0.2
-            if candidate.constant and self._folded(candidate):
-                cost += 0.05
-            copied = piece and self._holds(operation, candidate)
-            again = operation.op == "load" and candidate.op in PURE_COPIES and not copied
-            completed = candidate.name in self.extern and unifier.body.adds_bias(
-                operation, candidate
-            )
-            completed |= self._computed_for_call(candidate, buffer)
-            rank = (
-                cost
-                + (
-                    0.15
-                    if self._taken(candidate, operation, index) and not (copied or completed)
-                    else 0.0
-                )
-                + (_AGAIN if again and self._taken(candidate, operation, index) else 0.0)
-                + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
-                + (_PLACED if whole is not None and not self._fits_in(candidate, buffer) else 0.0)
-                + (_NOT_RETURNED if not (buffer.users or self._returned(candidate)) else 0.0)
-                + self._distance(self._store_order(candidate)),
-                float(candidate.order),
-            )
-            if candidate.op in INDEXERS:
-                looking_up.append((cost, candidate, index))
-            if (
-                not self._taken(candidate, operation, index)
-                and (whole, candidate.name) not in self.placed
-            ):
-                fitting.append((cost, candidate))
-            if best is None or rank < best[0]:
-                best = (rank, cost, candidate, index)
-            waits = penalty == ACCUMULATED and candidate.name not in self.used
-            if waits and (halved is None or rank < halved[0]):
-                halved = (rank, cost, candidate, index)
+            readings.append(reading)
+            if best is None or reading.rank < best.rank:
+                best = reading
         if best is None:
             return None
-        if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
-            best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
-        for cost, candidate, index in looking_up if operation.reaches else ():
-            through = unifier.costs.passes.get((value, candidate.name))
-            if through is None or self.graph.root(through)[0] != best[2].name:
+        best = _accumulated(best, readings)
+        if asked.operation.reaches:
+            best = self._what_looks_up(asked, best, readings)
+        return _tied(best, readings)
+
+    def _reading(
+        self, asked: Asked, candidate: FxValue, index: int, penalty: float
+    ) -> _Reading | None:
+        """A loop body read as the value of a node; None where it hardly is."""
+        operation, unifier = asked.operation, asked.unifier
+        if operation.op == "load" and not operation.indirect:
+            cost = self._copy_cost(operation, candidate, unifier, asked.value, asked.piece)
+        else:
+            cost = unifier.inside(asked.value, candidate)
+        cost += penalty + self._reshaped(operation, candidate, asked.buffer)
+        if candidate.constant and not asked.region.loads() and self._needs_memory(candidate):
+            cost += _UNLOADED
+        unlikely = cost > DOUBTFUL + _EACH * operation.size
+        unlikely = unlikely or unifier.costs.refuses(asked.value, candidate)
+        if unlikely and asked.buffer.name not in self.comments.made_for:
+            return None
+        taken = self._taken(candidate, operation, index)
+        rank = self._rank(asked, candidate, cost, taken=taken)
+        return _Reading(
+            rank=(rank, float(candidate.order)),
+            cost=cost,
+            node=candidate,
+            index=index,
+            free=not taken and (asked.whole, candidate.name) not in self.placed,
+            waits=penalty == ACCUMULATED and candidate.name not in self.used,
+        )
+
+    def _rank(self, asked: Asked, candidate: FxValue, cost: float, *, taken: bool) -> float:
+        """The cost with what speaks against a node, however well it fits."""
+        operation, whole = asked.operation, asked.whole
+        copied = asked.piece and self._holds(operation, candidate)
+        again = operation.op == "load" and candidate.op in PURE_COPIES and not copied
+        completed = candidate.name in self.extern
+        completed = completed and asked.unifier.body.adds_bias(operation, candidate)
+        against = (
+            (_TAKEN, taken and not (copied or completed)),
+            (_AGAIN, taken and again),
+            (_PLACED, (whole, candidate.name) in self.placed),
+            (_PLACED, whole is not None and not self._fits_in(candidate, asked.buffer)),
+        )
+        for weight, holds in against:
+            cost += weight if holds else 0.0
+        return cost + self._distance(self._store_order(candidate))
+
+    def _what_looks_up(self, asked: Asked, best: _Reading, readings: list[_Reading]) -> _Reading:
+        """What looks values of the chosen node up, if there are indices enough for both."""
+        for reading in readings:
+            through = asked.unifier.costs.passes.get((asked.value, reading.node.name))
+            if reading.node.op not in INDEXERS or through is None:
                 continue
-            known = unifier.index_cost(value, best[2].name)
-            own = unifier.index_cost(value, candidate.name)
-            more = best[2].op in INDEXERS and len(region.indirect) >= len(best[2].inputs)
-            if own < known or (own == known and more):  # it looks the chosen one up
-                best = (best[0], cost, candidate, index)
-        chosen, limit = best[2], best[1] + SAME
-        equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
-        equals = equals[:MOST_RIVALS]
-        if equals and operation.reaches:
-            fits = {each.name: unifier.index_cost(value, each.name) for each in [chosen, *equals]}
-            limit = min(fits.values()) + SAME
-            tied = [each for each in [chosen, *equals] if fits[each.name] <= limit]
-            chosen, equals = tied[0], tied[1:]
-        self.equals = equals
-        return best[1], chosen, best[3]
-
-    def _computed_for_call(self, candidate: FxValue, buffer: IrBuffer) -> bool:
-        """Whether a value of indices only is computed again for one of several calls."""
-        if not candidate.constant or not self._only_extern(buffer):
-            return False
-        calls, queue = 0, [candidate]
-        for value in queue:
-            users = [self.graph.values[name] for name in value.users if name in self.graph.values]
-            calls += sum(user.strided for user in users)
-            if len(queue) <= _MOST_VIEWS:
-                queue += [user for user in users if user.view]
-        return self.used.get(candidate.name, 0) < calls
-
-    def _returned(self, candidate: FxValue) -> bool:
-        """Whether the caller receives the value, perhaps through views or a copy."""
-        queue = [candidate]
-        for value in queue:
-            if "output" in value.users:
-                return True
-            users = [self.graph.values[name] for name in value.users if name in self.graph.values]
-            if len(queue) <= _MOST_VIEWS:
-                queue += [u for u in users if u.view or u.op == "getitem" or u.op in PURE_COPIES]
-        return False
+            if self.graph.root(through)[0] != best.node.name:
+                continue
+            enough = len(asked.region.indirect) >= len(best.node.inputs)
+            if best.node.op in INDEXERS and enough:
+                best = msgspec.structs.replace(reading, rank=best.rank)
+        return best
 
     def _needs_memory(self, candidate: FxValue) -> bool:
         """Whether it is computed from a scan or a reduction, which loops would load."""
         above = self._above(candidate)
         return any(each.op in SCANS or each.op in REDUCES for each in above)
-
-    def _reduces_all(self, candidate: FxValue, region: Region) -> bool:
-        """Whether the loops run once for each element of a reduction's argument."""
-        argument = self.graph.values.get(candidate.inputs[0]) if candidate.inputs else None
-        if candidate.op not in REDUCES or argument is None:
-            return True
-        return argument.numel in ("", region.elements)
 
     def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
         """Whether its value, or this output of it, is in another buffer already."""

@@ -8,9 +8,9 @@ The cheapest reading is found by dynamic programming over (operation, node) pair
 from __future__ import annotations
 
 from inductorscope.correlate.nodes.body import ELSEWHERE, Body
-from inductorscope.correlate.nodes.by_place import BAD, LEAVES, Choice, chooses, placed
+from inductorscope.correlate.nodes.by_place import BAD, LEAVES, Choice, placed
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.literals import OTHER_NUMBER, contradicted, fills, scales, seeded
+from inductorscope.correlate.nodes.literals import OTHER_NUMBER, contradicted, fills, seeded
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     COMPARES,
@@ -19,7 +19,6 @@ from inductorscope.correlate.nodes.lowerings import (
     MOVES,
     POOLS,
     PURE_COPIES,
-    REDUCES,
     SCANS,
     SCATTERS,
     STRICT,
@@ -61,8 +60,6 @@ _COMPOSED = 0.05
 _OUTER_INDEX = 0.08
 """Cost of a load whose index is another node's."""
 _OUTER_LOAD = 0.1
-_MOST_OF_INDEX = 0.1
-"""The highest cost of the value that an index is computed from."""
 _UNWRITTEN = 0.1
 """Cost of reading memory that a node writes into as the value that it holds afterwards."""
 _COMPUTED_AGAIN = 0.15
@@ -113,7 +110,7 @@ class Costs:
             )  # an outer index reaches this load
             if held == root:
                 return through + self.body.cost_of_offset(operation, name)
-            if held is not None and (held[0] == root[0] or self.graph.copied(held[0]) == root):
+            if held is not None and held[0] == root[0]:
                 return through + _COPIED
         producer = self.graph.values.get(root[0])
         if producer is None or producer.placeholder or producer.number:
@@ -129,8 +126,6 @@ class Costs:
             cost += _COMPUTED_AGAIN
         if operation.op == "load" and producer.op in SCATTERS - CHOOSE_BY_PLACE:
             cost += _UNWRITTEN
-        if producer.op in STRICT and self.body.begins_elsewhere(place, name):
-            cost += ELSEWHERE
         if producer.name in self.body.extern and not self.body.adds_bias(operation, producer):
             return _LIBRARYS + cost
         return cost
@@ -157,7 +152,7 @@ class Costs:
             operation.reaches or unread or node.op not in INDEXERS or folds
         )
         passes = scatters or (moves and (computed or unread))
-        if cost > 0.0 and passes and not chooses(self.body, operation, node):
+        if cost > 0.0 and passes:
             for name in moved_by(node):
                 through = self.value(place, name, depth + 1) + _PASSED_THROUGH
                 if through < cost:
@@ -192,15 +187,7 @@ class Costs:
         operation = self.region.operations[place]
         op = operation.op
         if op in ("constant", "index_expr"):
-            if op in STRICT.get(node.op, ()):
-                return _COMPOSED_LEAF + self.body.cost_of_axis(place, node)
-            if node.op in SCANS:
-                return _OTHER_LEAF
-            filled = fills(self.graph, operation, node)
-            if filled is not None:
-                return 0.0 if filled else OTHER_NUMBER
-            looked_up = 0.0 if node.constant else self._looked_up(operation, node, depth)
-            return looked_up + (_LEAF if node.constant or node.op not in STRICT else _OTHER_LEAF)
+            return self._leaf(operation, node, depth)
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
         cost = cost_of_operation(self.body, operation, node)
@@ -232,11 +219,16 @@ class Costs:
             return _BIAS
         return cost
 
-    def _looked_up(self, operation: Operation, node: FxValue, depth: int) -> float:
-        """Cost of the value that an index is computed from, which may be an argument of the
-        node."""
-        cost, self.choices[operation.place, node.name] = self._children(operation, node, depth)
-        return min(cost, _MOST_OF_INDEX)
+    def _leaf(self, operation: Operation, node: FxValue, depth: int) -> float:
+        """Cost of a number or an index."""
+        if operation.op in STRICT.get(node.op, ()):
+            return _COMPOSED_LEAF
+        if node.op in SCANS:
+            return _OTHER_LEAF
+        filled = fills(self.graph, operation, node)
+        if filled is not None:
+            return 0.0 if filled else OTHER_NUMBER
+        return _LEAF if node.constant or node.op not in STRICT else _OTHER_LEAF
 
     def _children(
         self, operation: Operation, node: FxValue, depth: int
@@ -255,14 +247,6 @@ class Costs:
         rounds_up = 5 if "max_pool" in node.op else 4  # after the dilation, which others lack
         own = "".join([*node.arguments[3:4], *node.arguments[rounds_up : rounds_up + 1]])
         return padded and node.op.startswith(POOLS) and not any(c in own for c in "123456789T")
-
-    def _past_the_end(self, operation: Operation) -> Place | None:
-        """The mask of what the last of the equal parts of a reduction lacks, if it is masked."""
-        if operation.op != "masked_subblock" or not operation.children:
-            return None
-        mask = self.region.operations[operation.children[-1]]
-        compared = [self.region.operations[child].op for child in mask.children]
-        return mask.place if mask.op == "lt" and compared == ["index_expr", "constant"] else None
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.body.held(operation.buffer)
@@ -298,23 +282,27 @@ class Costs:
         by_place = placed(self, parent, index, child, node, depth)
         if by_place is not None:
             return by_place
-        if parent.op != "mul" and scales(self.region, operation, node):
-            return self._operand(child, node, depth), ("operand", node.name)
         if operation.op in ("constant", "index_expr"):
-            cost = contradicted(self.graph, operation, index, node) + self.body.cost_of_axis(
-                child, node
-            )
+            cost = contradicted(self.graph, operation, index, node)
             return cost, ("inside", node.name)
         if operation.op == "set_indirect" and node.op not in STRICT:
             # The node that uses an index checks it; the index may be another node's value.
             return self.inside(child, node, depth + 1), ("inside", node.name)
-        past = self._past_the_end(operation)
-        if parent.op == "reduction" and node.op in REDUCES and past is not None:
-            cost = self.inside(child, node, depth + 1) - self.inside(past, node, depth + 2)
-            return max(cost, 0.0), ("inside", node.name)
-        best, choice = BAD, ("inside", node.name)
-        strict = node.op in STRICT
-        inputs = node.inputs
+        best, choice = self._argument(parent, index, child, node, depth)
+        if best == 0.0:
+            return best, choice
+        kind, inside = self._absorbed(operation, child, node, depth, node.op in STRICT)
+        if inside < best - _LEAST:
+            best, choice = inside, (kind, node.name)
+        return best, choice
+
+    def _argument(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice]:
+        """The argument of the node whose value an operand most likely is."""
+        best: tuple[float, Choice] = (BAD, ("inside", node.name))
+        operation, inputs = self.region.operations[child], node.inputs
+        by_order = node.op in STRICT and len(inputs) == len(parent.children)
         folded = self._folded(node)
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
@@ -322,18 +310,15 @@ class Costs:
                 cost = 0.0  # windows move over their input, or over the input's source
             elif cost < _PADDED and operation.op == "masked_subblock" and self._pads(name, node):
                 cost = 0.0
-            if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
+            if by_order and place != index and cost < BAD:
                 cost += _OTHER_OPERAND
             if place != folded + 1 + self.region.ranks.get(parent.place, place - folded - 1):
                 cost += _OTHER_RANK
-            if cost < best - _LEAST:
-                best, choice = cost, ("value", name)
-            if best == 0.0:
-                return best, choice
-        kind, inside = self._absorbed(operation, child, node, depth, strict)
-        if inside < best - _LEAST:
-            best, choice = inside, (kind, node.name)
-        return best, choice
+            if cost < best[0] - _LEAST:
+                best = cost, ("value", name)
+            if best[0] == 0.0:
+                break
+        return best
 
     def _absorbed(
         self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.nodes.view_offsets import constant_term
 from inductorscope.formats.graph.ir import IrOp, IrTextNode
 from inductorscope.formats.text import split_top
 
@@ -60,7 +59,6 @@ class Below(msgspec.Struct, frozen=True):
     """The number of elements."""
     costly: bool
     """Whether its computation is costly on a CPU."""
-    starts: frozenset[int]
     """Where in their buffers the elements begin."""
 
 
@@ -212,8 +210,7 @@ class Region:
             new = [child for child in operation.children if child not in seen]
             seen.update(new)
             pending += new
-        starts = frozenset(constant_term(index) for _, index in elements)
-        result = self._below[place] = Below(len(elements), costly, starts)
+        result = self._below[place] = Below(len(elements), costly)
         return result
 
     def reads(self) -> int:

@@ -12,8 +12,6 @@ from inductorscope.correlate.nodes.region import Operation, Place
 
 _TIED = 1e-4
 """Costs of an index that differ by less are equal."""
-_UNKNOWN_INDEX = 0.1
-"""Cost of an index that no node of the reading looks up."""
 
 
 class Unifier:
@@ -31,16 +29,7 @@ class Unifier:
 
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Operation → node, in the cheapest reading of `place` as written by `name`."""
-        return self._read(place, name)[0]
-
-    def index_cost(self, place: Place, name: str) -> float:
-        """The cost of indices that pass down through other nodes to the loads below them, which
-        the cost of the reading itself leaves out."""
-        return self._read(place, name)[1]
-
-    def _read(self, place: Place, name: str) -> tuple[dict[Place, str], float]:
         result: dict[Place, str] = {}
-        cost = 0.0
         pending = [_Visit(place, name, (), "", "inside")]
         while pending:
             visit = pending.pop()
@@ -60,31 +49,28 @@ class Unifier:
             own = operation.indirect and self.body.looks_up(node) and base != node
             if own:
                 base, indexers = node, indexers[:-1] if indexers[-1:] == (node,) else indexers
-            elif operation.indirect and not indexers:
-                cost += _UNKNOWN_INDEX
             for index, child in enumerate(operation.children):
-                outer, spent = "", 0.0
+                outer = ""
                 if operation.indirect and indexers:
-                    outer, spent = self._indexer(child, (*indexers, node) if own else indexers)
+                    outer = self._indexer(child, (*indexers, node) if own else indexers)
                 if outer in indexers:
-                    cost += spent
                     outermost = indexers[: indexers.index(outer)]
                     pending.append(_Visit(child, outer, outermost, outer, "inside"))
                     continue
                 choice = choices[index] if choices and index < len(choices) else ("inside", node)
                 owner, role = self._owner_of(child, choice, node)
                 pending.append(_Visit(child, owner, indexers, base, role))
-        return result, cost
+        return result
 
-    def _indexer(self, index: Place, indexers: tuple[str, ...]) -> tuple[str, float]:
-        """The node that an index is of, and the cost: the one that fits best; of several, the one
+    def _indexer(self, index: Place, indexers: tuple[str, ...]) -> str:
+        """The node that an index is of: the one that fits best; of several, the one
         whose turn it is, since an outer node computes its indices before those inside it."""
         costs = {name: self.inside(index, self.graph.values[name]) for name in reversed(indexers)}
         best = min(costs, key=costs.__getitem__)
         if costs[best] < BAD:
             turn = self._by_turn(index, indexers)
             best = turn if costs.get(turn, BAD) <= costs[best] + _TIED else best
-        return best, costs[best]
+        return best
 
     def _by_turn(self, index: Place, indexers: tuple[str, ...]) -> str:
         """The node that an index is of by its place among those of its load."""
@@ -120,7 +106,7 @@ class Unifier:
         children = (self.region.operations[child] for child in operation.children)
         read = {held[0] for each in children if (held := self.body.held(each.buffer)) is not None}
         for name in value.inputs:
-            root = self.graph.copied(self.graph.root(name)[0]) or self.graph.root(name)
+            root = self.graph.root(name)
             maker = self.graph.values.get(root[0])
             if maker is None or not maker.op.endswith("_offsets_to_indices"):
                 continue

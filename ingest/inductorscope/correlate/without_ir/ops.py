@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from inductorscope.correlate.kernels.statements import Statement
 
@@ -121,18 +122,11 @@ def operation_of(statement: Statement) -> str:
     if _SUB_SHAPE.match(text):
         return "constant"
     tags = statement.tags
-    if "exp" in tags and tags & {"/", "+", "neg"}:
-        return "sigmoid"
-    if "rsqrt" in tags or ("/" in tags and "sqrt" in tags and statement.literals):
-        return "rsqrt"
     if "where" in tags and _OWN_MASK.match(text):
         return ALIAS
-    if "log1p" in tags or "expm1" in tags:
-        return "log1p" if "log1p" in tags else "expm1"
-    if "-" in tags and tags & {"div_floor_floating_vec", "div_floor_floating"}:
-        return "remainder"
-    if "?" in tags and {"&&", "!="} <= tags:
-        return "remainder"
+    spelled = _spelled_out(tags, numbers=bool(statement.literals))
+    if spelled:
+        return spelled
     named = sorted(_FUNCTIONS.get(tag, tag) for tag in tags if tag in _FUNCTIONS or tag in KNOWN)
     if named:
         return named[0] if len(set(named)) == 1 else next(n for n in named if n != "to_dtype")
@@ -144,6 +138,19 @@ def operation_of(statement: Statement) -> str:
     if len(statement.uses) == 1:
         return "to_dtype" if _CONVERTS.search(text) else ALIAS
     return ""
+
+
+def _spelled_out(tags: Collection[str], *, numbers: bool) -> str:
+    """The operation that a statement of several operators and functions computes."""
+    tags = frozenset(tags)
+    if "exp" in tags and tags & {"/", "+", "neg"}:
+        return "sigmoid"
+    if "rsqrt" in tags or ({"/", "sqrt"} <= tags and numbers):
+        return "rsqrt"
+    if "log1p" in tags or "expm1" in tags:
+        return "log1p" if "log1p" in tags else "expm1"
+    floors = "-" in tags and tags & {"div_floor_floating_vec", "div_floor_floating"}
+    return "remainder" if floors or {"?", "&&", "!="} <= tags else ""
 
 
 def _plain(text: str) -> bool:

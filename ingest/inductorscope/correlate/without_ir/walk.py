@@ -14,9 +14,8 @@ import msgspec
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import by_library, extern_name
-from inductorscope.correlate.nodes.origins import OriginWalk
-from inductorscope.correlate.nodes.region import Operation, Place, Region
-from inductorscope.correlate.nodes.unify import Unifier
+from inductorscope.correlate.nodes.origins import Asked, Choice, OriginWalk
+from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
 from inductorscope.correlate.without_ir.bodies import Bodies, Site, pointers_of
 from inductorscope.correlate.without_ir.kernel import raise_kernel
@@ -284,16 +283,9 @@ class RaisedWalk(OriginWalk):
         """Whether only the call uses the value, which is then seldom stored."""
         return self.mine is not None and all(user in self.named for user in value.users)
 
-    def _best(
-        self,
-        node: IrTextNode,
-        buffer: IrBuffer,
-        region: Region,
-        unifier: Unifier,
-        value: Place,
-    ) -> tuple[float, FxValue, int] | None:
-        best = super()._best(node, buffer, region, unifier, value)
-        return None if best is None or best[0] > WORST else best
+    def _best(self, asked: Asked) -> Choice | None:
+        best = super()._best(asked)
+        return None if best is None or best.cost > WORST else best
 
     def _block(
         self,
