@@ -46,7 +46,7 @@ function shortened(text: string): string {
 }
 
 function standingOf(kernel: Kernel): string {
-  if (kernel.small) return "too small to judge";
+  if (kernel.small) return kernel.launch || "too small to judge";
   return kernel.share === null ? "its roof is unknown" : `${share(kernel.share)} of its roof`;
 }
 

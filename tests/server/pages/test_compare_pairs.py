@@ -71,6 +71,19 @@ def test_max_autotune_is_named_before_what_it_costs(installation: Opened, shared
     assert "autotuning differs most" in found["compile time"]
 
 
+def test_the_same_code_is_slower_with_another_geometry(installation: Opened, shared: Path) -> None:
+    names = ("cuda-gpt-max-autotune", "cuda-gpt-train")
+    one, other = (read(installation, shared / "traces" / name) for name in names)
+    page = json.loads(installation.client.get(urls.api(urls.compare(one, other))).text)
+    first, second = page["groups"][:2]
+    assert (first["change"], second["change"]) == ("same code", "same code")
+    assert first["notes"] == [
+        "other geometry: grid 24 × 64 threads → 6 × 256 threads on 132 multiprocessors, of which "
+        "108 → 126 get no block; 4 → 1 configuration to choose from."
+    ]
+    assert second["notes"][0].startswith("other geometry: grid 128 × 64 threads → 8 × 256 threads")
+
+
 def test_two_versions_of_torch_without_times_of_both(installation: Opened, shared: Path) -> None:
     name = "cpu-gpt-train"
     found = said(installation, shared / "traces" / name, shared / "truth" / name)

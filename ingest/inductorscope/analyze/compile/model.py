@@ -135,6 +135,10 @@ class KernelCompiled(msgspec.Struct):
     us: float | None
     configuration: str = ""
     state: str = ""
+    options: dict[str, int] = {}
+    """The sizes of the configuration."""
+    tried: int | None = None
+    """Configurations to choose from."""
 
 
 class Choice(msgspec.Struct):

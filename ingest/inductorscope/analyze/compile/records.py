@@ -43,6 +43,8 @@ from inductorscope.units import plural
 
 LONGEST = 4000
 TRACE_LINES = 60
+MOST_OPTIONS = 20
+"""Most settings of a kernel's configuration."""
 
 Handler = Callable[[LogState, LogRecord, int], None]
 """Handles a record of the compile with that number."""
@@ -280,25 +282,31 @@ def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
     for name, facts in kernels.items() if isinstance(kernels, dict) else ():
         if not isinstance(facts, dict) or not log.run.room(log.story.kernels, "kernels"):
             continue
-        chosen = facts.get("only_config") or facts.get("best_config") or []
-        written = [
-            f"{item[0]} {item[1]}"
-            for item in (chosen if isinstance(chosen, list) else [])
-            if isinstance(item, list) and len(item) == 2
-        ]
-        if isinstance(chosen, dict):
-            written = [f"{key} {value}" for key, value in chosen.items()]
-        count = integer(facts.get("num_configs"))
+        only = facts.get("only_config")
+        chosen = _pairs(only or facts.get("best_config"))
+        count = 1 if only else integer(facts.get("num_configs"))
         state = _text(facts.get("autotune_cache_state")) or ""
-        if count is not None:
+        if count is not None and not only:
             tried = plural(count, "configuration")
             state = f"{state}, {tried}" if state else tried
+        written = ", ".join(f"{key} {value}" for key, value in chosen.items())
         log.story.kernels.append(
             KernelCompiled(
                 number, str(name)[:500], figure(facts.get("compile_time_us")),
-                ", ".join(written)[:500], state[:300],
+                written[:500], state[:300],
+                {key: value for key, value in chosen.items() if type(value) is int},
+                count,
             )
         )  # fmt: skip
+
+
+def _pairs(configuration: object) -> dict[str, object]:
+    """Returns a configuration, which torch writes as an object or as a list of pairs."""
+    if isinstance(configuration, dict):
+        configuration = [list(item) for item in configuration.items()]
+    listed = configuration[:MOST_OPTIONS] if isinstance(configuration, list) else []
+    pairs = [item for item in listed if isinstance(item, list) and len(item) == 2]
+    return {str(key)[:100]: value for key, value in pairs}
 
 
 def _link(log: LogState, record: LogRecord, number: int) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from inductorscope.analyze.time.eager_compiled import Comparison
 from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.trace.shapes import Device, UsualShape
 
 
 class CategoryTotal(msgspec.Struct):
@@ -183,3 +184,7 @@ class ProfileFacts(msgspec.Struct, omit_defaults=True):
     breakdown: TraceFigures | None = None
     comparison: Comparison | None = None
     collectives: CollectiveCalls | None = None
+    device: Device | None = None
+    """The device that its work ran on, as the trace describes it."""
+    shapes: list[tuple[int, UsualShape]] = []
+    """Position of a kernel of the trace, and the shape of its launches."""

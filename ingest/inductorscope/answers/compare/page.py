@@ -72,8 +72,8 @@ class GroupRow(msgspec.Struct, frozen=True):
     parts: dict[str, Microseconds]
     """The group's part of the step's difference, by part of the waterfall chart."""
     notes: list[Prose] = msgspec.field(default_factory=list)
-    """Why the kernels are not fused into one, and which settings differ; only for the groups that
-    differ most."""
+    """Why the kernels are not fused into one, and how launches and settings differ; only for the
+    groups that differ most."""
     line: str = ""
     """The user's line that most of its nodes come from, `model.py:12`; taken from B if B has the
     group."""

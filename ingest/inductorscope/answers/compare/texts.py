@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.kernels import Group
 from inductorscope.analyze.fusing.facts import GraphFacts
+from inductorscope.analyze.machine.geometry import Geometry, other_geometry
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakBar, PeakStep
 from inductorscope.answers.compare.sides import Side
 from inductorscope.answers.explorer.benchmark import LEFT_OUT
 from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.memory.memory import graph_sizes
-from inductorscope.answers.parts import graph_of
+from inductorscope.answers.parts import graph_of, run_of
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.formats.machine.metadata import CompiledKernel
 from inductorscope.store.database.storable import JsonObject
@@ -28,6 +30,7 @@ from inductorscope.units import size_in_bytes
 
 MOST_EXPLAINED = 20
 """Most groups whose code is read for reasons and settings: those that differ most."""
+PAIRS = ("same code", "changed")
 REGROUPED = ("split", "merged", "regrouped")
 
 
@@ -82,9 +85,10 @@ def peak_step(
 
 
 def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dict[int, list[str]]:
-    """Returns number of a row → why its kernels are not fused into one, and which of their settings
-    differ."""
-    kernels = cache(partial(_Kernels, session))
+    """Returns number of a row → why its kernels are not fused into one, and how their launches and
+    settings differ."""
+    launches = cache(lambda run: Launches(session, run_of(session, run)))
+    kernels = cache(lambda run, graph: _Kernels(session, launches(run), run, graph))
     found: dict[int, list[str]] = {}
     for number, row in enumerate(rows):
         if not row.a or not row.b or len(found) == MOST_EXPLAINED:
@@ -92,6 +96,9 @@ def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dic
         before, after = kernels(a, row.a[0].graph), kernels(b, row.b[0].graph)
         more = ("B", after, row.b) if len(row.b) >= len(row.a) else ("A", before, row.a)
         words = list(_why(*more)) if row.change in REGROUPED else []
+        one, other = before.geometry(row.a[0]), after.geometry(row.b[0])
+        if row.change in PAIRS and one and other and (differs := other_geometry(one, other)):
+            words.append(differs)
         settings = before.settings(row.a[0]), after.settings(row.b[0])
         words += [
             f"{name} {value} → {settings[1][name]}"
@@ -106,8 +113,9 @@ def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dic
 class _Kernels:
     """Facts about the kernels of a graph."""
 
-    def __init__(self, session: Session, run: str, slug: str) -> None:
+    def __init__(self, session: Session, launches: Launches, run: str, slug: str) -> None:
         self._session = session
+        self._launches = launches
         self._graph = graph_of(session, run, slug)
 
     @cached_property
@@ -135,6 +143,13 @@ class _Kernels:
             KernelBenchmark.graph_id == self._graph.id, ~LEFT_OUT
         )
         return dict(self._session.execute(query.order_by(KernelBenchmark.id)).all())
+
+    @cached_property
+    def _geometries(self) -> dict[str, Geometry]:
+        return self._launches.of_graph(self._graph)
+
+    def geometry(self, kernel: KernelCalls) -> Geometry | None:
+        return self._geometries.get(kernel.kernel)
 
     def settings(self, kernel: KernelCalls) -> dict[str, str]:
         """Returns the settings of a template, the results of a Triton kernel's benchmark, and the

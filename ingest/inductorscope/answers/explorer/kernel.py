@@ -14,6 +14,7 @@ from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import CallBytes, How
 from inductorscope.analyze.failures.shown import PlacedError
+from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.explorer.annotated import can_annotate
@@ -27,6 +28,7 @@ from inductorscope.answers.explorer.packed_links import ir_names
 from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
+from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.machine.left_out import LeftOut, left_out_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
@@ -44,7 +46,7 @@ from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
 from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.fields import Bytes, Hidden, Prose
 from inductorscope.formats.code.kernel_facts import find_body
-from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
+from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
@@ -153,6 +155,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     each_us: float | None
     share: float | None
     time_source: str | None
+    geometry: Geometry | None
+    """The size of its launches; None if no file says anything about it."""
     facts: dict[str, Any]
     call: KernelCallRow
     """The call in the address."""
@@ -287,10 +291,11 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         each_us=each(kernel),
         share=share(kernel.time_us, kernel_time(session, run)),
         time_source=kernel.time_source,
+        geometry=Launches(session, owner).of_graph(graph).get(kernel.name),
         facts={
             name: value
             for name, value in kernel_facts(session, graph.id, kernel.name).items()
-            if name not in (COMPILED, SOURCE_HASH)
+            if name not in (COMPILED, COMPILED_FOR, SOURCE_HASH)
         },
         call=call,
         calls=calls,

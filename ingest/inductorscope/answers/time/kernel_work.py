@@ -10,6 +10,7 @@ import msgspec
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
+from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Kernel
 
 
@@ -36,6 +37,10 @@ class KernelWork(msgspec.Struct, frozen=True):
     operations: float | None
     dtype: str
     standing: Standing
+    blocks: Prose = ""
+    """`6 blocks on 132 SMs`; empty if its launch is not known."""
+    launch: Hidden[str] = ""
+    """The size of its launches, in words."""
 
 
 class _Sum(msgspec.Struct):

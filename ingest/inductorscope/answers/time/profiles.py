@@ -117,7 +117,7 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
         device_kind=profile.device_kind,
         steps=profile.steps,
         artifact_id=profile.artifact_id,
-        facts=replace(facts, collectives=None),
+        facts=replace(facts, collectives=None, shapes=[]),
         over_wall=over_wall,
         wall_us=None if wall_ms is None else wall_ms * 1000,
         rank=None if facts.collectives is None else facts.collectives.rank,

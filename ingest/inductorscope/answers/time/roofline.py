@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
+from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.roofline.roofline import (
     Peaks,
     Standing,
@@ -21,6 +22,7 @@ from inductorscope.analyze.roofline.roofline import (
     standing,
 )
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.parts import (
     FIRST_CALL,
     GraphName,
@@ -69,6 +71,7 @@ class Dot(msgspec.Struct, frozen=True):
     saves: float | None
     over: bool
     small: bool
+    launch: str
 
 
 class RooflinePage(msgspec.Struct, frozen=True):
@@ -155,9 +158,11 @@ def roofline_page(
     step_us, step_from = step_time(session, run)
     graphs = slowest_graphs(session, run_id)
     notes: list[str] = []
+    launches = Launches(session, run)
     everything = [
-        row
+        _launched(row, of_kernel.get(row.name))
         for each_graph, facts in facts_of_graphs(session, graphs, notes, most_text)
+        for of_kernel in [launches.of_graph(each_graph)]
         for row in _of_graph(session, each_graph, facts.works, peaks, step_us)
     ]
     shown: ProfileShown | None = None
@@ -168,7 +173,7 @@ def roofline_page(
         if shown is not None and shown.breakdown is not None:
             step_us = shown.breakdown.total_us / shown.by or None
             step_from = "all device work of " + ("a step" if shown.steps else "the trace")
-            everything = _of_trace(session, shown, peaks, step_us)
+            everything = _of_trace(session, shown, launches, peaks, step_us)
     sources = {_source(row): None for row in everything}
     whole = [
         row
@@ -237,6 +242,7 @@ def _dot(run_id: str, row: KernelWork) -> Dot:
         saves=row.standing.saves,
         over=bool(row.standing.over),
         small=row.standing.small,
+        launch=row.launch,
     )
 
 
@@ -279,6 +285,13 @@ _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
 }
 
 
+def _launched(row: KernelWork, geometry: Geometry | None) -> KernelWork:
+    """Adds the launch, unless it may be that of calls with other shapes."""
+    if geometry is None or (row.shapes and (geometry.kernel or geometry.others)):
+        return row
+    return replace(row, blocks=geometry.short, launch=geometry.text)
+
+
 def _of_graph(
     session: Session,
     graph: Graph,
@@ -309,7 +322,11 @@ def _of_graph(
 
 
 def _of_trace(
-    session: Session, shown: ProfileShown, peaks: Peaks | None, step_us: float | None
+    session: Session,
+    shown: ProfileShown,
+    launches: Launches,
+    peaks: Peaks | None,
+    step_us: float | None,
 ) -> list[KernelWork]:
     """Returns the kernels of a trace whose launches record Inductor's estimate of their work."""
     work = [] if shown.breakdown is None else shown.breakdown.work
@@ -321,27 +338,26 @@ def _of_trace(
             continue
         calls, time_us = kernel.calls / shown.by, kernel.total_us / shown.by
         moved, done = (None if each is None else each * calls for each in recorded[kernel.position])
-        rows.append(
-            KernelWork(
-                graph="",
-                name=kernel.name,
-                handle=None,
-                shapes="",
-                kind="triton",
-                category=kernel.category,
-                calls=kernel.calls,
-                time_us=time_us,
-                each_us=kernel.total_us / max(kernel.calls, 1),
-                bytes=moved,
-                how="unknown" if moved is None else "recorded",
-                hint=False,
-                inductor_bytes=None,
-                products=None,
-                operations=done,
-                dtype="",
-                standing=_recorded_standing(peaks, moved, done, time_us, step_us, calls),
-            )
+        row = KernelWork(
+            graph="",
+            name=kernel.name,
+            handle=None,
+            shapes="",
+            kind="triton",
+            category=kernel.category,
+            calls=kernel.calls,
+            time_us=time_us,
+            each_us=kernel.total_us / max(kernel.calls, 1),
+            bytes=moved,
+            how="unknown" if moved is None else "recorded",
+            hint=False,
+            inductor_bytes=None,
+            products=None,
+            operations=done,
+            dtype="",
+            standing=_recorded_standing(peaks, moved, done, time_us, step_us, calls),
         )
+        rows.append(_launched(row, launches.in_trace(kernel)))
     return rows
 
 

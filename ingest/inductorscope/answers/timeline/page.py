@@ -125,7 +125,7 @@ def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
     of_stretch = asked.mark or (start, end)
     event = None
     if asked.event is not None and chosen:
-        event = selected(session, laid, asked.event)
+        event = selected(session, run, laid, asked.event)
         if event is None:
             raise NotHere(
                 f"The timeline of {chosen.label} has no event {asked.event}.",

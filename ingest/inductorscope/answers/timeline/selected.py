@@ -7,8 +7,10 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.facts import STREAM, THREAD
+from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.parts import FIRST_CALL
 from inductorscope.answers.timeline.window import Event, Laid, events_of
 from inductorscope.fields import Hidden
@@ -21,7 +23,7 @@ from inductorscope.store.runs.timelines import (
     read_events,
     read_names,
 )
-from inductorscope.store.tables.models import Graph, Kernel
+from inductorscope.store.tables.models import Graph, Kernel, Run
 from inductorscope.store.tables.times import TraceKernel
 
 MOST_LAUNCHED = 200
@@ -65,9 +67,11 @@ class Selected(msgspec.Struct, frozen=True):
     runs: int | None
     """How often its kernel, or the only kernel that it launched, ran in the trace."""
     mean_us: float | None
+    geometry: Geometry | None
+    """The size of that kernel's launches, if the trace records it."""
 
 
-def selected(session: Session, laid: Laid, number: int) -> Selected | None:
+def selected(session: Session, run: Run, laid: Laid, number: int) -> Selected | None:
     """Returns the event; None if the timeline has no such event."""
     row = read_event(session, laid.profile, number)
     if row is None:
@@ -101,6 +105,7 @@ def selected(session: Session, laid: Laid, number: int) -> Selected | None:
         kernel=of_trace[0] if of_trace else None,
         runs=of_trace[1] if of_trace else None,
         mean_us=of_trace[2] if of_trace else None,
+        geometry=Launches(session, run).in_trace(of_trace[3]) if of_trace else None,
     )
 
 
@@ -179,17 +184,17 @@ def _graphs(session: Session, profile: int, kernels: list[int]) -> list[str]:
 
 def _kernel(
     session: Session, profile: int, position: int
-) -> tuple[KernelOfCode | None, int, float] | None:
+) -> tuple[KernelOfCode | None, int, float, TraceKernel] | None:
     if position < 0:
         return None
-    row = session.execute(
-        select(TraceKernel.calls, TraceKernel.total_us, Kernel.name, Graph.slug, FIRST_CALL)
+    found = session.execute(
+        select(TraceKernel, Kernel.name, Graph.slug, FIRST_CALL)
         .outerjoin(Kernel, Kernel.id == TraceKernel.kernel_id)
         .outerjoin(Graph, Graph.id == Kernel.graph_id)
         .where(TraceKernel.profile_id == profile, TraceKernel.position == position)
     ).first()
-    if row is None:
+    if found is None:
         return None
-    calls, total, name, slug, first = row
+    row, name, slug, first = found
     kernel = None if name is None or slug is None else KernelOfCode(slug, name, first)
-    return kernel, calls, total / max(calls, 1)
+    return kernel, row.calls, row.total_us / max(row.calls, 1), row

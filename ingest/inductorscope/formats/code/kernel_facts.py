@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from inductorscope.formats.machine.metadata import COMPILED_FOR
 from inductorscope.formats.text import closing, split_top
 from inductorscope.formats.vocabulary import (
     CATEGORIES,
@@ -27,6 +28,10 @@ _HEURISTIC = re.compile(
 _BY_HEURISTIC = {category.heuristic: category.id for category in CATEGORIES if category.heuristic}
 _NUMBERS = re.compile(
     r"'(num_load|num_store|num_reduction|kernel_num_gb|kernel_flop)': ([\d.e+-]+)"
+)
+_GRID = re.compile(r"'grid_type': '(\w+)'")
+_DEVICE = re.compile(
+    r"\bmulti_processor_count=(\d{1,6}), cc=(\d{1,4}),.{0,200}?\bwarp_size=(\d{1,4})\b"
 )
 _SIGNATURE = re.compile(r"'signature': \{")
 _SIZE_HINTS = re.compile(r"size_hints=([\[{(])")
@@ -187,6 +192,12 @@ def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, obj
         match = _SIGNATURE.search(line)
         if match is not None:
             facts["signature"] = _mapping(line, match.end() - 1)
+        match = _GRID.search(line)
+        if match is not None:
+            facts["grid_type"] = match.group(1)
+        match = _DEVICE.search(line)
+        if match is not None:
+            facts[COMPILED_FOR] = [int(number) for number in match.groups()]
         match = _SIZE_HINTS.search(line)
         if match is not None:
             opened = match.end() - 1

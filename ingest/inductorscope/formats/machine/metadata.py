@@ -22,6 +22,9 @@ COMPILED = "compiled"
 """The fact of a kernel that lists its configurations, the one that ran first."""
 SOURCE_HASH = "source_hash"
 """The fact of a kernel that names its source."""
+COMPILED_FOR = "compiled_for"
+"""The fact of a kernel with the device in its code: multiprocessors, compute capability, threads of
+a warp."""
 OPTIONS = {
     "num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int, "shared": int,
     "triton_version": str,

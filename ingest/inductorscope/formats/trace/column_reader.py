@@ -34,11 +34,14 @@ from inductorscope.formats.trace.event_columns import (
     TraceColumns,
 )
 from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEvent
+from inductorscope.formats.trace.shapes import LaunchShape, launch_shape
 
 LONGEST_US = YEAR_S * 1e6
 MOST_ELEMENTS = 2**53
 MOST_CATEGORIES = 64
 """Most categories of other events; the rest count as one."""
+MOST_SHAPES = 100_000
+"""Most different shapes of launches to keep."""
 MOST_NAMED = 10_000
 """Most processes and threads whose names are kept."""
 
@@ -72,6 +75,7 @@ class ColumnReader:
         self._names: dict[str, int] = {}
         self._lanes: dict[tuple[object, object], int] = {}
         self._launches: dict[Launch, int] = {}
+        self._shapes: dict[LaunchShape, int] = {}
         self._by_file: dict[tuple[str, str], int] = {}
         self._others: dict[str, int] = {}
         self._process_names: dict[object, str] = {}
@@ -166,9 +170,13 @@ class ColumnReader:
             kinds = [self._launch_of(event) for event in events]
         else:
             kinds = [kind] * len(events)
+        if group_number == DEVICE:
+            shapes = [self._shape_of(each) for each in arguments]
+        else:
+            shapes = [NOWHERE] * len(events)
         columns = (
             np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
-            np.array(kinds, np.int32), ts, us, external, correlation,
+            np.array(kinds, np.int32), ts, us, external, correlation, np.array(shapes, np.int32),
         )  # fmt: skip
         marked = group_number in (OPERATOR, ANNOTATION)
         marks = set(filter(_is_mark, distinct)) if marked else None
@@ -184,6 +192,14 @@ class ColumnReader:
         for number in np.unique(group).tolist():
             self._rows[number].add(*(column[group == number] for column in columns))
         return True
+
+    def _shape_of(self, args: EventArgs) -> int:
+        """Returns the number of the launch's shape; NOWHERE if the event does not have it."""
+        if args.grid is None or len(self._shapes) >= MOST_SHAPES:
+            return NOWHERE
+        values = (args.grid, args.block, args.registers, args.shared, args.percent)
+        shape = launch_shape(values)
+        return NOWHERE if shape is None else self._shapes.setdefault(shape, len(self._shapes))
 
     def _launch_of(self, event: TraceEvent) -> int:
         args = event.args
@@ -217,16 +233,18 @@ class ColumnReader:
             self._reader.repair("an event without a time stamp counts from 0", name)
             start = 0.0
         (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
-        external = correlation = -1
+        external = correlation = shape = -1
         if event.args is not None:
             external = _number(_external_id(event.args))
             if group <= RUNTIME:
                 correlation = _number(event.args.correlation)
+            if group == DEVICE:
+                shape = self._shape_of(event.args)
         if group in (OPERATOR, ANNOTATION):
             group = self._marked(group, lane, start, duration, name)
             kind = self._launch_of(event)
         (number,) = _numbered(self._names, [name])
-        return group, (number, lane, kind, start, duration, external, correlation)
+        return group, (number, lane, kind, start, duration, external, correlation, shape)
 
     def _group(self, category: str | None, process: object, name: str | None, count: int) -> Group:
         """The group of events, and their kind in it."""
@@ -288,6 +306,7 @@ class ColumnReader:
             ops=ops,
             calls=calls,
             launches=list(self._launches),
+            shapes=list(self._shapes),
             annotations=annotations,
             others=others,
             other_categories=list(self._others),

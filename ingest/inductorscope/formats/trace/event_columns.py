@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from inductorscope.formats.trace.columns import Column
+from inductorscope.formats.trace.shapes import LaunchShape
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -24,8 +25,8 @@ KERNEL, MEMCPY, MEMSET = 0, 1, 2
 DEVICE_KINDS = ("kernel", "memcpy", "memset")
 NOWHERE = -1
 
-CODES = "iiiddqq"
-"""Type codes of an event's columns: name, lane, kind, ts, us, external, correlation."""
+CODES = "iiiddqqi"
+"""Type codes of an event's columns: name, lane, kind, ts, us, external, correlation, shape."""
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -60,14 +61,14 @@ class Events:
         self._all = tuple(Column(code, folder) for code in CODES)
         (
             self._names, self._lanes, self._kinds, self._begins, self._lengths, self._externals,
-            self._correlations,
+            self._correlations, self._shapes,
         ) = self._all  # fmt: skip
 
     def __len__(self) -> int:
         return len(self._names)
 
     def add(self, *columns: npt.NDArray[Any]) -> None:
-        """Appends events: name, lane, kind, ts, us, external, correlation."""
+        """Appends events, by the columns of `CODES`."""
         for column, values in zip(self._all, columns, strict=True):
             column.add(values)
 
@@ -99,6 +100,11 @@ class Events:
     @property
     def correlation(self) -> Integers:
         return self._correlations.numbers()
+
+    @property
+    def shape(self) -> Numbers:
+        """For kernels the index of a `LaunchShape`, or NOWHERE."""
+        return self._shapes.numbers()
 
     @property
     def kind(self) -> Numbers:
@@ -138,6 +144,7 @@ class TraceColumns(msgspec.Struct):
     calls: Events
     """Calls of the driver and its runtime."""
     launches: list[Launch]
+    shapes: list[LaunchShape]
     annotations: Events
     others: Events
     """Events of all other categories, such as Python functions."""

@@ -51,6 +51,11 @@ class EventArgs(msgspec.Struct, gc=False):
     collective: Any = msgspec.field(default=None, name="Collective name")
     group: Any = msgspec.field(default=None, name="Process Group Name")
     elements: Any = msgspec.field(default=None, name="In msg nelems")
+    grid: Any = None
+    block: Any = None
+    registers: Any = msgspec.field(default=None, name="registers per thread")
+    shared: Any = msgspec.field(default=None, name="shared memory")
+    percent: Any = msgspec.field(default=None, name="est. achieved occupancy %")
     name: Any = None
     labels: Any = None
 

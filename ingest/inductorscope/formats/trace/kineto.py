@@ -7,6 +7,7 @@ the same name that Inductor records around a Triton launch is an operator and co
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from inductorscope.formats.trace.event_columns import (
 from inductorscope.formats.trace.events import EventReader, Repair
 from inductorscope.formats.trace.launches import Launched, find_launches, values_at
 from inductorscope.formats.trace.regions import Region, RegionTimes, find_regions
+from inductorscope.formats.trace.shapes import Device, UsualShape
 from inductorscope.formats.unpacking import Readable, open_plain
 
 __all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "read_chrome_trace"]
@@ -77,6 +79,7 @@ class KernelTime(msgspec.Struct):
     """Whether compiled code launched it."""
     gigabytes: float | None = None
     flop: float | None = None
+    shape: UsualShape | None = None
 
 
 class OpTime(msgspec.Struct):
@@ -121,6 +124,8 @@ class ChromeTrace:
     """Profiler steps, None when the trace has none."""
     devices: list[str] = field(default_factory=list)
     """Devices of the machine, including unused ones."""
+    device: Device | None = None
+    """The first of these, if the trace describes it."""
     driver: str | None = None
     """The CUDA version that the driver supports."""
     kind: str | None = None
@@ -191,6 +196,7 @@ def read_chrome_stream(
     trace.events, trace.counted = columns.events, columns.counted
     trace.kind = next((kind for kind in columns.kinds if kind is not None), None)
     trace.devices = _device_names(reader.header) or _device_names(reader.trailer)
+    trace.device = _device(reader.header) or _device(reader.trailer)
     trace.repairs = list(reader.repairs.values())
     around = reader.header[:DEVICES_SIZE] + reader.trailer[:DEVICES_SIZE]
     if match := _RANK.search(around):
@@ -205,10 +211,22 @@ def read_chrome_stream(
     return trace
 
 
-def _device_names(around: bytes) -> list[str]:
+def _properties(around: bytes) -> bytes:
+    """Returns the text in the list of devices."""
     start = max(0, around.find(b'"deviceProperties"'))
     match = _DEVICES.match(around[start : start + DEVICES_SIZE])
-    names = _NAME.findall(match.group(1)) if match else []
+    return match.group(1) if match else b""
+
+
+def _device(around: bytes) -> Device | None:
+    try:
+        return msgspec.json.decode(b"[" + _properties(around) + b"]", type=list[Device])[0]
+    except (msgspec.MsgspecError, UnicodeError, IndexError):
+        return None
+
+
+def _device_names(around: bytes) -> list[str]:
+    names = _NAME.findall(_properties(around))
     return [name.decode("utf-8", "replace") for name in names if name]
 
 
@@ -284,6 +302,7 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
     np.minimum.at(least, group, us)
     np.maximum.at(most, group, us)
     del us
+    usual = _usual_shapes(columns, group)
     name, kind = device.name[first], device.kind[first]
     order = np.lexsort((first, -total))
     rank = np.empty(len(first), np.int32)
@@ -312,9 +331,25 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
                 bool(launched.compiled[event]),
                 launch.gigabytes,
                 launch.flop,
+                usual.get(place),
             )
         )
     return kernels, rank[group]
+
+
+def _usual_shapes(columns: TraceColumns, group: Numbers) -> dict[int, UsualShape]:
+    """Returns the shape of most launches of each group of kernels; of equals, the first seen."""
+    shape = columns.device.shape
+    known = np.flatnonzero(shape != NOWHERE)
+    first, pair = grouped(group[known], shape[known])
+    counts: dict[int, Counter[int]] = defaultdict(Counter)
+    for at, launches in zip(known[first].tolist(), np.bincount(pair).tolist(), strict=True):
+        counts[int(group[at])][int(shape[at])] = launches
+    usual = {of_group: own.most_common(1)[0] for of_group, own in counts.items()}
+    return {
+        of_group: UsualShape(columns.shapes[number], launches, counts[of_group].total() - launches)
+        for of_group, (number, launches) in usual.items()
+    }
 
 
 def _operators(

@@ -144,6 +144,8 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     trace, facts = profile.trace, profile.facts
     if trace is not None:
         facts.events, facts.joined_us = trace.events, trace.joined_us()
+        facts.device = trace.device
+        facts.shapes = [(at, each.shape) for at, each in enumerate(trace.kernels) if each.shape]
     if profile.kept is not None and trace is not None:
         facts.breakdown = profile.kept.figures()
         if (rank := rank_of_profile(profile)) is not None and profile.kept.collectives.calls:

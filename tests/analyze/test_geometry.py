@@ -1,0 +1,137 @@
+"""The sizes of launches: read from traces, computed from code and logs, and put into words."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from inductorscope.analyze.machine.geometry import computed_shape, geometry_of, other_geometry
+from inductorscope.answers.machine.geometry import Launches
+from inductorscope.cli.local import read_paths
+from inductorscope.formats.trace.kineto import read_chrome_stream, read_chrome_trace
+from inductorscope.formats.trace.shapes import Device, LaunchShape, UsualShape
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import engine_of, sessions
+from inductorscope.store.runs.nodes import all_kernel_facts
+from inductorscope.store.tables.models import Graph, Run
+from msgspec.structs import replace
+from sqlalchemy import select
+
+H200 = Device("NVIDIA H200", 132, 9, 0, 32)
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads", "registers", "text", "short"),
+    [
+        (
+            6, 256, 24, "6 blocks of 256 threads on 132 multiprocessors: 126 of them get none",
+            "6 blocks on 132 SMs",
+        ),
+        (
+            1024, 128, 32, "1 024 blocks of 128 threads on 132 multiprocessors, 48.5 % of a wave",
+            "1 024 blocks, 48.5 % of a wave",
+        ),
+        (
+            2048, 256, 32, "2 048 blocks of 256 threads on 132 multiprocessors: 1.94 waves, the "
+            "last 93.9 % full", "2 048 blocks, 1.94 waves",
+        ),
+        (2112, 128, 32, "2 112 blocks of 128 threads on 132 multiprocessors, 100 % of a wave",
+         "2 112 blocks, 100 % of a wave"),
+    ],
+)  # fmt: skip
+def test_how_blocks_fill_an_h200(
+    blocks: int, threads: int, registers: int, text: str, short: str
+) -> None:
+    shape = LaunchShape((blocks, 1, 1), (threads, 1, 1), registers, 0)
+    found = geometry_of(shape, H200, "")
+    assert (plain(found.text), plain(found.short)) == (text, short)
+
+
+def test_of_several_sizes_the_usual_one_is_kept(shared: Path) -> None:
+    """The kernel ran for three lengths; its trace has 4, 2 and 2 launches of them."""
+    trace = read_chrome_trace(shared / "traces" / "cuda-dynamic" / "compiled.trace.json.gz")
+    found = [kernel.shape for kernel in trace.kernels if kernel.name == "triton_poi_fused_mul_0"]
+    launches = sum(shape.launches + shape.others for shape in found if shape)
+    assert launches == 8
+    assert trace.device is not None
+    assert (trace.device.multiprocessors, trace.device.warp) == (132, 32)
+
+
+def test_a_launch_that_makes_no_sense_has_no_shape() -> None:
+    whole = {"grid": [4, 1, 1], "block": [128, 1, 1], "registers per thread": 16}
+    damaged: tuple[dict[str, object], ...] = (
+        {"grid": [4, 1]},
+        {"grid": "4"},
+        {"block": [0, 1, 1]},
+        {"block": [2**40, 1, 1]},
+        {},
+    )
+    events = [
+        {"ph": "X", "cat": "kernel", "name": f"k{at}", "pid": 0, "tid": 7, "ts": at, "dur": 1,
+         "args": whole | wrong}
+        for at, wrong in enumerate(damaged)
+    ]  # fmt: skip
+    text = json.dumps({"traceEvents": events})
+    shapes = {kernel.name: kernel.shape for kernel in read_chrome_stream(_stream(text)).kernels}
+    right = LaunchShape((4, 1, 1), (128, 1, 1), 16)
+    assert shapes == {**dict.fromkeys(("k0", "k1", "k2", "k3")), "k4": UsualShape(right, 1, 0)}
+
+
+def _stream(text: str) -> io.BytesIO:
+    return io.BytesIO(text.encode())
+
+
+def test_a_library_call_gives_no_reason() -> None:
+    one = geometry_of(LaunchShape((8, 2, 1), (64, 1, 1), 32, 0), H200, "")
+    other = replace(one, grid=(6, 2, 1))
+    library = replace(other, kernel="nvjet_sm90")
+    assert other_geometry(one, other).startswith("other geometry: grid 8 × 2 blocks × 64 threads →")
+    assert other_geometry(one, one) == other_geometry(one, library) == ""
+
+
+def read(folder: Path, data: Path) -> Settings:
+    settings = Settings(data=data, database_url="")
+    read_paths(
+        settings, [folder], name=None, tags=[], origin="ingest", progress=lambda *_: None
+    )  # fmt: skip
+    return settings
+
+
+@pytest.mark.parametrize(("name", "least"), [("cuda-gpt-train", 21), ("cuda-ops-zoo", 8)])
+def test_code_and_log_give_the_launches_that_the_trace_saw(
+    shared: Path, tmp_path: Path, name: str, least: int
+) -> None:
+    settings, agreed = read(shared / "traces" / name, tmp_path), 0
+    with engine_of(settings) as engine, sessions(engine)() as session:
+        launches = Launches(session, session.scalars(select(Run)).one())
+        for graph in session.scalars(select(Graph)):
+            facts, arguments = all_kernel_facts(session, graph.id), launches.arguments(graph)
+            for kernel, geometry in launches.of_graph(graph).items():
+                options, own = geometry.configuration, arguments.get(kernel, [])
+                shape = computed_shape(facts.get(kernel, {}), options, own)
+                if shape is not None and geometry.launches:
+                    assert (shape.grid, shape.block) == (geometry.grid, geometry.block), kernel
+                    agreed += 1
+    assert agreed >= least
+
+
+def test_without_a_trace_the_launch_is_computed(shared: Path, tmp_path: Path) -> None:
+    shutil.copytree(
+        shared / "traces" / "cuda-gpt-train", tmp_path / "gpt",
+        ignore=shutil.ignore_patterns("*.gz", "*.table.txt"),
+    )  # fmt: skip
+    kernel = "triton_per_fused__unsafe_view_add_clone_permute_select_backward_sum_view_13"
+    with engine_of(read(tmp_path / "gpt", tmp_path)) as engine, sessions(engine)() as session:
+        launches = Launches(session, session.scalars(select(Run)).one())
+        found = [launches.of_graph(graph).get(kernel) for graph in session.scalars(select(Graph))]
+    (geometry,) = filter(None, found)
+    assert geometry.short == "6 blocks on 132 SMs"
+    assert geometry.configuration == {"XBLOCK": 128, "num_warps": 8, "num_stages": 1}
+    assert geometry.source.startswith("the code")
