@@ -18,6 +18,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Run
+from inductorscope.store.who import OWNER
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 
@@ -241,7 +242,9 @@ def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
         texts = graph_texts(session, graph_of(session, run, GRAPH).id)
     passed_over = parts.analysis._passed_over
     for read in (texts, texts.only(CODE, IR_POST, POST_GRAD)):
-        passed_over.add(f"{answer} of run {run}", read.name, "takes longer than 10 seconds")
+        passed_over.add(
+            (f"{answer} of run {run}", OWNER), read.name, "takes longer than 10 seconds"
+        )
     page = filled.get(path.format(run=run, graph=GRAPH, kernel=kernel))
     passed_over._texts.clear()
     assert page.status_code == 200
@@ -250,7 +253,9 @@ def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
 
 def test_a_run_without_its_story_still_has_its_page(filled: TestClient, run: str) -> None:
     passed_over = filled.app.state.parts.analysis._passed_over  # type: ignore[attr-defined]
-    passed_over.add(f"run_page of run {run}", "story of compiling", "needs more than 1 GiB")
+    passed_over.add(
+        (f"run_page of run {run}", OWNER), "story of compiling", "needs more than 1 GiB"
+    )
     page = filled.get(f"/runs/{run}")
     passed_over._texts.clear()
     assert page.status_code == 200
