@@ -179,6 +179,13 @@ def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginni
         assert scroller.evaluate("(pane) => pane.scrollLeft") == 0
     assert len(kernels) > 3
 
+    # By keyboard: the tab that was pressed is still the one with the focus.
+    tabs.get_by_text("Source").press("Enter")
+    expect(tabs.get_by_text("Source")).to_have_attribute("aria-selected", "true")
+    expect(tabs.get_by_text("Source")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(tabs.get_by_text("Kernels")).to_be_focused()
+
 
 def test_a_graph_that_is_not_there_leads_to_those_that_are(page: Page, zoo: Served) -> None:
     run = graph_address(zoo.url, "cuda-foo1").partition("/graphs/")[0]

@@ -83,6 +83,7 @@ export function fillTabs(
 ): void {
   const entries: [string, HTMLElement, Pane | null, number][] = [["Kernels", side, null, 0]];
   for (const pane of panes) entries.push([pane.stage?.title ?? "", pane.root, pane, pane.lit]);
+  const focused = [...tabs.children].indexOf(document.activeElement as Element);
   tabs.replaceChildren(
     ...entries.map(([title, panel, pane, lit]) => {
       const on = pane === shown;
@@ -97,4 +98,5 @@ export function fillTabs(
       return tab;
     }),
   );
+  tabs.querySelectorAll("button")[focused]?.focus();
 }
