@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { level, withoutNumbers } from "../src/explorer/code/level";
+import { differences, level, withoutNumbers } from "../src/explorer/code/level";
 
 const same = (...texts: string[]) => texts.map((text) => ({ tokens: [text], text }));
 
@@ -81,4 +81,13 @@ test("numbers that mean something stay", () => {
     "tmp# = tl.full([1], 0.5, tl.float32)",
   );
   assert.equal(withoutNumbers("  buf12 = empty((4, 256))"), "buf# = empty((4, 256))");
+});
+
+test("numbers of lines have one format", () => {
+  const lines = (many: number) => same(...Array.from({ length: many }, (_, at) => `${at} ${many}`));
+  const sides = level(lines(1234), lines(5678));
+  assert.equal(
+    differences(...sides),
+    "1\u202f234 lines only on the left, 5\u202f678 only on the right",
+  );
 });

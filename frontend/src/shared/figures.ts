@@ -60,7 +60,7 @@ export function percent(value: number): string {
 
 /** A whole number. Avoids the browser's formatter for all languages, which takes ten milliseconds
  * to load. */
-function thousands(number: number): string {
+export function thousands(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, SPACE);
 }
 

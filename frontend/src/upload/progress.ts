@@ -1,5 +1,5 @@
 // A job's progress as the server streams it, as text with exact figures.
-import { bytes, count } from "../shared/figures";
+import { bytes, count, thousands } from "../shared/figures";
 
 export interface JobProgress {
   state: "queued" | "running" | "done" | "failed" | "cancelled";
@@ -52,5 +52,5 @@ export function figureOf(progress: JobProgress): string {
   const { done, total, unit } = progress;
   if (total === null || total === 0) return "";
   if (unit === "bytes") return `${bytes(done)} of ${bytes(total)}`;
-  return `${done.toLocaleString("en")} of ${count(total, unit ? unit.replace(/s$/, "") : "step")}`;
+  return `${thousands(done)} of ${count(total, unit ? unit.replace(/s$/, "") : "step")}`;
 }

@@ -2,7 +2,7 @@
 // that correlate (one node, one operation) belong side by side even if their text differs. So lines
 // are aligned by tokens that the links give, or by their text without the numbers in names. Pure.
 
-import { count } from "../../shared/figures";
+import { count, thousands } from "../../shared/figures";
 
 /** A line's text and its tokens, from the most to the least certain. Lines that share one of these
  * may be side by side. */
@@ -291,6 +291,6 @@ export function differences(one: Side, other: Side): string {
   ];
   const some = counts.filter(([lines]) => lines);
   return some
-    .map(([lines, how], at) => `${at ? lines.toLocaleString("en") : count(lines, "line")} ${how}`)
+    .map(([lines, how], at) => `${at ? thousands(lines) : count(lines, "line")} ${how}`)
     .join(", ");
 }

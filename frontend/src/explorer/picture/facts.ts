@@ -2,7 +2,7 @@
 // the graph can be explored without seeing it.
 
 import { button, cutName, make } from "../../shared/elements";
-import { count, microseconds } from "../../shared/figures";
+import { count, microseconds, thousands } from "../../shared/figures";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { Graph } from "./graph";
 
@@ -26,7 +26,7 @@ export function wholeOf(graph: Graph): string {
     `${count(graph.nodes.length - given, "node")} in ${count(graph.groups.length, "kernel call")}`,
     `${count(given, "input")} (small squares)`,
   ];
-  if (alone) parts.push(`${alone.toLocaleString("en")} that no kernel computes (hollow)`);
+  if (alone) parts.push(`${thousands(alone)} that no kernel computes (hollow)`);
   if (again) parts.push(`${count(again, "node")} in more than one call`);
   return `${parts.join(", ")}.`;
 }

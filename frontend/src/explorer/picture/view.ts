@@ -1,5 +1,6 @@
 // A pane that shows the graph as a picture: the whole graph, or the neighbourhood of the selection.
 import { button, make } from "../../shared/elements";
+import { thousands } from "../../shared/figures";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
 import { Canvas, type Spot } from "./canvas";
@@ -424,7 +425,7 @@ export class PictureView {
     }
     const all = this.graph?.nodes.length ?? 0;
     this.aboutSearch = words.length
-      ? `${this.found.length} of ${all.toLocaleString("en")} nodes; Enter selects the next one.`
+      ? `${thousands(this.found.length)} of ${thousands(all)} nodes; Enter selects the next one.`
       : "";
     this.showWords();
     this.paint();

@@ -1,7 +1,7 @@
 // The list of what is not explained: a dialog with the reasons; each entry goes to its line.
 
 import { button, cutName, make } from "../../shared/elements";
-import { count } from "../../shared/figures";
+import { count, thousands } from "../../shared/figures";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
 import type { LinkPlace } from "../state/chain";
@@ -75,7 +75,7 @@ export class UnmappedView {
       const list = make("ul", {}, ...rows.slice(0, LISTED).map((row) => this.row(row, stage)));
       const more = rows.length - LISTED;
       if (more > 0) list.append(make("li", { class: "soft" }, `and ${more} more`));
-      const summary = make("summary", {}, `${rows.length.toLocaleString("en")} · ${reason}`);
+      const summary = make("summary", {}, `${thousands(rows.length)} · ${reason}`);
       part.append(make("details", {}, summary, list));
     }
     return part;
