@@ -86,6 +86,7 @@ LONGEST = (
     "correlate/test_annotate.py",
     "capture/test_measure.py",
     "browser/test_explorer_opening.py",
+    "browser/test_failing_requests.py",
     "store/test_search.py",
     "fuzz/test_growth.py",
     "analyze/time/test_breakdown.py",

@@ -1,7 +1,7 @@
 // Updates pages of a watched folder: when a newer run is available, the page shows its content, and
 // the address changes.
 import type { Watched } from "../shared/api";
-import { ask } from "../shared/server";
+import { ask, askText } from "../shared/server";
 
 const PAUSE_MS = 1500;
 
@@ -15,9 +15,8 @@ async function renew(run: string, grown: () => void): Promise<void> {
   const main = document.querySelector<HTMLElement>("main#content");
   if (!main) return;
   const path = sameOf(location.pathname, main.dataset.run ?? "", run) + location.search;
-  const response = await fetch(path, { headers: { accept: "text/html" } });
-  if (!response.ok) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const text = await askText(path, { accept: "text/html" });
+  const fresh = new DOMParser().parseFromString(text, "text/html");
   const newer = fresh.querySelector<HTMLElement>("main#content");
   if (!newer) return;
   for (const [number, details] of [...newer.querySelectorAll("details")].entries())

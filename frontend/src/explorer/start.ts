@@ -57,7 +57,6 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
       make("b", {}, "The graph could not be shown."),
       make("p", {}, sentenceOf(trouble)),
     );
-    words.append(make("p", {}, "Reload the page; if that does not help, see the server's log."));
     panes?.replaceChildren(words);
     root.dataset.ready = "failed";
     return null;

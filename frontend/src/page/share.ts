@@ -1,4 +1,5 @@
 // Copies a link to exactly this page, or the text that a button names.
+import { askText, sentenceOf } from "../shared/server";
 
 let said: HTMLElement | null = null;
 let hiding = 0;
@@ -10,9 +11,12 @@ function announce(words: string): void {
   said.textContent = words;
   said.hidden = false;
   clearTimeout(hiding);
-  hiding = window.setTimeout(() => {
-    if (said) said.hidden = true;
-  }, 2500);
+  hiding = window.setTimeout(
+    () => {
+      if (said) said.hidden = true;
+    },
+    1500 + 50 * words.length,
+  );
 }
 
 export async function copy(text: string, what: string): Promise<void> {
@@ -31,9 +35,11 @@ export function share(): void {
 
 /** Copy this page as Markdown, which the server makes from the same answer. */
 async function copyMarkdown(): Promise<void> {
-  const answer = await fetch(location.href, { headers: { Accept: "text/markdown" } });
-  if (answer.ok) await copy(await answer.text(), "Markdown");
-  else announce("The server has no Markdown of this page now.");
+  try {
+    await copy(await askText(location.href, { accept: "text/markdown" }), "Markdown");
+  } catch (trouble) {
+    announce(sentenceOf(trouble));
+  }
 }
 
 /** Names cut in the middle are copied in full. */

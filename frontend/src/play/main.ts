@@ -6,7 +6,7 @@ import { openingTarget } from "../explorer/state/opening";
 import { startTop } from "../page/header";
 import type { PlayPage, PlayReady, Tried } from "../shared/api";
 import { make } from "../shared/elements";
-import { ask, sentenceOf } from "../shared/server";
+import { ask, askText, sentenceOf } from "../shared/server";
 import { POST_GRAD } from "../shared/vocabulary";
 import { Editor } from "./editor";
 
@@ -34,12 +34,9 @@ class Play {
   private next: "asked" | "typed" | null = null;
   private pause = 0;
   private compiled = "";
-  private readonly page: Promise<PlayPage>;
 
   constructor(root: HTMLElement) {
     this.root = root;
-    this.page = ask<PlayPage>(this.api());
-    this.page.catch((trouble) => this.say("bad", sentenceOf(trouble)));
     this.form = this.part("form");
     const typed = this.part<HTMLTextAreaElement>("textarea");
     const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
@@ -118,9 +115,12 @@ class Play {
 
   /** Load an example with its options, and compile it. */
   private async begin(id: string): Promise<void> {
-    const lesson = (await this.page).lessons.find((each) => each.id === id);
-    if (!lesson) return;
     this.field("lesson").value = "";
+    const page = await ask<PlayPage>(this.api()).catch((trouble) =>
+      this.say("bad", sentenceOf(trouble)),
+    );
+    const lesson = page?.lessons.find((each) => each.id === id);
+    if (!lesson) return;
     for (const field of this.form.querySelectorAll<HTMLSelectElement>("details select")) {
       field.value = lesson.options[field.name] ?? (field.name === "device" ? "cpu" : "");
     }
@@ -220,9 +220,9 @@ class Play {
   /** Show a try in place of the current one. */
   private async turnTo(run: string, code: string, why: "asked" | "typed"): Promise<void> {
     const path = this.pathOf(run);
-    const answer = await fetch(path, { headers: { "hx-request": "true" } });
+    const text = await askText(path, { "hx-request": "true" });
     const result = new DOMParser()
-      .parseFromString(await answer.text(), "text/html")
+      .parseFromString(text, "text/html")
       .querySelector<HTMLElement>(".play-result");
     if (!result) throw new Error("The result could not be shown.");
     const panes = /panes=[^&]*/.exec(location.search)?.[0] ?? PANES;

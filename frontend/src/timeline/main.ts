@@ -1,8 +1,9 @@
 // Entry of the timeline page: a window of a trace on a canvas, with the selected event next to it.
 import type { Matches, Selected, TimelinePage, Track } from "../shared/api";
+import { make } from "../shared/elements";
 import { count, microseconds, share } from "../shared/figures";
 import { categoryTitle } from "../shared/naming";
-import { ask, sentenceOf } from "../shared/server";
+import { ask, askText, sentenceOf } from "../shared/server";
 import type { Bar } from "./bars";
 import { type Acts, listen } from "./input";
 import { laneAt, laneOut, rowAt, TITLE } from "./lanes";
@@ -147,10 +148,8 @@ class Timeline implements Acts {
     this.asked += 1;
     const own = this.asked;
     try {
-      const answer = await fetch(address, { headers: { "HX-Request": "true" } });
-      const text = await answer.text();
+      const text = await askText(address, { "HX-Request": "true" });
       if (own !== this.asked) return;
-      if (!answer.ok) throw new Error(`The server answered with status ${answer.status}.`);
       const held = this.panels.contains(document.activeElement);
       const before = this.frame.clientHeight;
       this.panels.innerHTML = text;
@@ -161,7 +160,9 @@ class Timeline implements Acts {
         link?.focus({ preventScroll: true });
       }
     } catch (error) {
-      if (own === this.asked) this.say(sentenceOf(error));
+      // In place of the panels, which are of another window, until the next ones come.
+      if (own !== this.asked) return;
+      this.panels.replaceChildren(make("p", { class: "panel", role: "alert" }, sentenceOf(error)));
     }
   }
 
@@ -355,6 +356,7 @@ class Timeline implements Acts {
     try {
       const answer = await ask<TimelinePage>(this.twin({ event: String(number), width: "0" }));
       if (this.number !== number) return;
+      this.say("");
       this.selected = answer.event;
       if (answer.event && reveal) {
         const { row, start_us, us } = answer.event.event;
@@ -475,6 +477,7 @@ class Timeline implements Acts {
         const query = { q, width: "0", start: from.toFixed(3) };
         const answer = await ask<TimelinePage>(this.twin(query));
         if (this.q !== q) return;
+        this.say("");
         this.matches = answer.matches;
         this.tellMatches();
       } catch (error) {

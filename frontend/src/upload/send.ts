@@ -1,6 +1,6 @@
 // Sends files in pieces, so that a lost connection or a restarted server costs only one of them.
 import type { UploadState } from "../shared/api";
-import { ask, Refusal, refusalOf } from "../shared/server";
+import { ask, mayPass, outOfReach, refusalOf } from "../shared/server";
 import type { Picked } from "./collect";
 
 const PIECE = 8 * 1024 * 1024;
@@ -29,9 +29,8 @@ async function patiently<Result>(
       return result;
     } catch (trouble) {
       stopped.throwIfAborted();
-      const final = trouble instanceof Refusal && trouble.status < 500 && trouble.status !== 429;
       const away = Date.now() - began;
-      if (final || away > PATIENCE_MS) throw trouble;
+      if (!mayPass(trouble) || away > PATIENCE_MS) throw trouble;
       watch.waiting(Math.max(1, Math.round(away / 1000)));
       await pause(wait);
     }
@@ -63,7 +62,7 @@ function sendPiece(
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.timeout = 60_000;
     request.upload.onprogress = (event) => progressed(event.loaded);
-    request.onerror = () => reject(new TypeError("The server cannot be reached."));
+    request.onerror = () => reject(outOfReach());
     request.ontimeout = request.onerror;
     request.onabort = () => reject(stopped.reason);
     request.onload = () => {

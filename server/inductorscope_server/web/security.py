@@ -253,5 +253,10 @@ def _ask_to_log_in(request: Request, settings: Settings) -> Response:
             "<title>Inductorscope</title><p>Opening…</p>",
             headers={"Cache-Control": "no-store"},
         )
+    if request.headers.get("hx-request") == "true":
+        # Without a login: a redirect would put its page in the place of a part of another.
+        return Response(
+            status_code=401, headers={"HX-Refresh": "true", "Cache-Control": "no-store"}
+        )
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(urls.login(target), 303, headers={"Cache-Control": "no-store"})

@@ -1,8 +1,9 @@
 // Entry of the page that shows two texts side by side.
 
+import type { RunPage } from "../../shared/api";
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
-import { sentenceOf } from "../../shared/server";
+import { ask, sentenceOf } from "../../shared/server";
 import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
 import { differences, type LevelLine, level, type Side } from "../code/level";
@@ -109,9 +110,7 @@ class Beside {
   /** For another run: its graph with the same name or direction, or else its first. */
   private async turnToRun(half: Half, run: string): Promise<void> {
     try {
-      const answer = await fetch(`/api/runs/${run}`, { headers: { accept: "application/json" } });
-      const found = (await answer.json()) as { graphs?: { slug: string; direction: string }[] };
-      const graphs = found.graphs ?? [];
+      const { graphs } = await ask<RunPage>(`/api/runs/${run}`);
       const { slug, direction } = half.picture?.graph ?? { slug: "", direction: "" };
       const likely =
         graphs.find((each) => each.slug === slug) ??
@@ -120,6 +119,7 @@ class Beside {
       if (likely) this.turn(half, { run, graph: likely.slug, kernel: "" });
       else this.say("That run has no graphs to compare.");
     } catch (trouble) {
+      half.part<HTMLSelectElement>("select.run").value = half.named.run;
       this.say(sentenceOf(trouble));
     }
   }

@@ -3,7 +3,7 @@
 import { button, make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
 import { isCompiled } from "../../shared/naming";
-import { sentenceOf } from "../../shared/server";
+import { loaded, mayPass, sentenceOf } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
 import type { WarmthOf } from "../code/heat";
@@ -193,8 +193,7 @@ export class Pane {
       this.place(text, content);
     } catch (trouble) {
       if (turn !== this.showing) return;
-      this.shownAs = "";
-      this.say("The text could not be fetched.", sentenceOf(trouble), () =>
+      this.failed("The text could not be shown.", trouble, () =>
         this.fetched(content, kernel, handle),
       );
     } finally {
@@ -209,7 +208,7 @@ export class Pane {
   ): Promise<void> {
     const turn = this.showing;
     try {
-      const { PictureView } = await import("../picture/drawing");
+      const { PictureView } = await loaded(import("../picture/drawing"));
       if (turn !== this.showing) return;
       this.empty();
       const { pictures } = this.host;
@@ -217,8 +216,7 @@ export class Pane {
       await this.view.load();
     } catch (trouble) {
       if (turn !== this.showing) return;
-      this.shownAs = "";
-      this.say("The graph could not be fetched.", sentenceOf(trouble), () =>
+      this.failed("The graph could not be shown.", trouble, () =>
         this.fetched(content, kernel, handle),
       );
     }
@@ -274,16 +272,18 @@ export class Pane {
     if (showing === this.showing) this.code?.warm(heat);
   }
 
-  private say(what: string, why: string, again: (() => void) | null = null): void {
+  private say(what: string, why: string, ...more: HTMLElement[]): void {
     this.empty();
-    const words = make(
-      "div",
-      { class: "pane-empty", tabindex: "0" },
-      make("b", {}, what),
-      make("p", {}, why),
-    );
-    if (again) words.append(button("Try again", {}, again));
-    this.body.replaceChildren(words);
+    const words = [make("b", {}, what), make("p", {}, why), ...more];
+    this.body.replaceChildren(make("div", { class: "pane-empty", tabindex: "0" }, ...words));
+  }
+
+  private failed(what: string, trouble: unknown, again: () => void): void {
+    this.shownAs = "";
+    const act = mayPass(trouble)
+      ? button("Try again", {}, again)
+      : button("Reload", {}, () => location.reload());
+    this.say(what, sentenceOf(trouble), act);
   }
 
   private renderHead(content: Content, kernel: Kernel | null, handle: number | null): void {

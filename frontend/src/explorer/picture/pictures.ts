@@ -1,6 +1,6 @@
 // The graphs that picture panes draw, each made once.
 
-import { ask } from "../../shared/server";
+import { ask, loaded } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
 import type { Target } from "../state/address";
@@ -42,13 +42,13 @@ export class Pictures implements PictureHost {
   }
 
   private async fx(): Promise<Graph> {
-    const { fxGraph } = await import("./drawing");
+    const { fxGraph } = await loaded(import("./drawing"));
     return fxGraph(await ask<NodeColumns>(this.host.nodesUrl), this.host.picture.kernels);
   }
 
   private async ir(stage: string): Promise<Graph> {
     const { index, picture } = this.host;
-    const { irGraph } = await import("./drawing");
+    const { irGraph } = await loaded(import("./drawing"));
     return irGraph(stage, await this.host.stageLines(stage), index, picture.kernels);
   }
 
