@@ -182,10 +182,18 @@ def _replace(rule: Rule, by: object) -> list[Callable[[], None]]:
         loaded = [m for key, m in sys.modules.items() if key.startswith("inductorscope.correlate")]
         places = [m for m in loaded if getattr(m, name, None) is own]
     undo: list[Callable[[], None]] = []
-    for place in places:
+
+    def put(place: object, name: str, value: object) -> None:
         before = inspect.getattr_static(place, name)
-        setattr(place, name, by)
-        undo.append(lambda place=place, before=before: setattr(place, name, before))  # type: ignore[misc]
+        setattr(place, name, value)
+        undo.append(lambda: setattr(place, name, before))
+
+    own = inspect.getattr_static(places[0], name)
+    for place in places:
+        put(place, name, by)
+    for listed, value in list(vars(module).items()):  # rules that are tried one after another
+        if isinstance(value, tuple) and any(each is own for each in value):
+            put(module, listed, tuple(by if each is own else each for each in value))
     return undo
 
 

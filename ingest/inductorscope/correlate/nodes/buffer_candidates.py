@@ -9,13 +9,14 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,
+    PURE_COPIES,
     REDUCES,
     SCANS,
     SCATTERS,
     by_library,
     is_spelled_out,
 )
-from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
 from inductorscope.correlate.nodes.sizes import numel, same_shape
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
@@ -143,6 +144,20 @@ class Candidates:
         held = self._held(buffer)
         value = self.graph.values.get(held[0]) if held is not None else None
         return value is not None and value.constant
+
+    def _only_cloned(self, value: FxValue, region: Region) -> bool:
+        """Whether a value is only copied: then usually its copies are stored, not the value, unless
+        it is written into memory piece by piece or is too much to compute again for each copy."""
+        if value.op in SCATTERS - CHOOSE_BY_PLACE:
+            return False
+        for _ in range(8):
+            users = [self.graph.values.get(name) for name in value.users]
+            if all(user is not None and user.op in PURE_COPIES for user in users):
+                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
+            if len(users) != 1 or users[0] is None or not users[0].view:
+                return False
+            value = users[0]
+        return False
 
     def _candidates(
         self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation

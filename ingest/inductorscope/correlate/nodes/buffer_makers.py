@@ -233,7 +233,8 @@ class BufferMakers(Concatenations):
                     return None
                 if call.op == "convolution_backward" and is_channels_last(buffer):
                     return call.name  # it requests its chosen layout again
-                fixes = self._fixes_layout(value, buffer, operation)
+                laid_out = is_copy and self._by_loops(value)
+                fixes = self._fixes_layout(value, buffer, operation) and not laid_out
                 return value.name if fixes else call.name
         return None
 
@@ -314,6 +315,11 @@ class BufferMakers(Concatenations):
         if strides is None or is_channels_last(buffer):
             return False
         return root.shape == memory.size and in_order(memory)
+
+    def _by_loops(self, value: FxValue) -> bool:
+        """Whether loops computed the value, which are stored in the strides it requests."""
+        others = value.view or value.placeholder or value.op == "getitem"
+        return not others and value.name not in self.extern
 
     def _unrepeated(self, value: FxValue) -> str:
         """The size of a value without the repetition by a view, which is never copied."""

@@ -13,7 +13,7 @@ from inductorscope.correlate.nodes.buffer_candidates import (
     Origins,
     numel_of,
 )
-from inductorscope.correlate.nodes.buffer_makers import BufferMakers
+from inductorscope.correlate.nodes.buffer_makers import BufferMakers, too_large
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -39,6 +39,8 @@ from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 _NUMBER = re.compile(r"\d+")
 DOUBTFUL = 2.5
 """The highest cost of a usable reading."""
+_ONLY_CLONED = 0.2
+"""Cost of a value of which only copies are stored."""
 _EACH = 0.02
 """How much more a reading may cost with each of its operations."""
 
@@ -52,6 +54,8 @@ concatenation takes; decides ties."""
 
 _TAKEN = 0.15
 """Cost of a value that another buffer holds already."""
+_ONLY_CLONED = 0.2
+"""Cost of a value of which only copies are stored."""
 _EACH = 0.02
 """How much more a reading may cost with each of its operations."""
 _AGAIN = 0.6
@@ -435,6 +439,9 @@ class OriginWalk(BufferMakers):
         unlikely = unlikely or unifier.costs.refuses(asked.value, candidate)
         if unlikely and asked.buffer.name not in self.comments.made_for:
             return None
+        stored = asked.region.eager() or too_large(asked.region)
+        if not stored and self._only_cloned(candidate, asked.region):
+            cost += _ONLY_CLONED
         taken = self._taken(candidate, operation, index)
         rank = self._rank(asked, candidate, cost, taken=taken)
         return _Reading(
