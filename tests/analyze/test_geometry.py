@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from inductorscope.agents.tools import kernel as kernel_tool
 from inductorscope.analyze.machine.geometry import computed_shape, geometry_of, other_geometry
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.cli.local import read_paths
@@ -129,9 +130,11 @@ def test_without_a_trace_the_launch_is_computed(shared: Path, tmp_path: Path) ->
     )  # fmt: skip
     kernel = "triton_per_fused__unsafe_view_add_clone_permute_select_backward_sum_view_13"
     with engine_of(read(tmp_path / "gpt", tmp_path)) as engine, sessions(engine)() as session:
-        launches = Launches(session, session.scalars(select(Run)).one())
+        run = session.scalars(select(Run)).one()
+        launches, told = Launches(session, run), kernel_tool(session, run.id, base="", name=kernel)
         found = [launches.of_graph(graph).get(kernel) for graph in session.scalars(select(Graph))]
     (geometry,) = filter(None, found)
     assert geometry.short == "6 blocks on 132 SMs"
     assert geometry.configuration == {"XBLOCK": 128, "num_warps": 8, "num_stages": 1}
     assert geometry.source.startswith("the code")
+    assert "6 blocks of 256 threads on 132 multiprocessors: 126 of them get none" in plain(told)

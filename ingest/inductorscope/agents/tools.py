@@ -115,8 +115,8 @@ def kernel(
     name: Annotated[str, Field(description="Its name or a part of it; NAME:HANDLE for a call.")],
     graph: OfGraph = "",
 ) -> str:
-    """A kernel's time, calls, bytes, share of the machine's limit, code, FX nodes and source
-    lines."""
+    """A kernel's time, calls, launch, bytes, share of the machine's limit, code, FX nodes and
+    source lines."""
     return page_of_run(session, run_named(session, run), "kernel", name, graph=graph, base=base)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from inductorscope import urls
+from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.explorer.kernel import CodeText, KernelPage
 from inductorscope.answers.failures.failures import FailuresPage
@@ -182,6 +183,7 @@ def _kernel(page: KernelPage, base: str) -> Iterator[str]:
          f"{size_in_bytes(work.bytes.total)} ({work.bytes.how})"),
         ("bandwidth", bandwidth(standing.bytes_per_s if standing else None)),
         ("share of its roof", _roof(page)),
+        ("launch", "" if page.geometry is None else prose(_launch(page.geometry))),
         ("permalink", link(code(page.call.permalink),
                            links.to(urls.permalink(page.call.permalink)))),
     )  # fmt: skip
@@ -199,6 +201,21 @@ def _kernel(page: KernelPage, base: str) -> Iterator[str]:
         yield from _part(title, rows(values, links))
     without = (f"- {prose(in_words(each))}" for each in page.left_out)
     yield from _part("Operations left out", without)
+
+
+def _launch(of: Geometry) -> str:
+    """Returns how a launch fills the device, what limits it, and its configuration."""
+    held = of.occupancy
+    limits = f", limited by {' and '.join(held.limited_by)}" if held and held.limited_by else ""
+    known = (
+        of.text,
+        f"occupancy at most {percent(held.share)}{limits}" if held else "",
+        f"{of.registers} registers a thread" if of.registers else "",
+        ", ".join(f"{name} {value}" for name, value in of.configuration.items()),
+        f"{plural(of.tried, 'configuration')} to choose from" if of.tried else "",
+        f"{of.others} of {of.launches + of.others} launches have other sizes" if of.others else "",
+    )
+    return f"{'; '.join(filter(None, known))} (from {of.source})"
 
 
 def _roof(page: KernelPage) -> str:
