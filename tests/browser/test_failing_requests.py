@@ -217,6 +217,18 @@ def test_copying_markdown(page: Page, guarded: Served, run: dict[str, str]) -> N
     )  # fmt: skip
 
 
+def test_a_part_of_a_page(page: Page, guarded: Served) -> None:
+    page.goto(f"{guarded.url}/")
+    said = page.locator("#said")
+    by_name = page.locator("#runs th a").first
+    page.route("**/?*", lambda route: route.abort())
+    by_name.click()
+    expect(said).to_have_text("The server cannot be reached. Check that it runs, then try again.")
+    page.unroute("**/?*")
+    by_name.click()
+    expect(page.locator("#runs th[aria-sort]").first).to_contain_text("Run")
+
+
 def test_a_part_of_a_page_is_never_the_login(page: Page, guarded: Served) -> None:
     page.goto(f"{guarded.url}/")
     page.context.clear_cookies()

@@ -1,8 +1,9 @@
 // Entry of the history page: a figure, run by run, and the levels between its changes.
 import type { HistoryRun } from "../shared/api";
 import { count, microseconds, unitOfTime } from "../shared/figures";
+import { plain } from "./bars";
 import { offer } from "./offer";
-import { type Chart, type Colours, plot } from "./plot";
+import { type Chart, type Colours, onClick, plot } from "./plot";
 
 interface History {
   runs: HistoryRun[];
@@ -18,10 +19,6 @@ interface History {
 const TIMES: Record<string, number> = { us: 1, ms: 1e3, s: 1e6 };
 const TALL = 11;
 const DEVICES = ["pointwise", "reduction", "extern", "gemm"];
-
-function plain(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-}
 
 function chart(data: History) {
   const { runs, places, levels } = data;
@@ -88,18 +85,14 @@ function chart(data: History) {
   });
 }
 
-interface Clicked extends HTMLElement {
-  on?(event: string, then: (what: { points?: { customdata?: string[] }[] }) => void): void;
-}
-
 function start(): void {
   const carried = document.querySelector("#history-data")?.textContent;
-  const place = document.querySelector<Clicked>("[data-history-chart]");
+  const place = document.querySelector<HTMLElement>("[data-history-chart]");
   if (!carried || !place) return;
   const data = JSON.parse(carried) as History;
   plot(place, chart(data));
-  place.on?.("plotly_click", ({ points }) => {
-    const run = points?.[0]?.customdata?.[4];
+  onClick(place, ({ customdata }) => {
+    const run = customdata?.[4];
     if (run) location.assign(data.run_url.replace("RUN", run));
   });
   offer("history", place, () => [

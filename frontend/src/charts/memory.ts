@@ -4,7 +4,7 @@ import type { Life, Point } from "../shared/api";
 import { bytes } from "../shared/figures";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, plot } from "./plot";
+import { type Chart, type Colours, onClick, plot } from "./plot";
 
 export interface Memory {
   points: Point[];
@@ -123,19 +123,6 @@ function lives(data: Memory) {
   });
 }
 
-interface Clicked extends HTMLElement {
-  on?(event: string, then: (what: { points?: { x?: number; base?: number }[] }) => void): void;
-}
-
-/** A click on a chart opens its line in the explorer. */
-function follow(place: Clicked, data: Memory): void {
-  place.on?.("plotly_click", ({ points }) => {
-    const line = points?.[0]?.base ?? points?.[0]?.x;
-    if (line !== undefined)
-      location.assign(data.line_url.replace(STANDS_FOR_A_LINE, String(Math.round(line))));
-  });
-}
-
 function start(): void {
   startTableDownloads();
   const carried = document.querySelector("#memory-data")?.textContent;
@@ -165,10 +152,13 @@ function start(): void {
     },
   };
   for (const [name, chart] of Object.entries(charts)) {
-    const place = document.querySelector<Clicked>(`[data-memory-chart="${name}"]`);
+    const place = document.querySelector<HTMLElement>(`[data-memory-chart="${name}"]`);
     if (!place) continue;
     plot(place, chart.make);
-    follow(place, data);
+    onClick(place, ({ base, x }) => {
+      const line = Math.round(base ?? x ?? 1);
+      location.assign(data.line_url.replace(STANDS_FOR_A_LINE, String(line)));
+    });
     offer(name, place, chart.rows);
   }
 }

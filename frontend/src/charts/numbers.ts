@@ -1,8 +1,9 @@
 // Entry of the page of wrong numbers: the error of each node along the graph.
 import type { NumbersPoint as Point } from "../shared/api";
+import { plain } from "./bars";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, plot } from "./plot";
+import { type Chart, type Colours, onClick, plot } from "./plot";
 
 interface Numbers {
   points: Point[];
@@ -23,10 +24,6 @@ export function height(point: { excess: number | null }): number {
 
 function figure(value: number | null): string {
   return value === null ? "unknown" : value.toPrecision(3);
-}
-
-function plain(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
 function chart(points: Point[]) {
@@ -95,25 +92,17 @@ function chart(points: Point[]) {
   };
 }
 
-interface Clicked extends HTMLElement {
-  on?(event: string, then: (what: { points?: Picked[] }) => void): void;
-}
-interface Picked {
-  data?: { name?: string };
-  pointNumber?: number;
-}
-
 function start(): void {
   startTableDownloads();
   const carried = document.querySelector("#numbers-data")?.textContent;
-  const place = document.querySelector<Clicked>("[data-numbers-chart]");
+  const place = document.querySelector<HTMLElement>("[data-numbers-chart]");
   if (!carried || !place) return;
   const { points, node_url } = JSON.parse(carried) as Numbers;
   plot(place, chart(points));
-  place.on?.("plotly_click", ({ points: picked }) => {
-    const name = picked?.[0]?.data?.name;
+  onClick(place, ({ data, pointNumber }) => {
+    const name = data?.name;
     const among = points.filter((point) => (point.status === "differs") === (name === "differs"));
-    const point = among[picked?.[0]?.pointNumber ?? -1];
+    const point = among[pointNumber ?? -1];
     if (point && name && node_url)
       location.assign(node_url.replace("NODE", encodeURIComponent(point.node)));
   });

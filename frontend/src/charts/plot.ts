@@ -1,4 +1,4 @@
-// The only module that uses Plotly: its defaults here send nothing anywhere and follow the page's
+// Charts drawn by Plotly, whose defaults here send nothing anywhere and follow the page's
 // theme.
 import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
@@ -19,6 +19,21 @@ export interface Chart {
 }
 
 export type Colours = (token: string) => string;
+
+/** A clicked point, as Plotly tells it. */
+interface Picked {
+  x?: number;
+  base?: number;
+  customdata?: string[];
+  pointNumber?: number;
+  data?: { name?: string; mode?: string };
+}
+type Listens = (event: string, then: (what: { points?: Picked[] }) => void) => void;
+
+export function onClick(place: HTMLElement, then: (point: Picked) => void): void {
+  const { on } = place as HTMLElement & { on?: Listens };
+  on?.call(place, "plotly_click", ({ points }) => points?.[0] && then(points[0]));
+}
 
 /** Height of one bar with its gap, and of the axis, in pixels; `.plot[data-bars]` reserves as
  * much. */

@@ -3,9 +3,10 @@
 import type { Dot as Kernel, Peaks } from "../shared/api";
 import { microseconds, perSecond, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
+import { plain } from "./bars";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, plot } from "./plot";
+import { type Chart, type Colours, onClick, plot } from "./plot";
 
 export interface Roofline {
   peaks: Peaks;
@@ -35,10 +36,6 @@ export function dots(kernels: readonly Kernel[]): Dot[] {
     const done = Math.max(kernel.operations ?? 0, kernel.bytes * LEAST);
     return [{ kernel, intensity: done / kernel.bytes, rate: done / seconds }];
   });
-}
-
-function plain(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
 function shortened(text: string): string {
@@ -142,26 +139,17 @@ function chart(data: Roofline, placed: Dot[]) {
   });
 }
 
-interface Clicked extends HTMLElement {
-  on?(event: string, then: (what: { points?: Picked[] }) => void): void;
-}
-interface Picked {
-  data?: { mode?: string };
-  pointNumber?: number;
-}
-
 function start(): void {
   startTableDownloads();
   const carried = document.querySelector("#roofline-data")?.textContent;
-  const place = document.querySelector<Clicked>("[data-roofline]");
+  const place = document.querySelector<HTMLElement>("[data-roofline]");
   if (!carried || !place) return;
   const data = JSON.parse(carried) as Roofline;
   const placed = dots(data.kernels);
   plot(place, chart(data, placed));
-  place.on?.("plotly_click", ({ points }) => {
-    const picked = points?.[0];
-    const dot = picked?.data?.mode === "markers" ? placed[picked.pointNumber ?? -1] : undefined;
-    if (dot?.kernel.href) location.assign(dot.kernel.href);
+  onClick(place, ({ data, pointNumber }) => {
+    const href = data?.mode === "markers" ? placed[pointNumber ?? -1]?.kernel.href : null;
+    if (href) location.assign(href);
   });
   offer("roofline", place, () => [
     ["kernel", "graph", "time_us", "bytes", "operations", "share_of_roof", "share_of_step_saved"],

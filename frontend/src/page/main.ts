@@ -1,12 +1,14 @@
 // Entry of every page.
 import htmx from "htmx.org";
 import { choose } from "../shared/choices";
+import { outOfReach, sentenceOf } from "../shared/server";
 import { startJob } from "../upload/job";
 import { startUploads } from "../upload/panel";
 import { startForms } from "./forms";
 import { startTop } from "./header";
 import { startColours, startLines } from "./lines";
 import { startRuns } from "./runs";
+import { announce } from "./share";
 import { startTables } from "./tables";
 import { startTimes } from "./times";
 
@@ -33,6 +35,12 @@ document.addEventListener("change", (event) => {
   const hidden = document.querySelectorAll<HTMLInputElement>("[data-column]:not(:checked)");
   choose("runs-hide", [...hidden].map((each) => each.dataset.column).join("") || "0");
   document.dispatchEvent(new Event("runschange"));
+});
+
+// What is updated every few seconds is so again when the server is back.
+document.addEventListener("htmx:error", ({ target, detail }: CustomEventInit & Event) => {
+  const polls = target instanceof Element && target.matches('[hx-trigger^="every"]');
+  if (!polls) announce(sentenceOf(outOfReach(detail.error)));
 });
 
 // Show a new run in the list at once.

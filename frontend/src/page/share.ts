@@ -5,7 +5,7 @@ let said: HTMLElement | null = null;
 let hiding = 0;
 
 /** Show a message for a moment, also to screen readers. */
-function announce(words: string): void {
+export function announce(words: string): void {
   said ??= document.querySelector<HTMLElement>("#said");
   if (!said) return;
   said.textContent = words;

@@ -57,13 +57,11 @@ export function sentenceOf(trouble: unknown): string {
 }
 
 async function fetched(url: string, init: RequestInit): Promise<string> {
-  const answer = async (): Promise<[Response, string]> => {
-    const response = await fetch(url, init);
-    return [response, await response.text()];
-  };
-  const [response, text] = await answer().catch((cause) => {
+  const failed = (cause: unknown): never => {
     throw outOfReach(cause);
-  });
+  };
+  const response = await fetch(url, init).catch(failed);
+  const text = await response.text().catch(failed);
   // Whoever is not logged in is sent from a page to the one for that.
   const isLogin = response.redirected && new URL(response.url).pathname === "/login";
   if (isLogin || !response.ok) throw refusalOf(isLogin ? 401 : response.status, text);

@@ -165,61 +165,49 @@ export class Pane {
     this.headAs = head;
     if (as === this.shownAs) return null;
     this.shownAs = as;
-    return this.fetched(content, kernel, handle);
+    return this.fetched(content);
   }
 
-  private async fetched(
-    content: Content,
-    kernel: Kernel | null,
-    handle: number | null,
-  ): Promise<void> {
+  private async fetched(content: Content): Promise<void> {
     const turn = ++this.showing;
     this.isFetching = false;
     if (content.kind === "empty") {
       this.say(content.what, content.why);
       return;
     }
-    if (content.kind === "picture") return this.drawn(content, kernel, handle);
-    const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
+    const isCode = content.kind === "code";
+    try {
+      await (isCode ? this.written(content, turn) : this.drawn(content, turn));
+    } catch (trouble) {
+      if (turn !== this.showing) return;
+      const what = `The ${isCode ? "text" : "graph"} could not be shown.`;
+      this.failed(what, trouble, () => this.fetched(content));
+    }
+  }
+
+  private async written(content: Content & { kind: "code" }, turn: number): Promise<void> {
+    const { file, first, last, key } = content;
+    const slow = setTimeout(() => this.say("Fetching the text …", file.path), 250);
     this.isFetching = true;
     try {
-      const { file, first, last } = content;
       const end = last === file.lines ? Infinity : last; // do not search a whole text for its end
       const text = await (file.kernel
-        ? this.host.compiledText(content.key)
+        ? this.host.compiledText(key)
         : this.host.texts.part(file.artifact, first, end));
       if (turn !== this.showing) return;
       this.isFetching = false;
       this.place(text, content);
-    } catch (trouble) {
-      if (turn !== this.showing) return;
-      this.failed("The text could not be shown.", trouble, () =>
-        this.fetched(content, kernel, handle),
-      );
     } finally {
       clearTimeout(slow);
     }
   }
 
-  private async drawn(
-    content: Content & { kind: "picture" },
-    kernel: Kernel | null,
-    handle: number | null,
-  ): Promise<void> {
-    const turn = this.showing;
-    try {
-      const { PictureView } = await loaded(import("../picture/drawing"));
-      if (turn !== this.showing) return;
-      this.empty();
-      const { pictures } = this.host;
-      this.view = new PictureView(this.body, content.of, this.address, pictures);
-      await this.view.load();
-    } catch (trouble) {
-      if (turn !== this.showing) return;
-      this.failed("The graph could not be shown.", trouble, () =>
-        this.fetched(content, kernel, handle),
-      );
-    }
+  private async drawn(content: Content & { kind: "picture" }, turn: number): Promise<void> {
+    const { PictureView } = await loaded(import("../picture/drawing"));
+    if (turn !== this.showing) return;
+    this.empty();
+    this.view = new PictureView(this.body, content.of, this.address, this.host.pictures);
+    await this.view.load();
   }
 
   /** Clear what the pane shows. */
