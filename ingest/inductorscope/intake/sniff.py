@@ -78,7 +78,9 @@ _LATE = re.compile(
     rb"|\.__(?:output_code|graph_code|aot_\w{1,20}|graph_breaks|recompiles): \[DEBUG\] "
 )
 # A line such as `op0: SchedulerNode(ComputedBuffer)`.
-_IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M)
+_IR = re.compile(
+    rb"^(?:\w{1,99}_)?(?:op|buf)\d{1,9}: \w{0,99}SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M
+)
 _FUSED = re.compile(rb"^\w+: FusedSchedulerNode\(", re.M)
 # Scheduling numbers nodes in order; fusion moves them, so their numbers are no longer sorted.
 _NUMBERED = re.compile(rb"^(?:\w*_)?(?:op|buf)(\d{1,9}): \w*SchedulerNode\(", re.M)

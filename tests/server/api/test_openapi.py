@@ -26,6 +26,7 @@ RULES_BESIDES = {
     "/api/": "a cursor comes from the page before",
     "/api/uploads": "paths must be safe and differ",
     "/api/captures": "models must exist, options fit each other",
+    "/api/runs/{run}/trials/one": "a change has known fields",
 }
 """Operations with rules that a schema cannot say: valid by the schema, they may still get 422."""
 
