@@ -14,7 +14,7 @@ from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.failures import Panel, panel
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.answers.trials import words
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Number, Prose
 from inductorscope.formats.change import Change
 from inductorscope.store.runs.diagnoses import newest_diagnosis
 from inductorscope.store.tables.diagnoses import Diagnosis
@@ -32,10 +32,10 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     answer: str
-    gain: float | None
+    gain: Number | None
     """How many times as fast; None if that is not certain."""
-    low: float | None
-    high: float | None
+    low: Number | None
+    high: Number | None
     before_ms: float | None
     after_ms: float | None
     outcome: Prose
