@@ -77,6 +77,13 @@ class Change(
         """The change as JSON, as the API takes it."""
         return msgspec.json.encode(self).decode()
 
+    @property
+    def title(self) -> str:
+        """What is set, such as `dynamic=True`."""
+        fields = {field: getattr(self, field) for field in self.__struct_fields__}
+        values = {**fields, **self.inductor, **self.dynamo, "inductor": None, "dynamo": None}
+        return ", ".join(f"{name}={value}" for name, value in values.items() if value)
+
     def beside(self, other: Change) -> Change:
         """Returns both changes together; where both set the same, the other's value counts."""
         return Change(

@@ -18,9 +18,11 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
 from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares
+from inductorscope.formats.change import Change
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.units import percent, plural, seconds
 
+DYNAMIC = Change(dynamic=True)
 MOSTLY = 0.3
 """Share of the kernels' time from which uncompiled code is the first cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
@@ -205,6 +207,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         of="compile time",
         known="estimated" if wins else "unknown",
         urgent=first.reached_limit and bool(changes),
+        change=DYNAMIC if any(change.kind == "size" for change in changes) else None,
         lines=[
             *evidence.line(first.file, first.line),
             *(evidence.own_line(_stack(story, first)) if wrapped else []),

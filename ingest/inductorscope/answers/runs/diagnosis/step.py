@@ -17,6 +17,7 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, Cleare
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import KernelWork
+from inductorscope.formats.change import Change
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -115,6 +116,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         known="at most" if differs or not group.eager_us else "estimated",
         lines=evidence.lines({each.id for each in kernels}),
         kernels={each.id: each.us for each in kernels},
+        change=Change(inductor={"cpp_wrapper": "True"}) if known == OVERHEAD else None,
     )
 
 
@@ -166,6 +168,7 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
         share=wins / step,
         known="at most",
         trade="TF32 keeps 10 bits of the mantissa instead of 23: check your results.",
+        change=Change(float32_products="high"),
         lines=evidence.lines({ids[row.graph, row.name].id for row in rows}),
     )
 

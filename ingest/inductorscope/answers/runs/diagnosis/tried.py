@@ -21,7 +21,13 @@ def with_trial(cause: Cause, trials: Sequence[Trial]) -> Cause:
         return cause
     tried = replace(cause, tried=words.outcome(trial))
     judged = trial.judged
-    if trial.answer == "faster" and judged is not None and cause.of == "step":
+    if cause.of == "compile time" and trial.before and trial.after:
+        saved = 1e6 * ((trial.before.compile_s or 0.0) - (trial.after.compile_s or 0.0))
+        fewer = trial.after.recompiles < trial.before.recompiles
+        whole = 1e6 * (trial.before.compile_s or 0.0)
+        wins = max(saved, 0.0) if fewer else 0.0
+        return replace(tried, wins_us=wins, share=wins / whole if whole else 0.0, known="measured")
+    if trial.answer == "faster" and judged is not None:
         saved = 1000 * (judged.a_ms - judged.b_ms)
         return replace(tried, wins_us=saved, share=-judged.shift, known="measured")
     if trial.answer in WITHOUT_GAIN:

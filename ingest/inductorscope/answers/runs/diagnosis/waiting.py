@@ -22,6 +22,7 @@ from inductorscope.analyze.time.parts import (
 )
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.units import microseconds, percent, plural
 
 FEW = 10
@@ -69,6 +70,7 @@ _STATES = {
     "step.",
 }
 _IN_WORDS = {GUARDING: "checking guards", SYNCHRONISING: "the host waits for it"}
+GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
 _MORE_WORK = "Larger batches give the device more work for each launch."
 
 
@@ -256,7 +258,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     shown, step = evidence.shown, evidence.step_us or 1.0
     most = max(idle.states, key=lambda name: idle.states[name], default=UNKNOWN)
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
-    fix, lines = _STATES.get(most, _MORE_WORK), []
+    fix, lines, change = _STATES.get(most, _MORE_WORK), [], None
     if _records_graphs(evidence):
         saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
     elif saves >= STANDS_OUT * step:
@@ -265,6 +267,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         fix += "`torch.compile(…, mode='reduce-overhead')`."
         fix += f" Torch skipped them here: {skipped}" if skipped else ""
         lines = _slowest_region(evidence)
+        change = GRAPHS
     wins = saves if saves >= STANDS_OUT * step else idle.us
     share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
     return Cause(
@@ -278,6 +281,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         share=wins / step,
         known="estimated" if wins == saves else "at most",
         lines=lines,
+        change=change,
     )
 
 
@@ -299,6 +303,7 @@ def between_kernels(evidence: Evidence) -> Cause | None:
         wins_us=us,
         share=us / step,
         known="at most",
+        change=GRAPHS,
     )
 
 

@@ -1,0 +1,63 @@
+"""What a trial of its fix makes of a cause."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from inductorscope.analyze.measure.judge import Judged
+from inductorscope.analyze.trial.result import Answer, Structure, Trial
+from inductorscope.answers.runs.diagnosis.cause import Cause
+from inductorscope.answers.runs.diagnosis.tried import with_trial
+from inductorscope.formats.change import CUDA_GRAPHS, Change
+
+GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
+
+
+def cause(of: Literal["step", "compile time"] = "step") -> Cause:
+    return Cause("waiting", "", "", "", wins_us=900.0, share=0.9, of=of, change=GRAPHS)
+
+
+def trial(answer: Answer, change: Change = GRAPHS, recompiles: int = 0) -> Trial:
+    return Trial(
+        title="CUDA graphs",
+        change=change,
+        answer=answer,
+        before=Structure(recompiles=2, compile_s=6.0),
+        after=Structure(recompiles=recompiles, compile_s=2.0),
+        judged=Judged(answer, -0.75, -0.8, -0.7, 0.002, 1.2, 0.3, 6),  # type: ignore[arg-type]
+    )
+
+
+def test_a_fix_that_helped_wins_what_it_won() -> None:
+    found = with_trial(cause(), [trial("faster")])
+    assert (found.known, found.share) == ("measured", 0.75)
+    assert found.wins_us == pytest.approx(900.0)
+    assert found.tried.replace("\u202f", " ").startswith(
+        "tried: faster, 1.20 ms → 300 µs (95 %: 240 µs to 360 µs"
+    )
+
+
+@pytest.mark.parametrize("answer", ["no effect", "the same", "slower", "refused"])
+def test_a_fix_without_gain_wins_nothing(answer: Answer) -> None:
+    found = with_trial(cause(), [trial(answer)])
+    assert (found.known, found.wins_us, found.share) == ("measured", 0.0, 0.0)
+
+
+def test_compiling_less_is_no_matter_of_a_steps_time() -> None:
+    found = with_trial(cause("compile time"), [trial("the same")])
+    assert found.known == "measured"
+    assert found.wins_us == pytest.approx(4e6)
+    assert with_trial(cause("compile time"), [trial("faster", recompiles=2)]).wins_us == 0.0
+
+
+def test_only_a_trial_of_the_same_change_counts() -> None:
+    other = trial("faster", Change(dynamic=True))
+    assert with_trial(cause(), [other]) == cause()
+    unclear = with_trial(cause(), [trial("cannot tell")])
+    assert (unclear.wins_us, unclear.known, bool(unclear.tried)) == (900.0, "unknown", True)
+
+
+def test_a_change_has_a_title() -> None:
+    assert GRAPHS.title == "triton.cudagraphs=True"
+    assert Change(dynamic=True, optimizer=True).title == "dynamic=True, optimizer=True"
