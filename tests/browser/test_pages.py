@@ -149,7 +149,7 @@ def test_an_overview_leads_with_what_to_change(
     served, where = filled
     page.goto(f"{served.url}/runs/{where['story']}")
     cause = page.get_by_test_id("diagnosis").locator('[data-kind="recompiles"]')
-    expect(cause.locator("h3")).to_contain_text("took")
+    expect(cause.locator("h3")).to_contain_text("because")
     expect(cause.locator(".fix")).to_contain_text("mark_dynamic")
     expect(cause.locator("li a").first).to_have_attribute("href", re.compile("line="))
     box = cause.bounding_box()

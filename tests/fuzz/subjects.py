@@ -30,6 +30,7 @@ from inductorscope.analyze.compare.graphs import Graph, match_graphs
 from inductorscope.analyze.compare.kernels import Call, match_calls
 from inductorscope.analyze.compare.lines import moved_lines, same_files
 from inductorscope.analyze.compare.nodes import Node
+from inductorscope.analyze.compile.branches import without_branch
 from inductorscope.analyze.compile.difference import difference
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.failures.known import KernelSpan, known_graph
@@ -43,10 +44,12 @@ from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.analyze.machine.samples import sampled
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.analyze.memory.graph import memory_plan
+from inductorscope.analyze.trial.patch import patch
 from inductorscope.correlate.annotate.code import Style, annotate, node_texts
 from inductorscope.correlate.explain import Explainer
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.formats.change import Change
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import parse_fx
@@ -332,6 +335,18 @@ def _story(text: str) -> None:
     gatherer.finish()
 
 
+BRANCH = """import torch
+def f(x):
+    if x.sum() > 0:
+        x = x + 1
+    else:
+        x = x - 1
+    return x
+optimizer = torch.optim.Adam([])
+g = torch.compile(f)
+"""
+
+
 def on_graphs() -> list[Subject]:
     """What needs more than one text."""
     work: dict[Callable[[GraphTexts], object], tuple[str, ...]] = {
@@ -372,6 +387,12 @@ def on_graphs() -> list[Subject]:
         Subject("graph compared", _compared, (ZOO.post_grad or "",)),
         Subject("difference to a code", lambda text: _difference(text, code), (code,)),
         Subject("guards evaluated", _guards, (GUARDS,)),
+        Subject("branches of a program", lambda text: without_branch(text, 3), (BRANCH,)),
+        Subject(
+            "program with a change",
+            lambda text: patch("a.py", text, Change(mode="default", optimizer=True)),
+            (BRANCH,),
+        ),
         Subject("conditions of a program", _conditions, (CONDITIONS,)),
         Subject("story of a log", _story, (_log(),)),
         Subject("failures of an error", lambda text: _failures(text, code), (message, *errors)),

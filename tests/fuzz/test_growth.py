@@ -27,7 +27,10 @@ CHEAP = 250e-9
 NOT_FROM_TEXTS = (
     "inductorscope.analyze.time.", "inductorscope.analyze.timeline.",
     "inductorscope.analyze.measure.", "inductorscope.analyze.roofline.",
-    "inductorscope.analyze.ranks.lateness",
+    "inductorscope.analyze.trial.catalogue", "inductorscope.analyze.trial.numerics",
+    "inductorscope.analyze.trial.result", "inductorscope.analyze.machine.geometry",
+    "inductorscope.analyze.ranks.lateness", "inductorscope.analyze.ranks.hang",
+    "inductorscope.analyze.guards.savings", "inductorscope.analyze.compile.remedies",
     "inductorscope.analyze.verdicts", "inductorscope.analyze.values.printing",
     "inductorscope.analyze.failures.report", "inductorscope.analyze.failures.export",
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",
@@ -35,6 +38,7 @@ NOT_FROM_TEXTS = (
     "inductorscope.analyze.compile.words", "inductorscope.analyze.compare.waterfall",
     "inductorscope.analyze.compare.changes",
     "inductorscope.correlate.annotate.files", "inductorscope.correlate.directory",
+    "inductorscope.correlate.nodes.layouts",
 )  # fmt: skip
 """Modules that get short values of records, or folders, and leave texts to others."""
 

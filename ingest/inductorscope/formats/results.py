@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 RESULTS, EAGER_RESULTS = "results.json", "eager_results.json"
@@ -28,11 +26,3 @@ class Results(msgspec.Struct):
     """What some of them are if the same function computes in float64, by the same names."""
     notes: list[str] = []
     """Why something is missing, as sentences."""
-
-
-def read_results(file: Path) -> Results | None:
-    """Returns the results in a file; None if it is missing or of another format."""
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=Results)
-    except (OSError, msgspec.DecodeError):
-        return None

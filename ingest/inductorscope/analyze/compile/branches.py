@@ -14,6 +14,13 @@ LONGEST_STATEMENT = 160
 def without_branch(source: str, line: int) -> str | None:
     """Returns the statement that computes both sides of the branch on a line and chooses with
     torch.where; empty if a side is not one value; None if the line is no condition."""
+    try:
+        return _without_branch(source, line)
+    except RecursionError:  # ast gives up on deeply nested code
+        return ""
+
+
+def _without_branch(source: str, line: int) -> str | None:
     found = None
     for body in _bodies(source):
         for at, statement in enumerate(body):

@@ -14,7 +14,10 @@ Insertion = tuple[int, str]
 
 def patch(path: str, source: str, change: Change) -> str:
     """Returns a unified diff of the program's file; empty if the change cannot be written so."""
-    new = patched(source, change) or source
+    try:
+        new = patched(source, change) or source
+    except RecursionError:  # ast gives up on deeply nested code
+        new = source
     before, after = source.splitlines(keepends=True), new.splitlines(keepends=True)
     return "".join(difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"))
 
@@ -25,7 +28,7 @@ def patched(source: str, change: Change) -> str | None:
         return None
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     insertions = list(_settings(tree, change))
     if change.channels_last or change.optimizer:
@@ -84,8 +87,15 @@ def _argue(tree: ast.Module, lines: list[str], change: Change) -> bool:
     wanted = {"mode": change.mode, "dynamic": change.dynamic}
     given = {name: repr(value) for name, value in wanted.items() if value is not None}
     calls = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = [node for node in ast.walk(tree) if ast.unparse(node) == "torch.compile"]
-    for node in (node for node in names if isinstance(node, ast.Attribute)):
+    names = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "compile"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "torch"
+    ]
+    for node in names:
         call = calls.get(node)
         whole = call or node
         if whole.lineno != whole.end_lineno:

@@ -25,7 +25,7 @@ from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, ProfileFacts
-from inductorscope.formats.results import EAGER_RESULTS, RESULTS, Results, read_results
+from inductorscope.formats.results import EAGER_RESULTS, RESULTS, Results
 from inductorscope.settings import Settings
 
 SECONDS = 2.0
@@ -126,8 +126,8 @@ class Runner:
             out,
         ):
             return Looked(
-                structure(out, facts), read_results(out / RESULTS),
-                read_results(out / EAGER_RESULTS),
+                structure(out, facts), _results(out / RESULTS),
+                _results(out / EAGER_RESULTS),
             )  # fmt: skip
 
     @contextmanager
@@ -232,6 +232,11 @@ def _lay_out(parent: Path, folder: Path, changed: Mapping[tuple[str, ...], bytes
         else:
             inner = {parts[1:]: text for parts, text in changed.items() if parts[0] == name}
             _lay_out(parent / name, folder / name, inner)
+
+
+def _results(file: Path) -> Results | None:
+    """Returns the results that a process wrote; None if it wrote none."""
+    return msgspec.json.decode(file.read_bytes(), type=Results) if file.is_file() else None
 
 
 def _profiled(out: Path, profile: ProfileFacts | None) -> Profiled:

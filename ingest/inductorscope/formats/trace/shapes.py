@@ -10,6 +10,9 @@ Sizes = tuple[Annotated[int, msgspec.Meta(ge=1, lt=2**31)], ...]
 """Sizes in three directions; no launch is larger."""
 
 
+Small = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+
+
 class LaunchShape(msgspec.Struct, frozen=True, array_like=True):
     """The size of a kernel's launch, as the profiler records it."""
 
@@ -17,9 +20,9 @@ class LaunchShape(msgspec.Struct, frozen=True, array_like=True):
     """Blocks in each direction."""
     block: Annotated[Sizes, msgspec.Meta(min_length=3, max_length=3)]
     """Threads in each direction."""
-    registers: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] | None = None
+    registers: Small | None = None
     """Registers of a thread."""
-    shared: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] | None = None
+    shared: Small | None = None
     """Bytes of shared memory of a block."""
     percent: Annotated[float, msgspec.Meta(ge=0, le=100)] | None = None
     """The profiler's estimate of the occupancy that the launch reaches."""
@@ -38,10 +41,10 @@ class Device(msgspec.Struct, frozen=True):
     """A device of the machine, as the profiler describes it; 0 if a figure is not recorded."""
 
     name: str = ""
-    multiprocessors: int = msgspec.field(default=0, name="numSms")
-    major: int = msgspec.field(default=0, name="computeMajor")
-    minor: int = msgspec.field(default=0, name="computeMinor")
-    warp: int = msgspec.field(default=0, name="warpSize")
+    multiprocessors: Small = msgspec.field(default=0, name="numSms")
+    major: Small = msgspec.field(default=0, name="computeMajor")
+    minor: Small = msgspec.field(default=0, name="computeMinor")
+    warp: Small = msgspec.field(default=0, name="warpSize")
     """Threads of a warp."""
 
     @property
