@@ -117,9 +117,9 @@ export class Explorer implements RowHost {
     );
     describeCoverage(this.part(".coverage"), picture);
     new UnmappedView(this);
-    this.part(".downloads").hidden = !picture.stages.some(
-      ({ id, files }) => id === "code" && files.length > 0,
-    );
+    const hasCode = picture.stages.some(({ id, files }) => id === "code" && files.length > 0);
+    const downloads = root.querySelector<HTMLElement>(".downloads"); // not there without code
+    if (downloads) downloads.hidden = !hasCode;
     const { ended: signal } = this;
     window.addEventListener("popstate", () => this.restore(), { signal });
     document.addEventListener(
