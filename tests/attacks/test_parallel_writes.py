@@ -10,7 +10,7 @@ import httpx
 import pytest
 from inductorscope.formats.sizes import MIB
 
-from tests.support.attacking import Health, an_upload, bearer, close, connect, head
+from tests.support.attacking import ANSWER_SECONDS, Health, an_upload, bearer, close, connect, head
 from tests.support.serving import Served
 
 REQUESTS = 100
@@ -31,13 +31,13 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
     opened: list[socket.socket] = []
     try:
         while not stop.is_set():
-            path = an_upload(url, token)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, httpx.HTTPError):
+                path = an_upload(url, token)
                 opened.extend(patch(url, token, path) for _ in range(REQUESTS))
-            stop.wait(6)
-            close(opened)
-            upload = path.partition("/files/")[0]
-            httpx.delete(f"{url}{upload}", headers=bearer(token), timeout=60)
+                stop.wait(6)
+                close(opened)
+                upload = path.partition("/files/")[0]
+                httpx.delete(f"{url}{upload}", headers=bearer(token), timeout=60)
     finally:
         close(opened)
 
@@ -50,7 +50,7 @@ def test_requests_that_wait_for_a_file_hold_up_nobody(served: Served) -> None:
             for _ in range(20):
                 assert httpx.get(served.url, timeout=20).status_code == 200
         assert not health.failures
-        assert health.slowest < 1
+        assert health.slowest < ANSWER_SECONDS
         opened[-1].settimeout(20)
         answer = opened[-1].recv(1000)
         assert b" 409 " in answer.partition(b"\r\n")[0]

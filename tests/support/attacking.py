@@ -21,6 +21,9 @@ from inductorscope.formats.sizes import MIB
 from tests.support.places import FIXTURES
 from tests.support.sending import variant
 
+ANSWER_SECONDS = 15
+"""Half of what the supervisor gives the web process. The second that is promised is measured by
+`all_at_once`: beside other tests most of an answer's time is waiting for a core."""
 HEALTH_SECONDS = 60.0
 """An answer that takes longer counts as so long."""
 

@@ -62,13 +62,16 @@ _EXPONENT = re.compile(rb"0e\+?00+[ }\]\s]")
 """What figures and texts look like that may not pass, once all digits are 0."""
 _limits: dict[str, tuple[float, float]] = {}
 MOST_NAMES = 10_000
+LONGEST_NAME = 100
+"""The end of a name tells its kind."""
 
 
 def is_within(name: str, value: float) -> bool:
     """Whether a figure is within the limits of its kind."""
+    name = name[-LONGEST_NAME:]
     limits = _limits.get(name)
     if limits is None:
-        kind = next(kind for kind in KINDS if kind.names.search(name[-100:]))
+        kind = next(kind for kind in KINDS if kind.names.search(name))
         limits = kind.least, kind.most
         if len(_limits) < MOST_NAMES:
             _limits[name] = limits
