@@ -237,9 +237,9 @@ def recompile_count(story: Story) -> int:
     return sum(compile_.recompile for compile_ in story.compiles)
 
 
-def total_seconds(story: Story) -> float | None:
-    known = [log.seconds for log in story.logs if log.seconds is not None]
-    return sum(known) if known else None
+def compile_seconds(story: Story) -> float | None:
+    """Returns the compile time of the slowest process: they compile side by side."""
+    return max((log.seconds for log in story.logs if log.seconds is not None), default=None)
 
 
 def work(story: Story) -> dict[str, float]:
@@ -251,7 +251,7 @@ def work(story: Story) -> dict[str, float]:
 
 
 def _time(story: Story) -> list[Sentence]:
-    total = total_seconds(story)
+    total = compile_seconds(story)
     if total is None:
         return []
     sentence = Sentence(
@@ -259,6 +259,8 @@ def _time(story: Story) -> list[Sentence]:
         "compile time",
         [Part(seconds(total), "time")],
     )
+    if len(story.logs) > 1:
+        sentence.parts.append(Part(f" in the slowest of {len(story.logs)} processes"))
     kinds = work(story)
     busy = sum(kinds.values())
     if busy:
@@ -266,8 +268,6 @@ def _time(story: Story) -> list[Sentence]:
         sentence.parts.append(
             Part(f", {percent(most / busy)} of the work in {WORK_BY_ID[kind].title}")
         )
-    if len(story.logs) > 1:
-        sentence.parts.append(Part(f", over {len(story.logs)} processes"))
     slowest = max(
         story.compiles,
         key=lambda compile_: (compile_.seconds or 0) + (compile_.backward_seconds or 0),

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
-from inductorscope.analyze.compile.words import change_in_words, total_seconds, work
+from inductorscope.analyze.compile.words import change_in_words, compile_seconds, work
 from inductorscope.fields import Prose
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import load_story
@@ -70,7 +70,7 @@ def compiling_rows(session: Session, a: str, b: str) -> CompilingRows:
         if counts[key] != others[key]
     ]
     events.sort(key=lambda row: row.kind not in IN_EVERY_STEP)
-    return CompilingRows(True, total_seconds(one), total_seconds(other), phases, events)
+    return CompilingRows(True, compile_seconds(one), compile_seconds(other), phases, events)
 
 
 def _events(story: Story, places: dict[tuple[str, str], str]) -> Counter[tuple[str, str]]:

@@ -9,11 +9,11 @@ from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.words import (
+    compile_seconds,
     graph_count,
     overview,
     recompile_count,
     saved_seconds,
-    total_seconds,
     work,
 )
 from inductorscope.answers.compile.parts import RunStory, has_log, read_run_story
@@ -129,7 +129,7 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
         compiles=len(story.compiles),
         graphs=graph_count(story),
         functions=len({(each.file, each.function) for each in story.compiles if each.function}),
-        seconds=total_seconds(story),
+        seconds=compile_seconds(story),
         breaks=len(story.breaks),
         recompiles=recompile_count(story),
         hits=hits,

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.torch_says import TimedRow
-from inductorscope.analyze.compile.words import total_seconds, work
+from inductorscope.analyze.compile.words import compile_seconds, work
 from inductorscope.answers.compile.beside import Beside, compare_phases
 from inductorscope.answers.compile.parts import CompileRef, read_run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
@@ -93,7 +93,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         run=run_story.name,
         watch=watch_key(run_story.run.tags),
         known=run_story.story is not None,
-        seconds=total_seconds(story),
+        seconds=compile_seconds(story),
         measured_from=" and ".join(sorted(sources)),
         span_us=max(spans_of_logs, default=0.0),
         busy_us=busy,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
-from inductorscope.analyze.compile.words import total_seconds
+from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.analyze.ranks.hang import hang
 from inductorscope.formats.border import ABSURD, UNENCODABLE
 from inductorscope.formats.log.summary import LogSummary
@@ -202,7 +202,7 @@ def store_story(facts: LogFacts, writer: RunWriter) -> None:
         return
     whole, chunks = facts.story.finish()
     whole.spoken += facts.torch_logs.spoken
-    facts.compile_seconds = total_seconds(whole)
+    facts.compile_seconds = compile_seconds(whole)
     facts.hang = hang(whole)
     complete = any(log.file.role == TRACE_LOG for log in facts.logs)
     facts.counts = counts_of(whole, complete=complete)
