@@ -35,7 +35,7 @@ def read_folder(
         warnings.warn(f"The recording is in {folder}, but was not read: {why}", stacklevel=3)
         return None, None
     shutil.rmtree(folder.parent, ignore_errors=True)
-    print(f"Recorded {name}: {url}", file=sys.stderr)
+    print(f"Recorded {name}: {url} {answer.get('to_open', '')}".rstrip(), file=sys.stderr)
     return run, url
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import typer
 
 from inductorscope import urls
-from inductorscope.cli.app import fail, load_settings, print_json
+from inductorscope.cli.app import fail, print_json
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
 from inductorscope.errors import REFUSED
 from inductorscope.intake.unpack import Refused
-from inductorscope.jobs.queue.address import address, running
+from inductorscope.jobs.queue.address import address, to_open
 from inductorscope.processes.allocation import give_back, return_large_blocks
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.run import NothingToRead, ReadResult
@@ -73,6 +73,7 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> str:
             {
                 "run": result.run_id,
                 "url": url,
+                "to_open": to_open(settings),
                 "seconds": round(result.seconds, 3),
                 "bytes_in": result.bytes_in,
                 "bytes_stored": result.bytes_stored,
@@ -96,9 +97,8 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> str:
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)
-    if running(settings) is None:
-        elsewhere = "" if settings.data == load_settings().data else f" --data {settings.data}"
-        typer.echo(f"To open it: inductorscope serve{elsewhere}")
+    if how := to_open(settings):
+        typer.echo(how)
     return url
 
 

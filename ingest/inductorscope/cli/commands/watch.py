@@ -49,7 +49,7 @@ def watch(
     from inductorscope.cli.watch.files import folder_of_process
     from inductorscope.cli.watch.loop import Watch
     from inductorscope.cli.watch.readers import local_reader, server_reader
-    from inductorscope.jobs.queue.address import address
+    from inductorscope.jobs.queue.address import address, to_open
 
     if (folder is None) == (pid is None):
         fail("Name either a folder or a process (--pid).", USAGE)
@@ -63,6 +63,8 @@ def watch(
         place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs
     )
     typer.echo(f"{base.rstrip('/')}/watch/{watched.key}")
+    if not server and (how := to_open(settings)):
+        typer.echo(how)
     try:
         watched.follow()
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from inductorscope.cli.watch.loop import TAG, UnreadableYetError
 from inductorscope.cli.watch.readers import local_reader, server_reader
-from inductorscope.jobs.queue.address import address
+from inductorscope.jobs.queue.address import address, to_open
 from inductorscope.settings import Settings
 
 
@@ -26,7 +26,8 @@ class EarlyRun:
         )
         self._key = secrets.token_hex(6)
         base = server.rstrip("/") or address(settings)
-        self._url = f"{base}/watch/{self._key}"
+        how = "" if server else f" {to_open(settings)}"
+        self._url = f"{base}/watch/{self._key}{how}".rstrip()
         self._run: str | None = None
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from inductorscope.jobs.queue.answering import answers
-from inductorscope.settings import Settings
+from inductorscope.settings import Settings, load
 
 NAME = "server"
 
@@ -35,3 +35,11 @@ def running(settings: Settings) -> str | None:
 def address(settings: Settings) -> str:
     """Returns that address, or else the one that `inductorscope serve` would have."""
     return running(settings) or f"http://{settings.host}:{settings.port}"
+
+
+def to_open(settings: Settings) -> str:
+    """Returns what to run before a printed address can be opened; empty if its server answers."""
+    if running(settings) is not None:
+        return ""
+    elsewhere = "" if settings.data == load().data else f" --data {settings.data}"
+    return f"To open it: inductorscope serve{elsewhere}"
