@@ -26,8 +26,8 @@ KERNELS_US: ColumnElement[Any] = (
     select(func.sum(Kernel.time_us)).join(Graph).where(Graph.run_id == Run.id).scalar_subquery()
 )
 FIGURES: dict[str, Figure] = {
-    "compiled_ms": Figure("Step, compiled", "ms", Run.compiled_ms),
-    "eager_ms": Figure("Step, eager", "ms", Run.eager_ms),
+    "compiled_ms": Figure("Timed step, compiled", "ms", Run.compiled_ms),
+    "eager_ms": Figure("Timed step, eager", "ms", Run.eager_ms),
     "kernels_us": Figure("Kernels of a step", "us", KERNELS_US),
     "speed_up": Figure("Speed-up", "ratio", SPEED_UP),
     "compile_seconds": Figure("Compile time", "s", Run.compile_seconds),

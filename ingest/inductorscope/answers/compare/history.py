@@ -125,7 +125,7 @@ def history(
     titles = {known: one.title for known, one in FIGURES.items()}
     if figure and figure not in FIGURES:
         raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(FIGURES)}.")
-    title, unit = "Step, compiled", FIGURES["compiled_ms"].unit
+    title, unit = "Timed step, compiled", FIGURES["compiled_ms"].unit
     runs: list[HistoryRun] = []
     if kernel:
         name = name if name or tag else run_name(session, kernel.partition("/")[0]).name
