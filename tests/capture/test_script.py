@@ -17,6 +17,7 @@ from inductorscope.answers.time.time import time_page
 from inductorscope.capturing.permission import NotAllowed
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.script.gather import add_eager, gather
+from inductorscope.capturing.script.lines import Lines
 from inductorscope.capturing.script.run import STARTUP
 from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps
 from inductorscope.capturing.spec import CaptureSpec
@@ -208,6 +209,25 @@ def test_steady_steps_are_timed_profiled_and_timed_again() -> None:
     ]  # fmt: skip
     assert steps.samples() == [3, 4, 10, 11, 12, 13]
     assert asked == ["start 3", "step", "step", "step", "step", "keep"]
+
+
+def test_the_line_of_the_loop_is_named_at_which_a_step_spends_its_time() -> None:
+    lines = Lines()
+
+    def wait(looks: int) -> None:
+        seen = len(lines._looks) + looks
+        while len(lines._looks) < seen:
+            time.sleep(0.001)
+
+    def prepare() -> None:
+        wait(50)
+
+    for _ in range(2):
+        prepare()  # this one
+        wait(5)
+    found = lines.stop()[0]
+    text = Path(__file__).read_text().splitlines()[found.line - 1]
+    assert (text.strip(), found.file) == ("prepare()  # this one", __file__)
 
 
 def test_a_disturbed_profile_is_made_once_more() -> None:

@@ -206,6 +206,15 @@ class AllocatedPeak(msgspec.Struct):
     """The rest, by the line that asked for it, the largest first."""
 
 
+class LineShare(msgspec.Struct, frozen=True):
+    """A line of the script's own files, and its share of the time of the profiled steps."""
+
+    file: str
+    line: int
+    function: str
+    share: float = 0.0
+
+
 class ScriptSteps(msgspec.Struct):
     """The steps of one process of a script."""
 
@@ -232,6 +241,12 @@ class ScriptSteps(msgspec.Struct):
     """The most memory that the process used on the host."""
     cuda_graphs: CudaGraphs | None = None
     peak: AllocatedPeak | None = None
+    lines: list[LineShare] = msgspec.field(default_factory=list)
+    """Where the profiled steps spend most time."""
+    usual_threads: int = 0
+    """Torch's number of threads before the script could set another."""
+    anomaly: bool = False
+    """Whether autograd looks for NaN."""
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):

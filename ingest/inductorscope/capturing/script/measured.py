@@ -15,7 +15,14 @@ from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.allocated import Allocations
-from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
+from inductorscope.capturing.script.lines import Lines
+from inductorscope.formats.capture_facts import (
+    COMPILED,
+    CaptureFacts,
+    CudaGraphs,
+    LineShare,
+    ScriptSteps,
+)
 from inductorscope.formats.log.cuda_graphs import skip_reasons
 from inductorscope.formats.sizes import KIB
 
@@ -75,6 +82,8 @@ class Profiles:
         self._profiler: Untyped = None
         self._steps = 0
         self._others: Others | None = None
+        self._looking: Lines | None = None
+        self.lines: list[LineShare] = []
         self.allocations = Allocations()
 
     def start(self, steps: int) -> bool:
@@ -97,6 +106,7 @@ class Profiles:
         self._steps += 1
         self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler
         self._profiler.step()
+        self._looking = self._looking or Lines()
 
     def disturbed(self) -> bool:
         """Whether other processes disturbed it since it started."""
@@ -109,10 +119,13 @@ class Profiles:
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
+        lines = self._looking.stop() if self._looking is not None else []
+        self._looking = None
         _synchronize()
         self.allocations.stop(self._folder.parents[1])
         profiler.stop()
         if keep and self._steps > 0:
+            self.lines = lines
             share = 0.0 if self._others is None else self._others.share()
             said = [others_sentence(share, "steps were profiled")]
             self._facts.disturbed = said if share > DISTURBING_SHARE else []

@@ -119,6 +119,7 @@ class Observer:
         atexit.register(self._exit)
         self._follow_errors()
         self.facts.torch_version = str(torch.__version__)
+        self.steps_facts.usual_threads = torch.get_num_threads()
 
     def _change(self, trusted: bool) -> None:
         """Makes the script run with the spec's change, and records its results."""
@@ -338,7 +339,7 @@ class Observer:
             facts.compile_times = None
             self._compiling.write(facts, folder)
         steps = self.steps
-        mine.rank = _rank()
+        mine.rank, mine.anomaly = _rank(), torch.is_anomaly_enabled()
         mine.count, mine.kinds = steps.step if steps.done else max(0, steps.step - 1), steps.kinds
         self.clock.wait()
         times = {step: self.clock.ms(*marks) for step, marks in steps.marks.items()}
@@ -353,7 +354,7 @@ class Observer:
         if self._recorder:
             self._recorder.write(folder)
         memory_of(mine)
-        mine.peak = self.profiles.allocations.peak
+        mine.peak, mine.lines = self.profiles.allocations.peak, self.profiles.lines
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))
         self._save()
 
