@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
-from inductorscope.analyze.time.facts import Timeline
+from inductorscope.analyze.time.facts import Timeline, Wait
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
+from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
+from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, few_threads
 from inductorscope.answers.runs.diagnosis.step import autotune
+from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
+from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
+from inductorscope.formats.capture_facts import LineShare, ScriptSteps
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
@@ -184,6 +190,48 @@ def test_autotuning_is_offered_only_where_it_has_kernels_to_choose_from(foo1: Ev
     assert "freezing" in autotune(on_cpu)
     backward = [replace(each, slug="model__0_backward_1.0") for each in foo1.graphs]
     assert not autotune(replace(on_cpu, graphs=backward))
+
+
+@pytest.fixture
+def scripted(foo1: Evidence) -> Evidence:
+    """The run, as if a script had been captured on a processor with two of eight threads."""
+    steps = ScriptSteps(usual_threads=8, anomaly=True, lines=[LineShare("a.py", 3, "f", 0.7)])
+    foo1.session.expunge(foo1.run)
+    foo1.run.environment = {"threads": 2, "script": {"processes": [to_builtins(steps)]}}
+    assert foo1.shown is not None
+    assert foo1.shown.breakdown is not None
+    line = Timeline(1000.0, 400.0, [], waits=[Wait("unnamed", "", 2, 500.0, 300.0, 0.0)])
+    figures = replace(foo1.shown.breakdown, on_device=False, timeline=line)
+    shown = replace(foo1.shown, breakdown=figures, by=1)
+    return replace(foo1, shown=shown, step_us=1000.0, script=script_shown(foo1.run))
+
+
+def test_settings_that_slow_a_script_down_are_named(scripted: Evidence) -> None:
+    anomaly, threads = anomaly_mode(scripted), few_threads(scripted)
+    assert anomaly is not None
+    assert anomaly.urgent
+    assert threads is not None
+    assert (threads.wins_us, threads.known) == (300.0, "at most")
+
+
+def test_time_beside_operators_is_a_cause_and_names_the_line(scripted: Evidence) -> None:
+    found = beside_operators(scripted)
+    assert found is not None
+    assert found.what.startswith(f"No operator runs for 500{THIN}µs")
+    assert (found.wins_us, places(found)) == (500.0, ["a.py:3 in f"])
+
+
+def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -> None:
+    assert scripted.story.story is not None
+    (once,) = scripted.story.story.compiles
+    again = [replace(once, occurrence=number) for number in range(4)]
+    scripted.story.story.compiles = again
+    reset = resets(scripted)
+    assert reset is not None
+    assert reset.what.startswith("3 compiles of code that was compiled before")
+    assert no_code(scripted) is None
+    scripted.story.story.compiles = [replace(each, outcome="no code") for each in again]
+    assert no_code(scripted) is not None
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

@@ -27,6 +27,7 @@ MOSTLY = 0.3
 """Share of the kernels' time from which uncompiled code is the first cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
 MOST_CHANGES = 3
+FEWEST_RESETS = 3
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
 
 
@@ -92,7 +93,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
     shares = kernel_shares(evidence)
     share = None if shares is None else shares.eager / shares.whole
     why = "Each ends a graph: nothing fuses across it, and guards are checked again after it."
-    what = f"{total}{': ' if len(places) == 1 else ', first of all '}{first.short}."
+    what = f"{total}{': ' if len(places) == 1 else ', such as '}{first.short}."
     if first.skips:
         what = f"{total}: Dynamo runs {_skipped(evidence, first)} uncompiled, because {first.short}"
         what += " breaks the graph in a loop."
@@ -155,7 +156,7 @@ def _branch(evidence: Evidence, path: str | None, line: int | None, reason: str)
             "The value decides a branch, which a graph cannot have: compute both sides and choose "
             "with `torch.where(condition, a, b)`, or use `torch.cond` if they are costly."
         )
-    return f"Do without the branch: `{instead}`. A clamp needs no condition at all."
+    return f"Do without the branch: `{instead}`. If it only limits a value, use `clamp`."
 
 
 def recompiles(evidence: Evidence) -> Cause | Cleared | None:
@@ -239,6 +240,48 @@ def _slowest_process(story: Story, compiles: list[Compile]) -> tuple[int, float,
     return log, spent[log], facts.seconds, note
 
 
+def resets(evidence: Evidence) -> Cause | None:
+    """The program throws compiled code away, and compiles it again."""
+    story, script = evidence.story.story, evidence.script
+    again = [each for each in story.compiles if each.occurrence] if story is not None else []
+    if story is None or script is None or len(again) < FEWEST_RESETS:
+        return None
+    _, us, whole, note = _slowest_process(story, again)
+    return Cause(
+        "resets",
+        f"{plural(len(again), 'compile')} of code that was compiled before, because the program "
+        "threw it away.",
+        "Leave out `torch._dynamo.reset()`, and call `torch.compile` once, before the loop.",
+        urls.compile_list(evidence.id),
+        why=f"They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}.",
+        wins_us=us or None,
+        share=us / 1e6 / whole if us and whole else None,
+        of="compile time",
+        known="estimated" if us else "unknown",
+        urgent=True,
+        lines=evidence.line(again[0].file, again[0].first_line),
+    )
+
+
+def no_code(evidence: Evidence) -> Cause | None:
+    """A backend that is for finding faults runs the graphs as they are."""
+    story = evidence.story.story
+    if story is None or evidence.script is None:
+        return None
+    traced = [each for each in story.compiles if each.ops and each.outcome != "failed"]
+    if not traced or any(each.outcome != "no code" for each in traced):
+        return None
+    return Cause(
+        "no code",
+        f"Dynamo traces {plural(len(traced), 'graph')}, and the backend generates no code: the "
+        "operators run one by one, as in eager.",
+        "Leave out `backend=…` of `torch.compile`: `eager` and `aot_eager` are for finding faults.",
+        urls.compile_list(evidence.id),
+        urgent=True,
+        lines=evidence.line(traced[0].file, traced[0].first_line),
+    )
+
+
 def caches(evidence: Evidence) -> Cause | Cleared | None:
     """A cache is bypassed, so every start compiles again."""
     story = evidence.story.story
@@ -254,7 +297,9 @@ def caches(evidence: Evidence) -> Cause | Cleared | None:
         "caches",
         f"The {bypassed[0].cache} cache is bypassed for {plural(len(numbers), 'compile')}, so "
         f"every start of the program compiles {'it' if len(numbers) == 1 else 'them'} again.",
-        "Take what the reason names out of the compiled function, or accept the longer start.",
+        "Turn it on: `torch._inductor.config.fx_graph_cache = True`."
+        if "not enabled" in why
+        else "Take what the reason names out of the compiled function, or accept the longer start.",
         urls.compile_story(evidence.id) + "#caches",
         why=f"Torch's reason: {why[:200]}" if why else "",
         wins_us=us or None,
@@ -264,4 +309,4 @@ def caches(evidence: Evidence) -> Cause | Cleared | None:
     )
 
 
-CHECKS = (failure, graph_breaks, recompiles, caches)
+CHECKS = (failure, graph_breaks, recompiles, resets, no_code, caches)

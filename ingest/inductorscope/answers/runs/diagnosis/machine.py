@@ -1,10 +1,12 @@
-"""Whether the figures of a run can be trusted: other programs, or a profile, slowed it down."""
+"""What slows a whole run down: other programs, a profile, a debug setting, too few threads."""
 
 from __future__ import annotations
 
 from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.time.script import script_of
+from inductorscope.units import plural
 
 
 def disturbed(evidence: Evidence) -> Cause | None:
@@ -21,4 +23,40 @@ def disturbed(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (disturbed,)
+def anomaly_mode(evidence: Evidence) -> Cause | None:
+    """Autograd looks for NaN in every step."""
+    script = script_of(evidence.run)
+    if script is None or not script.processes[0].anomaly:
+        return None
+    return Cause(
+        "anomaly mode",
+        "Autograd's anomaly mode is on: it records where each operator was called, and looks for "
+        "NaN in every gradient.",
+        "Leave out `torch.autograd.set_detect_anomaly(True)`, except to find a NaN.",
+        urls.time(evidence.id),
+        urgent=True,
+    )
+
+
+def few_threads(evidence: Evidence) -> Cause | None:
+    """The program makes torch use fewer threads than it would."""
+    script, line, step = script_of(evidence.run), evidence.timeline, evidence.step_us
+    threads = int(evidence.run.environment.get("threads") or 0)
+    usual = script.processes[0].usual_threads if script is not None else 0
+    if evidence.on_device or evidence.shown is None or line is None or not step:
+        return None
+    if not 0 < threads < usual:
+        return None
+    wins = min(line.busy_us / evidence.shown.by, step) * (1 - threads / usual)
+    return Cause(
+        "few threads",
+        f"Torch computes with {plural(threads, 'thread')}, and would use {usual} here.",
+        "Leave out `torch.set_num_threads(…)`, unless other processes need the cores.",
+        urls.time(evidence.id),
+        wins_us=wins,
+        share=wins / step,
+        known="at most",
+    )
+
+
+CHECKS = (disturbed, anomaly_mode, few_threads)

@@ -39,6 +39,11 @@ FAR_FROM_ROOF = 0.6
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
 
+MANY_CALLS = 20
+"""Calls of kernels in a step from which their wrapper costs more than guards and the like."""
+MOSTLY_FLOAT64 = 0.2
+"""Smallest share of a step that kernels in float64 must take: some sums want to be exact."""
+
 AUTOTUNE = "`torch.compile(…, mode='max-autotune')` times other kernels for these shapes."
 FEWER_VALUES = (
     "Let fewer values live at once: compute them again where they are used, or split the function. "
@@ -88,10 +93,13 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     if not group.eager_us:
         took = f"{microseconds(group.compiled_us)} of {evidence.step}"
     kernels = [each for each in evidence.kernels if each.group == known]
+    wraps = known == OVERHEAD and sum(each.calls for each in evidence.kernels) >= MANY_CALLS
     mask = _mask(evidence) if known == ATTENTION else ""
     fix = autotune(evidence) if known in (GEMM, CONVOLUTION) else _SLOWER_FIXES.get(known, "")
     if not fix and kernels and known not in (GEMM, CONVOLUTION, OVERHEAD):
         fix = f"Begin with the slowest, `{kernels[0].name}`: its page shows what limits it."
+    if known == OVERHEAD and not wraps:
+        fix = "Each call of compiled code costs this: compute more in one, such as a larger batch."
     if mask:
         fix = (
             "Where the mask is only causal, pass `is_causal=True` and no mask: the kernel then "
@@ -116,7 +124,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         known="at most" if differs or not group.eager_us else "estimated",
         lines=evidence.lines({each.id for each in kernels}),
         kernels={each.id: each.us for each in kernels},
-        change=Change(inductor={"cpp_wrapper": "True"}) if known == OVERHEAD else None,
+        change=Change(inductor={"cpp_wrapper": "True"}) if wraps else None,
     )
 
 
@@ -173,6 +181,33 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
     )
 
 
+def float64(evidence: Evidence) -> Cause | None:
+    """Kernels compute in float64."""
+    page, step = evidence.roofline, evidence.step_us
+    if page is None or not step:
+        return None
+    rows = [row for row in page.kernels if row.dtype == "float64" and row.time_us]
+    us = sum(row.time_us or 0.0 for row in rows)
+    if us < MOSTLY_FLOAT64 * step:
+        return None
+    own = {(row.graph, row.name) for row in rows}
+    ids = {each.id for each in evidence.kernels if (each.graph, each.name) in own}
+    return Cause(
+        "float64",
+        f"Kernels that compute in float64 take {microseconds(us)} of {evidence.step}.",
+        "Compute in float32, which has 7 digits instead of 16: `.float()` on the inputs and the "
+        "model. Arrays of NumPy are float64 unless made otherwise.",
+        urls.roofline(evidence.id),
+        why="In float32 they move half of the memory, and processors compute twice as fast; many "
+        "GPUs far more.",
+        wins_us=us / 2,
+        share=us / 2 / step,
+        known="estimated",
+        lines=evidence.lines(ids),
+        kernels=dict.fromkeys(ids, us),
+    )
+
+
 def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     """A kernel is far from what the machine can do."""
     page, step = evidence.roofline, evidence.step_us
@@ -219,15 +254,17 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
     }
     us = (worst.time_us or 0.0) * usual.get((worst.graph, worst.name), 1.0)
+    rest = (worst.time_us or 0.0) - us
+    slow = f" Its slow runs add {microseconds(rest)}." if rest >= STANDS_OUT * step else ""
     spilled = _spilled(evidence, worst)
+    limit = "memory" if worst.standing.bound == "memory" else "arithmetic"
     return Cause(
         "far from its roof",
-        f"`{worst.name}` reaches {percent((worst.standing.roof_us or 0.0) / us)} of its roof and "
-        f"takes {microseconds(us)} of {evidence.step}.",
+        f"`{worst.name}` takes {microseconds(us)} of {evidence.step}, and reaches "
+        f"{percent((worst.standing.roof_us or 0.0) / us)} of what {limit} allows.",
         FEWER_VALUES if spilled else _tuning(worst, evidence),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
-        why=f"Its limit is the {'memory' if worst.standing.bound == 'memory' else 'arithmetic'}: "
-        f"at that limit it would take {microseconds(worst.standing.roof_us)}.{spilled}",
+        why=f"At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}",
         wins_us=wins,
         share=wins / step,
         known="at most",
@@ -414,7 +451,7 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
 
 
 CHECKS = (
-    slower_group, float32_products, far_from_roof, not_fused, casts, copies, fallbacks,
+    slower_group, float32_products, float64, far_from_roof, not_fused, casts, copies, fallbacks,
     scalar_loops,
 )  # fmt: skip
 """What to change first: the causes that cost a run most."""

@@ -31,6 +31,8 @@ TELLING = ("loading data", "blocking", "host operator", "call")
 """Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
 """Share of the idle time that a wait must have to be named."""
+HOST_STANDS_OUT = 0.1
+"""Smallest share of a processor's step that Python must take beside operators."""
 
 _LOADS = (
     "Load in other processes while the device works: `DataLoader(…, num_workers=4, "
@@ -60,8 +62,8 @@ _STATES = {
     SYNCHRONISING: "Something waits for the device in every step: look for `.item()`, `.cpu()`, "
     "`print` of a tensor and `torch.cuda.synchronize()`.",
     GUARDING: "Fewer, larger compiled functions check fewer guards.",
-    OUTSIDE: "Python runs between the operators: the optimizer, logging, preparing data. Compile "
-    "the optimizer's step too, and move what is left out of the step.",
+    OUTSIDE: "Python runs between the operators. Move it out of the step, such as logging and "
+    "preparing data, or compile the code around it, such as the optimizer's step.",
     LAUNCHING: "Launching takes this long: fewer, larger kernels wait less often.",
     QUEUED: "The work was launched in time, and the device began it late: the timeline shows what "
     "it waited for, such as another stream or a copy.",
@@ -132,7 +134,8 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     """The device waits for the host."""
     idle, line, shown, step = _idle(evidence), evidence.timeline, evidence.shown, evidence.step_us
     if shown is None or line is None or not step:
-        return Cleared("No trace: whether the device waits is unknown.", judged=False)
+        lacks = "The trace has neither operators nor kernels" if evidence.traces else "No trace"
+        return Cleared(f"{lacks}: whether the device waits is unknown.", judged=False)
     if idle is None:
         return None
     if idle.us < STANDS_OUT * step:
@@ -147,24 +150,34 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     return _state(evidence, idle)
 
 
-def loading(evidence: Evidence) -> Cause | None:
-    """Without a device, the thread that computes loads its data itself, or waits for it."""
+def beside_operators(evidence: Evidence) -> Cause | None:
+    """Without a device: the thread that computes loads data, or no operator runs for long."""
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
     if line is None or shown is None or not step or evidence.on_device:
         return None
     wait = max(line.waits, key=lambda wait: wait.us, default=None)
-    if wait is None or wait.us / shown.by < STANDS_OUT * step:
+    if wait is None:
         return None
-    us = min(wait.us / shown.by, step)
+    us, loads = min(wait.us / shown.by, step), wait.kind == "loading data"
+    if not loads:  # the profiler slows operators down, not what is beside them
+        us = min(us, step - line.busy_us / shown.by)
+    if us < (STANDS_OUT if loads else HOST_STANDS_OUT) * step:
+        return None
+    what = f"The thread that computes loads data in `{wait.name}`" if loads else "No operator runs"
+    if not loads and (inside := wait.name or wait.inside):
+        what += f" inside of `{inside}`"
+    said, lines = evidence.busiest_line()
     return Cause(
         "waiting",
-        f"The thread that computes loads data for {microseconds(us)} of {evidence.step}, in "
-        f"`{wait.name}`: {plural(wait.count, 'time')}.",
+        f"{what} for {microseconds(us)} of {evidence.step}: "
+        f"{plural(wait.count, 'time')} in the trace, for at most {microseconds(wait.longest_us)}.",
         _FIXES[wait.kind](wait).replace(" while the device works", ""),
         _at(evidence, wait),
+        why=said if loads else f"Meanwhile the program runs Python, or waits. {said}".rstrip(),
         wins_us=us,
         share=us / step,
         known="at most",
+        lines=_line_of(evidence, wait) or lines,
     )
 
 
@@ -218,6 +231,8 @@ _FIXES: dict[str, Callable[[Wait], str]] = {
     "the step or in another thread.",
     "python": lambda _: "Move it out of the step, do it less often, or let it run in another "
     "thread while the device works.",
+    "unnamed": lambda _: "Move what runs there out of the step, or do it less often: preparing "
+    "data, logging, reading files. `torch.profiler.record_function` around parts names them.",
 }  # fmt: skip
 
 
@@ -258,7 +273,13 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     shown, step = evidence.shown, evidence.step_us or 1.0
     most = max(idle.states, key=lambda name: idle.states[name], default=UNKNOWN)
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
-    fix, lines, change = _STATES.get(most, _MORE_WORK), [], None
+    fix, change = _STATES.get(most, _MORE_WORK), None
+    said, lines = evidence.busiest_line() if most == OUTSIDE else ("", [])
+    if most in (OUTSIDE, OPERATING) and not evidence.regions and not evidence.kernels:
+        fix = (
+            "Nothing is compiled: `torch.compile(…, mode='reduce-overhead')` launches the model's "
+        )
+        fix += "kernels together."
     if _records_graphs(evidence):
         saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
     elif saves >= STANDS_OUT * step:
@@ -266,23 +287,33 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
         fix += "`torch.compile(…, mode='reduce-overhead')`."
         fix += f" Torch skipped them here: {skipped}" if skipped else ""
-        lines = _slowest_region(evidence)
+        lines = lines or _slowest_region(evidence)
         change = GRAPHS
     wins = saves if saves >= STANDS_OUT * step else idle.us
     share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
+    why = f"The largest part of its idle time in the trace, {percent(share)}: "
+    why += f"{_IN_WORDS.get(most, most)}.{_queued(evidence) if most == QUEUED else ''} {said}"
     return Cause(
         "waiting",
         f"The device is idle for {microseconds(idle.us)} of {evidence.step}.",
         fix,
         urls.time(evidence.id) + "#timeline",
-        why=f"The largest part of its idle time in the trace, {percent(share)}: "
-        f"{_IN_WORDS.get(most, most)}.",
+        why=why.rstrip(),
         wins_us=wins,
         share=wins / step,
         known="estimated" if wins == saves else "at most",
         lines=lines,
         change=change,
     )
+
+
+def _queued(evidence: Evidence) -> str:
+    """Returns which call launched the work that began late: `cudaGraphLaunch`."""
+    waits = evidence.timeline.waits if evidence.timeline is not None else []
+    late = next((wait for wait in waits if wait.kind == "queued" and wait.name), None)
+    if late is None:
+        return ""
+    return f" `{late.name}` launched the work that began late: {_times(late.count, late)}."
 
 
 def between_kernels(evidence: Evidence) -> Cause | None:
@@ -348,4 +379,4 @@ def judged_trace(evidence: Evidence) -> Cleared | None:
     )
 
 
-CHECKS = (judged_trace, first_calls, waiting, loading, between_kernels)
+CHECKS = (judged_trace, first_calls, waiting, beside_operators, between_kernels)
