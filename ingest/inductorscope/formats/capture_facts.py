@@ -241,8 +241,8 @@ class ScriptSteps(msgspec.Struct):
     """The most memory that the process used on the host."""
     cuda_graphs: CudaGraphs | None = None
     peak: AllocatedPeak | None = None
-    lines: list[LineShare] = msgspec.field(default_factory=list)
-    """Where the profiled steps spend most time."""
+    busiest: LineShare | None = None
+    """The line at which the profiled steps spend most time."""
     usual_threads: int = 0
     """Torch's number of threads before the script could set another."""
     anomaly: bool = False

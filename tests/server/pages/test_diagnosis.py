@@ -195,7 +195,7 @@ def test_autotuning_is_offered_only_where_it_has_kernels_to_choose_from(foo1: Ev
 @pytest.fixture
 def scripted(foo1: Evidence) -> Evidence:
     """The run, as if a script had been captured on a processor with two of eight threads."""
-    steps = ScriptSteps(usual_threads=8, anomaly=True, lines=[LineShare("a.py", 3, "f", 0.7)])
+    steps = ScriptSteps(usual_threads=8, anomaly=True, busiest=LineShare("a.py", 3, "f", 0.7))
     foo1.session.expunge(foo1.run)
     foo1.run.environment = {"threads": 2, "script": {"processes": [to_builtins(steps)]}}
     assert foo1.shown is not None

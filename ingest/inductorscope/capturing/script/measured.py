@@ -83,7 +83,7 @@ class Profiles:
         self._steps = 0
         self._others: Others | None = None
         self._looking: Lines | None = None
-        self.lines: list[LineShare] = []
+        self.busiest: LineShare | None = None
         self.allocations = Allocations()
 
     def start(self, steps: int) -> bool:
@@ -119,13 +119,13 @@ class Profiles:
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
-        lines = self._looking.stop() if self._looking is not None else []
+        busiest = self._looking.stop() if self._looking is not None else None
         self._looking = None
         _synchronize()
         self.allocations.stop(self._folder.parents[1])
         profiler.stop()
         if keep and self._steps > 0:
-            self.lines = lines
+            self.busiest = busiest
             share = 0.0 if self._others is None else self._others.share()
             said = [others_sentence(share, "steps were profiled")]
             self._facts.disturbed = said if share > DISTURBING_SHARE else []

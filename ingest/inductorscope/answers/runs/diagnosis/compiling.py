@@ -19,7 +19,7 @@ from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
 from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares
 from inductorscope.formats.change import Change
-from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.formats.vocabulary import OVERHEAD, SOURCE
 from inductorscope.units import percent, plural, seconds
 
 DYNAMIC = Change(dynamic=True)
@@ -109,6 +109,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         fix,
         urls.compile_story(evidence.id) + "#breaks",
         why=why,
+        concerns=_lost(evidence),
         urgent=first.skips and (share is None or share >= MOSTLY),
         lines=[*evidence.line(first.file, first.line, first.code), *own],
     )
@@ -119,17 +120,30 @@ def _complete(story: Story) -> bool:
     return bool(story.logs) and all(log.complete for log in story.logs)
 
 
+def _lost(evidence: Evidence) -> float | None:
+    """Returns the share of a step that calling many graphs takes more than calling one: what the
+    device waits, or on a processor, what their guards and wrappers take."""
+    shown, line = evidence.shown, evidence.timeline
+    calls = sum(region.calls for region in evidence.regions) / (shown.by if shown else 1)
+    if line is None or calls <= 1:
+        return None
+    device = evidence.on_device
+    lost = [part.share for part in line.parts if (part.idle if device else part.name == OVERHEAD)]
+    return sum(lost) * (1 - 1 / calls)
+
+
 def _skipped(evidence: Evidence, place: BreakPlace) -> str:
     """Returns what Dynamo runs uncompiled: `lines 22 to 28 of f`."""
     story = evidence.story.story
-    skipped = story.compiles[place.compiles[0]] if story is not None and place.compiles else None
-    start = resumed(skipped.function or "")[1] if skipped is not None else None
-    name = f"`{place.function}`" if place.function else "the function"
-    end = function_end(evidence.story.source_text(place.file), place.line or 0)
-    if start is None:
-        begin = skipped.first_line if skipped is not None else None
-        return f"{name}, lines {begin} to {end}," if begin and end else f"all of {name}"
-    return f"lines {start + 1} to {end} of {name}" if end else f"the rest of {name}"
+    if story is None or not place.compiles:
+        return f"all of `{place.function}`" if place.function else "all of the function"
+    skipped = story.compiles[place.compiles[0]]
+    function, start = resumed(skipped.function or "the function")
+    begin = skipped.first_line if start is None else start + 1
+    end = function_end(evidence.story.source_text(skipped.file), begin or 0)
+    if begin and end:
+        return f"lines {begin} to {end} of `{function}`"
+    return f"all of `{function}`" if start is None else f"the rest of `{function}`"
 
 
 def _mended(evidence: Evidence, place: BreakPlace) -> str:

@@ -35,8 +35,6 @@ OWN = 0.2
 """A line of the user's own files is preferred to a line of a library, unless that takes this many
 times as long."""
 SHOWN_LINES = 2
-BUSY_LINE = 0.3
-"""Share of the profiled steps that a line of the script must take to be named."""
 ROUNDING = 1.01
 
 
@@ -165,13 +163,11 @@ class Evidence(msgspec.Struct):
         """Returns the line of the script that takes most of the profiled steps, and a sentence
         about it; both are empty unless a capture looked."""
         script = script_of(self.run)
-        for busiest in script.processes[0].lines[:1] if script is not None else ():
-            if busiest.share >= BUSY_LINE:
-                said = (
-                    f"The profiled steps spend {percent(busiest.share)} of their time at this line."
-                )
-                return said, self.line(busiest.file, busiest.line, f"in {busiest.function}")
-        return "", []
+        busiest = script.processes[0].busiest if script is not None else None
+        if busiest is None:
+            return "", []
+        said = f"The profiled steps spend {percent(busiest.share)} of their time at this line."
+        return said, self.line(busiest.file, busiest.line, f"in {busiest.function}")
 
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""
@@ -223,6 +219,8 @@ def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float
         span = line.span_us / shown.by
         what = "each profiled step of" if shown.steps else "the trace's"
         after = " after its start-up" if line.start_up_us else ""
+        if run.compiled_ms:
+            after = f" ({milliseconds(run.compiled_ms)} without the profiler)"
         return span, f"{what} {microseconds(span)}{after}"
     known = kernel_time(session, run.id)
     return known, f"{microseconds(known)} of kernel time"
