@@ -197,6 +197,7 @@ def scripted(foo1: Evidence) -> Evidence:
     """The run, as if a script had been captured on a processor with two of eight threads."""
     steps = ScriptSteps(usual_threads=8, anomaly=True, busiest=LineShare("a.py", 3, "f", 0.7))
     foo1.session.expunge(foo1.run)
+    foo1.run.compiled_ms = 1.0
     foo1.run.environment = {"threads": 2, "script": {"processes": [to_builtins(steps)]}}
     assert foo1.shown is not None
     assert foo1.shown.breakdown is not None

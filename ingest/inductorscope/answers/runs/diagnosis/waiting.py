@@ -159,8 +159,8 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     if wait is None:
         return None
     us, loads = min(wait.us / shown.by, step), wait.kind == "loading data"
-    if not loads:  # the profiler slows operators down, not what is beside them
-        us = min(us, step - line.busy_us / shown.by)
+    if not loads:  # the profiler makes steps longer, between operators too
+        us = min(us, 1000 * (evidence.run.compiled_ms or step / 1000) - line.busy_us / shown.by)
     if us < (STANDS_OUT if loads else HOST_STANDS_OUT) * step:
         return None
     what = f"The thread that computes loads data in `{wait.name}`" if loads else "No operator runs"
