@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
-from inductorscope.analyze.time.facts import Timeline, Wait
+from inductorscope.analyze.time.facts import Timeline
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
@@ -201,7 +201,7 @@ def scripted(foo1: Evidence) -> Evidence:
     foo1.run.environment = {"threads": 2, "script": {"processes": [to_builtins(steps)]}}
     assert foo1.shown is not None
     assert foo1.shown.breakdown is not None
-    line = Timeline(1000.0, 400.0, [], waits=[Wait("unnamed", "", 2, 500.0, 300.0, 0.0)])
+    line = Timeline(1000.0, 400.0, [])
     figures = replace(foo1.shown.breakdown, on_device=False, timeline=line)
     shown = replace(foo1.shown, breakdown=figures, by=1)
     return replace(foo1, shown=shown, step_us=1000.0, script=script_shown(foo1.run))
@@ -212,14 +212,14 @@ def test_settings_that_slow_a_script_down_are_named(scripted: Evidence) -> None:
     assert anomaly is not None
     assert anomaly.urgent
     assert threads is not None
-    assert (threads.wins_us, threads.known) == (300.0, "at most")
+    assert (threads.what[:29], threads.concerns) == ("Torch computes with 2 threads", 0.75)
 
 
 def test_time_beside_operators_is_a_cause_and_names_the_line(scripted: Evidence) -> None:
     found = beside_operators(scripted)
     assert found is not None
-    assert found.what.startswith(f"No operator runs for 500{THIN}µs")
-    assert (found.wins_us, places(found)) == (500.0, ["a.py:3 in f"])
+    assert f"outside of operators, in Python or waiting, for 600{THIN}µs" in found.what
+    assert (found.wins_us, places(found)) == (600.0, ["a.py:3 in f"])
 
 
 def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from inductorscope.analyze.time.categories import library_category, operator_family
 from inductorscope.analyze.time.facts import Timeline
 from inductorscope.analyze.time.idle.states import GUARDS, PROLOGUE
-from inductorscope.analyze.time.idle.waits import loading_waits, python_waits
+from inductorscope.analyze.time.idle.waits import loading_waits
 from inductorscope.analyze.time.idle.window import marked
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.parts import OUTSIDE
@@ -140,7 +140,6 @@ def _thread_timeline(events: TraceEvents, own: Floats, compiled: Truths) -> Time
     whole = float(begins.min()), float((begins + lengths).max())
     start, end = marked(events.columns) or whole
     covered = cover(begins, lengths).total
-    waits = [*loading_waits(events, thread), *python_waits(events, thread, start, end)]
     del begins, lengths
     own, compiled = own[on_lane], compiled[on_lane]
     name = ops.name[on_lane]
@@ -153,7 +152,7 @@ def _thread_timeline(events: TraceEvents, own: Floats, compiled: Truths) -> Time
     total = float(own.sum())
     worked = min(covered, total)
     span = max(end - start, worked)
-    line = Timeline(span, worked, [], waits=waits)
+    line = Timeline(span, worked, [], waits=loading_waits(events, thread))
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
     line.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
     return line

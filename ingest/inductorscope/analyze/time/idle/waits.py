@@ -24,8 +24,7 @@ from inductorscope.analyze.time.idle.states import (
     overhead_cover,
 )
 from inductorscope.analyze.time.idle.window import first_moment, is_first
-from inductorscope.analyze.time.intervals import Cover, cover, joined
-from inductorscope.analyze.time.intervals import gaps as between
+from inductorscope.analyze.time.intervals import Cover, joined
 from inductorscope.analyze.time.parts import ONCE_PARTS
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import TraceEvents
@@ -33,8 +32,6 @@ from inductorscope.formats.trace.kineto import TraceEvents
 MOST = 256
 """Most gaps that are named, the longest first."""
 MOST_WAITS = 8
-LONG_US = 100.0
-"""A shorter time between operators of a processor is their own overhead."""
 LONGEST_NAME = 200
 
 _COMPILES = re.compile(
@@ -120,20 +117,6 @@ def loading_waits(events: TraceEvents, lane: int) -> list[Wait]:
                     Wait("loading data", name, len(us), float(us.sum()), float(us.max()), at)
                 )
     return waits
-
-
-def python_waits(events: TraceEvents, lane: int, start: float, end: float) -> list[Wait]:
-    """The long times in which no thread is in an operator, named by what a thread did, for a trace
-    without device work. Shorter ones belong to the operators around them."""
-    ops = events.columns.ops
-    begin, until = between(cover(ops.ts, ops.us), start, end)
-    long = until - begin >= LONG_US
-    begin, until = begin[long], until[long]
-    nowhere = np.full(len(begin), NOWHERE, np.int32)
-    lanes = np.full(len(begin), lane, np.int32)
-    gaps = Gaps(begin, until, work=nowhere, lane=lanes, called=until, returned=until)
-    waits = named_waits(events, gaps, first_moment(events)).waits
-    return [wait for wait in waits if wait.kind in ("python", "unnamed")]
 
 
 class _Names:

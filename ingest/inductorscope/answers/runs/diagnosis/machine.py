@@ -40,22 +40,17 @@ def anomaly_mode(evidence: Evidence) -> Cause | None:
 
 def few_threads(evidence: Evidence) -> Cause | None:
     """The program makes torch use fewer threads than it would."""
-    script, line, step = script_of(evidence.run), evidence.timeline, evidence.step_us
+    script = script_of(evidence.run)
     threads = int(evidence.run.environment.get("threads") or 0)
     usual = script.processes[0].usual_threads if script is not None else 0
-    if evidence.on_device or evidence.shown is None or line is None or not step:
+    if evidence.on_device or not 0 < threads < usual:
         return None
-    if not 0 < threads < usual:
-        return None
-    wins = min(line.busy_us / evidence.shown.by, step) * (1 - threads / usual)
     return Cause(
         "few threads",
         f"Torch computes with {plural(threads, 'thread')}, and would use {usual} here.",
         "Leave out `torch.set_num_threads(…)`, unless other processes need the cores.",
         urls.time(evidence.id),
-        wins_us=wins,
-        share=wins / step,
-        known="at most",
+        concerns=1 - threads / usual,
     )
 
 

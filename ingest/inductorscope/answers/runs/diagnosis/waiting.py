@@ -31,8 +31,8 @@ TELLING = ("loading data", "blocking", "host operator", "call")
 """Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
 """Share of the idle time that a wait must have to be named."""
-HOST_STANDS_OUT = 0.1
-"""Smallest share of a processor's step that Python must take beside operators."""
+OUTSIDE_STANDS_OUT = 0.1
+"""Smallest share of a processor's step that must be outside of operators."""
 
 _LOADS = (
     "Load in other processes while the device works: `DataLoader(…, num_workers=4, "
@@ -57,13 +57,16 @@ _CALLS = {
     "memory.",
     "": "The driver takes so long for one call: the timeline shows what happens beside it.",
 }
+_OUTSIDE = (
+    "Python runs between the operators. Move it out of the step, such as logging and preparing "
+    "data, or compile the code around it, such as the optimizer's step."
+)
 _STATES = {
     LOADING: _LOADS,
     SYNCHRONISING: "Something waits for the device in every step: look for `.item()`, `.cpu()`, "
     "`print` of a tensor and `torch.cuda.synchronize()`.",
     GUARDING: "Fewer, larger compiled functions check fewer guards.",
-    OUTSIDE: "Python runs between the operators. Move it out of the step, such as logging and "
-    "preparing data, or compile the code around it, such as the optimizer's step.",
+    OUTSIDE: _OUTSIDE,
     LAUNCHING: "Launching takes this long: fewer, larger kernels wait less often.",
     QUEUED: "The work was launched in time, and the device began it late: the timeline shows what "
     "it waited for, such as another stream or a copy.",
@@ -151,33 +154,34 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
 
 
 def beside_operators(evidence: Evidence) -> Cause | None:
-    """Without a device: the thread that computes loads data, or no operator runs for long."""
+    """Without a device: the thread that computes loads data, or is outside of operators."""
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
     if line is None or shown is None or not step or evidence.on_device:
         return None
-    wait = max(line.waits, key=lambda wait: wait.us, default=None)
-    if wait is None:
-        return None
-    us, loads = min(wait.us / shown.by, step), wait.kind == "loading data"
-    if not loads:  # the profiler makes steps longer, between operators too
-        us = min(us, 1000 * (evidence.run.compiled_ms or step / 1000) - line.busy_us / shown.by)
-    if us < (STANDS_OUT if loads else HOST_STANDS_OUT) * step:
-        return None
-    what = f"The thread that computes loads data in `{wait.name}`" if loads else "No operator runs"
-    if not loads and (inside := wait.name or wait.inside):
-        what += f" inside of `{inside}`"
     said, lines = evidence.busiest_line()
+    wait = max(line.waits, key=lambda wait: wait.us, default=None)
+    if wait is not None and wait.us / shown.by >= STANDS_OUT * step:
+        us, href = min(wait.us / shown.by, step), _at(evidence, wait)
+        what = f"loads data in `{wait.name}`"
+        fix = _FIXES[wait.kind](wait).replace(" while the device works", "")
+        lines = _line_of(evidence, wait) or lines
+    else:
+        # The profiler makes steps longer, between operators too.
+        timed = 1000 * evidence.run.compiled_ms if evidence.run.compiled_ms else step
+        us, href = timed - line.busy_us / shown.by, urls.time(evidence.id)
+        what, fix = "is outside of operators, in Python or waiting,", _OUTSIDE
+        if us < OUTSIDE_STANDS_OUT * step:
+            return None
     return Cause(
         "waiting",
-        f"{what} for {microseconds(us)} of {evidence.step}: "
-        f"{plural(wait.count, 'time')} in the trace, for at most {microseconds(wait.longest_us)}.",
-        _FIXES[wait.kind](wait).replace(" while the device works", ""),
-        _at(evidence, wait),
-        why=said if loads else f"Meanwhile the program runs Python, or waits. {said}".rstrip(),
+        f"The thread that computes {what} for {microseconds(us)} of {evidence.step}.",
+        fix,
+        href,
+        why=said,
         wins_us=us,
         share=us / step,
         known="at most",
-        lines=_line_of(evidence, wait) or lines,
+        lines=lines,
     )
 
 
@@ -231,8 +235,6 @@ _FIXES: dict[str, Callable[[Wait], str]] = {
     "the step or in another thread.",
     "python": lambda _: "Move it out of the step, do it less often, or let it run in another "
     "thread while the device works.",
-    "unnamed": lambda _: "Move what runs there out of the step, or do it less often: preparing "
-    "data, logging, reading files. `torch.profiler.record_function` around parts names them.",
 }  # fmt: skip
 
 
