@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from types import FrameType
 
 from inductorscope.analyze.failures.fold import is_library
@@ -40,11 +40,11 @@ class Lines:
         self._thread.join()
         whole = sum(seconds for seconds, _ in self._looks)
         for depth in range(max((len(lines) for _, lines in self._looks), default=0), 0, -1):
-            spent = Counter[LineShare]()
+            spent: defaultdict[LineShare, float] = defaultdict(float)
             for seconds, lines in self._looks:
                 if len(lines) >= depth:
                     spent[lines[depth - 1]] += seconds
-            line, most = spent.most_common(1)[0]
+            line, most = max(spent.items(), key=lambda item: item[1])
             if most >= BUSY * whole:
                 return LineShare(line.file, line.line, line.function, most / whole)
         return None

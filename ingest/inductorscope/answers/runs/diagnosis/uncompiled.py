@@ -55,7 +55,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         or any(history.reached_limit for history in histories(story))
     ):
         return None  # the cause on graph breaks or recompiles says why
-    if shares.eager + shares.unknown >= shares.whole and not evidence.kernels:
+    if nothing_compiled(evidence, shares):
         return Cause(
             "nothing compiled",
             "Nothing in the trace is compiled: eager operators "
@@ -82,6 +82,16 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         why=f"The slowest operators: {names}. {said}".rstrip(),
         concerns=FUSED * shares.eager / step,
         lines=lines,
+    )
+
+
+def nothing_compiled(evidence: Evidence, shares: Shares | None) -> bool:
+    """Whether the trace is known to have no compiled code."""
+    return (
+        shares is not None
+        and shares.unknown <= (1 - KNOWN) * shares.whole
+        and shares.eager + shares.unknown >= shares.whole
+        and not evidence.kernels
     )
 
 

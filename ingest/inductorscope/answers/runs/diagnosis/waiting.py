@@ -22,6 +22,7 @@ from inductorscope.analyze.time.parts import (
 )
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares, nothing_compiled
 from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.units import microseconds, percent, plural
 
@@ -277,7 +278,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
     fix, change = _STATES.get(most, _MORE_WORK), None
     said, lines = evidence.busiest_line() if most == OUTSIDE else ("", [])
-    if most in (OUTSIDE, OPERATING) and not evidence.regions and not evidence.kernels:
+    if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, kernel_shares(evidence)):
         fix = (
             "Nothing is compiled: `torch.compile(…, mode='reduce-overhead')` launches the model's "
         )
