@@ -49,7 +49,8 @@ class Cause(msgspec.Struct, frozen=True):
     of: Literal["step", "compile time"] = "step"
     known: Known = "unknown"
     concerns: Hidden[float | None] = None
-    """Share of the step that it concerns, for its rank, if nobody knows what it would save."""
+    """Share of the step or of the compile time that it concerns, for its rank, if nobody knows what
+    it would save."""
     trade: Prose = ""
     """What the fix costs, such as accuracy; causes with such a fix come after the others."""
     urgent: bool = False

@@ -221,6 +221,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
         known="estimated" if wins else "unknown",
+        concerns=us / 1e6 / whole if us and whole else None,
         urgent=first.reached_limit and bool(changes),
         change=DYNAMIC if any(change.kind == "size" for change in changes) else None,
         lines=[

@@ -39,6 +39,8 @@ FAR_FROM_ROOF = 0.6
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
 
+NOISE = 0.1
+"""Two traces differ by this share of a group's time without a reason."""
 MANY_CALLS = 20
 """Calls of kernels in a step from which their wrapper costs more than guards and the like."""
 MOSTLY_FLOAT64 = 0.2
@@ -86,7 +88,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     groups = [change for change in both.groups if change.group != GROUPS[COMMUNICATION]]
     group = max(groups, key=lambda change: change.compiled_us - change.eager_us, default=None)
     more = 0.0 if group is None else group.compiled_us - group.eager_us
-    if group is None or more < STANDS_OUT * step:
+    if group is None or more < max(STANDS_OUT * step, NOISE * group.eager_us):
         return Cleared("No group of operators takes longer than in eager.")
     known = next((name for name, title in GROUPS.items() if title == group.group), OTHER)
     took = f"{microseconds(group.compiled_us)} compiled, {microseconds(group.eager_us)} eager"
