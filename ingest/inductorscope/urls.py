@@ -53,6 +53,11 @@ def play(run_id: str = "", **query: str | int | None) -> str:
     return with_query(at(f"{PLAY}/{{run}}", run=run_id) if run_id else PLAY, **query)
 
 
+def fork(run_id: str, slug: str) -> str:
+    """A graph as a program to edit in the playground."""
+    return f"{graph(run_id, slug)}/fork"
+
+
 def run(run_id: str) -> str:
     return at(RUN, run=run_id)
 

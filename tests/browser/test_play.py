@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from inductorscope.cli.local import read_paths
 from inductorscope.playing.lessons import LESSONS
+from inductorscope.settings import Settings
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.accessible import check
+from tests.support.places import FIXTURES
 from tests.support.serving import Served, serve
 
 CODE = """import torch
@@ -119,6 +122,44 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
     tries = httpx.get(f"{served.url}/api/?tries=1", timeout=30).json()["runs"]
     assert listed == []
     assert {run["id"] for run in tries} == {first, second, third}
+
+
+def test_a_graph_is_forked_by_keyboard(page: Page, served: Served) -> None:
+    settings = Settings(data=served.data)
+    run = read_paths(
+        settings, [FIXTURES / "cuda-foo1"], name="foo1", tags=[], origin="upload",
+        progress=lambda *_: None,
+    ).run_id  # fmt: skip
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{served.url}/runs/{run}/graphs/model__0_inference_0.0?sel=post_grad:4")
+    expect(page.locator(".cm-line.origin").first).to_be_visible()
+    page.keyboard.press("r")
+    expect(page.locator(".play-said")).to_contain_text("Run it?", timeout=120_000)
+    page.keyboard.press("Enter")
+    expect(page.locator(".play-said")).to_contain_text("A call takes", timeout=120_000)
+    original = page.locator("main.play").get_attribute("data-run")
+    caret = page.locator(
+        ".play-editor .cm-activeLine, .play-editor .cm-line", has_text="neg.default"
+    )
+    expect(caret.first).to_be_visible()
+    page.keyboard.press("Shift+End")
+    page.keyboard.type("neg = torch.ops.aten.mul.Tensor(arg0_1, 3)")
+    changed = compiled(page)
+    assert changed != original
+    expect(page.locator(".panes")).to_contain_text("3")
+    expect(page.locator(".play-said")).to_contain_text("as forked")
+    beside = page.get_by_role("link", name="kernels side by side").get_attribute("href") or ""
+    assert f"left={run}/" in beside
+    assert f"right={changed}/" in beside
+    assert page.url.startswith(f"{served.url}/play/{changed}")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\ndef g(x):\nreturn x")
+    assert page.locator(".play-editor .cm-line").last.inner_text() == "    return x"
+    page.get_by_label("as I type").uncheck()
+    assert not [text for text in said if "style" in text.lower()]
+    variants = httpx.get(f"{served.url}/api/?tries=1&q=fork+of+{run}", timeout=30).json()["runs"]
+    assert {row["id"] for row in variants} >= {original, changed}
 
 
 def test_every_example_compiles(served: Served) -> None:

@@ -9,7 +9,7 @@ import pytest
 from inductorscope.analyze.trial.catalogue import Entry, Known, catalogue, that_apply
 from inductorscope.analyze.trial.numerics import Numerics
 from inductorscope.analyze.trial.result import Structure
-from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner
+from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner, Store
 from inductorscope.capturing.measure.profile import Profiled
 from inductorscope.capturing.measure.turns import Budget
 from inductorscope.capturing.spec import CaptureSpec
@@ -46,7 +46,7 @@ def trier(tmp_path_factory: pytest.TempPathFactory) -> Trier:
     script = folder / "train.py"
     script.write_text(SCRIPT)
     settings = Settings(folder / "data", "")
-    runner = Runner(folder / "work", settings, trusted=True)
+    runner = Runner(folder / "work", settings, trusted=True, alike=True)
     return Trier(Arm("A", CaptureSpec(model=str(script))), runner, silent)
 
 
@@ -97,7 +97,9 @@ class Pretended:
         self.changed = changed
         self.processes = 0
 
-    def look(self, arm: Arm, *, eager: bool = False) -> Looked:
+    def look(
+        self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
+    ) -> Looked:
         change = arm.spec.change or Change()
         if change.threads == 3:
             raise CaptureFailed("It does not run.")
@@ -114,10 +116,7 @@ class Pretended:
 
 
 def entry(title: str, change: Change) -> Entry:
-    return Entry(
-        name=title, title=title, expect="", write=title, applies=lambda known: True,
-        makes=lambda known: change,
-    )  # fmt: skip
+    return Entry(title, "", lambda known: True, change)
 
 
 CHANGES = {
@@ -161,9 +160,11 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
     looked: list[Arm] = []
 
     class Counting(Pretended):
-        def look(self, arm: Arm, *, eager: bool = False) -> Looked:
+        def look(
+            self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
+        ) -> Looked:
             looked.append(arm)
-            return super().look(arm, eager=eager)
+            return super().look(arm, store, eager=eager, cold=cold)
 
     trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), Counting(lambda _: 10.0), silent)  # type: ignore[arg-type]
     Search(trier, 600.0, lambda found: None, first.found).run(

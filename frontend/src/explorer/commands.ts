@@ -76,6 +76,19 @@ export class Commands {
     chain.focus();
   }
 
+  /** Open the graph's program in the playground, at the node of the selection. */
+  private fork(): void {
+    const link = this.explorer.root.querySelector<HTMLAnchorElement>(".fork");
+    if (!link) return;
+    const { origin, pinned } = this.explorer.state.marksIn({
+      stage: POST_GRAD,
+      file: null,
+      hops: 0,
+    });
+    const line = origin?.first ?? pinned.lines[0];
+    location.assign(line ? `${link.pathname}?line=${line}` : link.pathname);
+  }
+
   private stepCall(by: 1 | -1): void {
     const calls = this.explorer.state.kernel?.calls ?? [];
     if (calls.length < 2) return;
@@ -166,6 +179,9 @@ export class Commands {
         "close the pane",
         () => this.explorer.row.active && this.explorer.closed(this.explorer.row.active),
       ),
+      key(["r"], "r", "fork: edit the graph's program and run it beside the graph", () =>
+        this.fork(),
+      ),
       key(["y"], "y", "share: copy a link to exactly this view", () => share()),
       key([], "", "show the pictures of the graph before and after fusion side by side", () =>
         this.explorer.showStages(["picture_pre", "picture_post"]),
@@ -180,6 +196,10 @@ export class Commands {
     ];
     listen(this.explorer.root, keys, this.explorer.ended);
     this.explorer.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
+    this.explorer.root.querySelector(".fork")?.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.fork();
+    });
     this.explorer.part(".next-match").addEventListener("click", () => this.step(1));
     this.explorer.part(".previous-match").addEventListener("click", () => this.step(-1));
     return keys;

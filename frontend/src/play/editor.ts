@@ -1,14 +1,8 @@
 // The editor of the playground: code with the colours that its lines share with the explorer's
 // panes.
 import { autocompletion } from "@codemirror/autocomplete";
-import {
-  defaultKeymap,
-  history,
-  historyKeymap,
-  indentWithTab,
-  insertNewlineKeepIndent,
-} from "@codemirror/commands";
-import { Compartment, EditorState, Prec } from "@codemirror/state";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { Compartment, EditorSelection, EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { coloured } from "../explorer/code/colour";
 import { litLines, numbers, setMarks } from "../explorer/code/lit-lines";
@@ -18,6 +12,21 @@ import { type TintOf, tinted } from "../explorer/code/tinted";
 import { type Marks, NO_MARKS } from "../explorer/state/marks";
 import { PLAIN } from "../explorer/state/tints";
 import { completing, type Names } from "./completion";
+
+const INDENT = "    ";
+
+/** Start a line as deep as the caret's; deeper after one that ends in a colon. */
+function newLine({ state, dispatch }: EditorView): boolean {
+  const change = state.changeByRange(({ from, to }) => {
+    const line = state.doc.lineAt(from);
+    const before = line.text.slice(0, from - line.from);
+    const own = /^[ \t]*/.exec(before)?.[0] ?? "";
+    const insert = `\n${own}${/:[ \t]*(#.*)?$/.test(before) ? INDENT : ""}`;
+    return { changes: { from, to, insert }, range: EditorSelection.cursor(from + insert.length) };
+  });
+  dispatch(state.update(change, { scrollIntoView: true, userEvent: "input" }));
+  return true;
+}
 
 interface EditorEvents {
   compile(): void;
@@ -55,7 +64,7 @@ export class Editor {
           history(),
           Prec.highest(keymap.of([{ key: "Mod-Enter", run: compile }])),
           keymap.of([
-            { key: "Enter", run: insertNewlineKeepIndent },
+            { key: "Enter", run: newLine },
             ...historyKeymap,
             indentWithTab,
             ...defaultKeymap,
@@ -87,6 +96,14 @@ export class Editor {
   set text(text: string) {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
     this.showError(null, "");
+  }
+
+  /** Put the caret on a line and scroll to it. */
+  reach(line: number): void {
+    const { doc } = this.view.state;
+    const anchor = doc.line(Math.min(Math.max(line, 1), doc.lines)).from;
+    const effects = EditorView.scrollIntoView(anchor, { y: "center" });
+    this.view.dispatch({ selection: { anchor }, effects });
   }
 
   get caretLine(): number {

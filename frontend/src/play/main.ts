@@ -6,6 +6,7 @@ import { openingTarget } from "../explorer/state/opening";
 import { startTop } from "../page/header";
 import type { PlayPage, PlayReady, Tried } from "../shared/api";
 import { make } from "../shared/elements";
+import { microseconds } from "../shared/figures";
 import { ask, askText, sentenceOf } from "../shared/server";
 import { POST_GRAD } from "../shared/vocabulary";
 import { Editor } from "./editor";
@@ -19,8 +20,17 @@ interface Shown {
   graph: string;
 }
 
+/** A graph whose program is edited. */
+interface Fork extends Shown {
+  code: string;
+  /** Milliseconds of a call of the program as it was. */
+  call: number | null;
+  uploaded: boolean;
+}
+
 class Play {
   private readonly root: HTMLElement;
+  private readonly fork: Fork | null = null;
   private readonly editor: Editor;
   private readonly form: HTMLFormElement;
   private explorer: Explorer | null = null;
@@ -45,6 +55,12 @@ class Play {
       edited: () => this.wait(),
       reached: (line) => this.select(line),
     });
+    const { fork, graph, line, uploaded } = root.dataset;
+    if (fork && graph) {
+      const original = { run: fork, graph };
+      this.fork = { ...original, code: typed.value, call: null, uploaded: uploaded === "true" };
+      this.editor.reach(Number(line));
+    }
     typed.remove();
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -81,10 +97,24 @@ class Play {
       this.editor.complete(ready.names);
       this.ready = true;
       if (!ready.cuda) this.field("device").querySelector("option + option")?.remove();
+      if (this.fork) {
+        if (!ready.cuda) this.leaveGpu(this.fork);
+        await this.compile("asked");
+      }
       if (!this.shown && !this.busy) this.say("", "Ready: type, or press Ctrl-Enter to compile.");
     } catch (trouble) {
       this.say("bad", sentenceOf(trouble));
     }
+  }
+
+  /** Compile the program for the CPU, because this server has no GPU for it. */
+  private leaveGpu(fork: Fork): void {
+    if (this.root.dataset.device !== "cuda") return;
+    const line = this.editor.caretLine;
+    fork.code = fork.code.replace(/device\(type='cuda'(, index=\d+)?\)/g, "device(type='cpu')");
+    this.editor.text = fork.code;
+    this.editor.reach(line);
+    this.part(".play-look").append(". This server has no GPU for tries, so the CPU runs it.");
   }
 
   private part<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
@@ -158,13 +188,15 @@ class Play {
       dtype: chosen("dtype"),
       dynamic: dynamic === null ? null : dynamic === "true",
       config,
+      fork: this.fork?.run ?? null,
+      agreed: this.fork?.uploaded ?? false,
     };
   }
 
   /** Compile the code. The previous result stays until the new one arrives. */
   private async compile(why: "asked" | "typed"): Promise<void> {
     clearTimeout(this.pause);
-    if (!this.canCompile) return;
+    if (!this.canCompile || this.asksFirst(why)) return;
     if (this.busy) {
       if (this.next !== "asked") this.next = why;
       return;
@@ -177,7 +209,11 @@ class Play {
     try {
       const body = this.asked(code);
       this.compiled = JSON.stringify(body);
-      const tried = await ask<Tried>(this.api("/tries"), { method: "POST", body });
+      const tried = await ask<Tried>(this.api("/tries"), {
+        method: "POST",
+        body: { ...body, timed: this.fork !== null && why === "asked" },
+      });
+      if (this.fork && code === this.fork.code) this.fork.call ??= tried.call_ms;
       const printed = this.part(".play-printed");
       printed.textContent = tried.printed;
       printed.hidden = !tried.printed.trim();
@@ -186,7 +222,7 @@ class Play {
       if (tried.run) await this.turnTo(tried.run, code, why);
       if (tried.error) this.say("bad", `${tried.line ? `Line ${tried.line}: ` : ""}${message}`);
       else this.tell(tried, (performance.now() - begin) / 1000);
-      if (tried.run && why === "asked") this.base = this.shown;
+      if (tried.run && why === "asked" && !this.fork) this.base = this.shown;
     } catch (trouble) {
       this.say("bad", sentenceOf(trouble));
     } finally {
@@ -199,7 +235,8 @@ class Play {
   }
 
   private tell(tried: Tried, whole: number): void {
-    const words = `Shown after ${whole.toFixed(1)} s: compiled in ${tried.compile_seconds.toFixed(1)} s, read in ${tried.read_seconds.toFixed(1)} s.`;
+    const shownAfter = `Shown after ${whole.toFixed(1)} s: compiled in ${tried.compile_seconds.toFixed(1)} s, read in ${tried.read_seconds.toFixed(1)} s.`;
+    const words = `${this.timesOf(tried)}${shownAfter}`;
     const { base, shown } = this;
     if (!base || !shown || base.run === shown.run) {
       this.say("", words);
@@ -209,12 +246,35 @@ class Play {
     const beside = `/beside?left=${name(base)}&right=${name(shown)}`;
     this.say(
       "",
-      `${words} With the try before: `,
+      `${words} With the ${this.fork ? "original" : "try before"}: `,
       make("a", { href: beside }, "kernels side by side"),
       ", ",
       make("a", { href: `/compare/${base.run}/${shown.run}` }, "compare"),
       ".",
     );
+  }
+
+  private timesOf({ call_ms }: Tried): string {
+    if (call_ms === null) return "";
+    const before = this.fork?.call ?? call_ms;
+    const change = before === call_ms ? "" : `, as forked ${microseconds(1000 * before)}`;
+    return `A call takes ${microseconds(1000 * call_ms)}${change} (one process each). `;
+  }
+
+  /** Whether the reader must agree before code of an uploaded run runs; then ask. */
+  private asksFirst(why: "asked" | "typed"): boolean {
+    const key = `fork ${this.fork?.run}`;
+    if (!this.fork?.uploaded || localStorage.getItem(key)) return false;
+    if (why === "typed") return true;
+    const agree = make("button", { class: "button" }, "Run it");
+    agree.addEventListener("click", () => {
+      localStorage.setItem(key, "agreed");
+      this.editor.view.focus();
+      void this.compile("asked");
+    });
+    this.say("", "This code comes from an uploaded run. It runs confined. Run it? ", agree);
+    agree.focus();
+    return true;
   }
 
   /** Show a try in place of the current one. */

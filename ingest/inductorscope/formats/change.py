@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,7 +16,7 @@ class Mark(msgspec.Struct, frozen=True):
     """A size that differs between calls: dimension of an argument of a compiled function."""
 
     function: str
-    """The function's name, or the class of the compiled module."""
+    """The function's name; of a compiled module, its class or `forward`."""
     argument: str
     dimension: int
     how: Literal["dynamic", "unbacked"] = "dynamic"
@@ -39,7 +39,11 @@ class Change(
     """The argument of `torch.set_float32_matmul_precision`."""
     marks: tuple[Mark, ...] = ()
     ignored: tuple[str, ...] = ()
-    """Functions that only print or log, by their full name; Dynamo leaves their calls out."""
+    """Functions that only log, by their full name; Dynamo leaves their calls out."""
+    reordered: tuple[str, ...] = ()
+    """Functions that only print, by their full name; Dynamo calls them after the graph."""
+    no_grad: bool = False
+    """Calls compiled functions under `torch.no_grad()`."""
     optimizer: bool = False
     """Compiles the step of each optimizer."""
     channels_last: bool = False
@@ -54,7 +58,7 @@ class Change(
         """Returns why this is no valid change, as a sentence; empty if it is one."""
         if self.mode is not None and self.mode not in MODES:
             return f"The mode is {self.mode!r}; it must be one of {', '.join(MODES)}."
-        names = [*self.inductor, *self.dynamo, *self.ignored]
+        names = [*self.inductor, *self.dynamo, *self.ignored, *self.reordered]
         names += [name for mark in self.marks for name in (mark.function, mark.argument)]
         for name in names:
             if not _NAME.fullmatch(name):
@@ -86,19 +90,17 @@ class Change(
 
     def beside(self, other: Change) -> Change:
         """Returns both changes together; where both set the same, the other's value counts."""
-        return Change(
-            mode=self.mode if other.mode is None else other.mode,
-            dynamic=self.dynamic if other.dynamic is None else other.dynamic,
-            inductor=self.inductor | other.inductor,
-            dynamo=self.dynamo | other.dynamo,
-            float32_products=other.float32_products or self.float32_products,
-            marks=tuple(dict.fromkeys(self.marks + other.marks)),
-            ignored=tuple(dict.fromkeys(self.ignored + other.ignored)),
-            optimizer=self.optimizer or other.optimizer,
-            channels_last=self.channels_last or other.channels_last,
-            regions=other.regions or self.regions,
-            threads=other.threads or self.threads,
-        )
+        unset = Change()
+        joined: dict[str, Any] = {}
+        for field in self.__struct_fields__:
+            ours, theirs = getattr(self, field), getattr(other, field)
+            if isinstance(ours, dict):
+                joined[field] = ours | theirs
+            elif isinstance(ours, tuple):
+                joined[field] = tuple(dict.fromkeys(ours + theirs))
+            else:
+                joined[field] = ours if theirs == getattr(unset, field) else theirs
+        return Change(**joined)
 
     def agrees_with(self, other: Change) -> bool:
         """Whether both can be made together: nothing is set to two values."""

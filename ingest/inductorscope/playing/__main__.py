@@ -80,19 +80,23 @@ class Playground:
         if not outcome.error and not outcome.graphs:
             outcome = Outcome(error="Nothing was compiled: f does nothing that torch can compile.")
         begin = time.perf_counter()
-        run = None if outcome.error else self._read(files / order.RUN, asked.name)
+        run = None if outcome.error else self._read(files / order.RUN, asked)
         self.kernels.keep(asked.person, files)
         seconds = time.perf_counter() - begin
-        return Tried(run, outcome.error or None, outcome.line, printed, outcome.seconds, seconds)
+        return Tried(
+            run, outcome.error or None, outcome.line, printed, outcome.seconds, seconds,
+            outcome.call_ms,
+        )  # fmt: skip
 
-    def _read(self, root: Path, name: str) -> str | None:
+    def _read(self, root: Path, asked: Asked) -> str | None:
         try:
             return read_run(
                 root,
                 settings=replace(self.settings, data=self.folder / "reading"),
                 session_factory=self.sessions,
                 origin=TRY,
-                name=name,
+                name=asked.name,
+                tags=asked.tags,
             ).run_id
         except NothingToRead:
             return None

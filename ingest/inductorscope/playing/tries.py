@@ -16,6 +16,7 @@ class Asked(msgspec.Struct, frozen=True):
     name: str
     person: str
     """The name of a folder for kernels, which are shared by the tries of one person."""
+    tags: list[str] = []
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -32,6 +33,8 @@ class Tried(msgspec.Struct, frozen=True):
     """Time of running and compiling the code."""
     read_seconds: float
     """Time of reading what torch recorded."""
+    call_ms: float | None = None
+    """Median time of a call of the compiled function, if asked for."""
 
 
 Answer = Ready | Tried

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from inductorscope import urls
+from inductorscope.answers.fork import LONGEST
 from inductorscope.formats.sizes import KIB
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
 from starlette.responses import Response
@@ -93,8 +94,11 @@ class CaptureRequest(Body):
 class TryRequest(Body):
     """Code to compile: a function or module `f`, and its `inputs`."""
 
-    code: str = Field(max_length=50_000)
+    code: str = Field(max_length=LONGEST)
     name: Line | None = Field(None, description="Name of the run.")
+    timed: bool = Field(False, description="Time calls of the compiled function.")
+    fork: Line | None = Field(None, description="The run from whose graph the code was made.")
+    agreed: bool = Field(False, description="Whether you agree to run code of an uploaded run.")
     device: Literal["cpu", "cuda"] = "cpu"
     mode: Mode | None = None
     dtype: Dtype | None = None

@@ -8,6 +8,8 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Query
 from inductorscope import urls
+from inductorscope.answers.fork import Fork, fork_of, is_uploaded
+from inductorscope.answers.parts import run_of
 from inductorscope.answers.play import Try, try_of
 from inductorscope.capturing.playground.order import CONFIG, MODEL
 from inductorscope.capturing.spec import DTYPES, CaptureSpec
@@ -29,7 +31,7 @@ from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.parts import Parts, Reading, Shared
 from inductorscope_server.web.security import is_loopback_name
 
@@ -44,6 +46,8 @@ class PlayPage(msgspec.Struct, frozen=True):
     """Whether the playground runs code on this server."""
     shown: Try | None
     """The try; None for the empty playground."""
+    fork: Fork | None
+    """The graph that is forked; None if it is not one."""
     lessons: list[Lesson]
     modes: Hidden[list[str]]
     dtypes: Hidden[list[str]]
@@ -69,7 +73,7 @@ def is_on(settings: Settings) -> bool:
 
 def load(parts: Shared) -> PlayPage:
     """Lessons and options. Compile with `POST /api/play/tries`."""
-    return _page(parts, None)
+    return _page(parts)
 
 
 def load_try(
@@ -82,10 +86,23 @@ def load_try(
     return _page(parts, try_of(session, run, graph))
 
 
-def _page(parts: Parts, shown: Try | None) -> PlayPage:
+def load_fork(
+    parts: Shared,
+    session: Reading,
+    run: RunId,
+    slug: Slug,
+    line: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> PlayPage:
+    """A graph's own program, to edit and to compile beside the graph. `line`: of the graph after
+    its passes."""
+    return _page(parts, fork=fork_of(session, run, slug, line))
+
+
+def _page(parts: Parts, shown: Try | None = None, fork: Fork | None = None) -> PlayPage:
     return PlayPage(
         on=is_on(parts.settings),
         shown=shown,
+        fork=fork,
         lessons=LESSONS,
         modes=list(MODES),
         dtypes=list(DTYPES),
@@ -131,17 +148,47 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response
             422, f"The playground does not set {', '.join(unknown)}.",
             do=f"It sets {', '.join(CONFIG)}.",
         )  # fmt: skip
-    options = body.model_dump(exclude={"code", "name"})
+    options = body.model_dump(exclude={"code", "name", "timed", "fork", "agreed"})
     name = body.name or "a try"
-    spec = CaptureSpec(model=MODEL, name=name, **options)
-    asked = Asked(spec, body.code, name, _kernels_of(request))
+    spec = CaptureSpec(model=MODEL, name=name, measure=body.timed, **options)
+    tags, share = [], ""
+    if body.fork is not None:
+        tags.append(f"fork of {body.fork}")
+        if await run_in_threadpool(_is_uploaded, parts, body.fork):
+            await _allow_uploaded(parts, body)
+            share = body.fork  # its kernels are for tries of this run only
+    asked = Asked(spec, body.code, name, _kernels_of(request, share), tags)
     tried = await parts.playground.try_out(whose_turn(), asked)
     if tried.run is not None:
         await run_in_threadpool(_place, parts, tried.run, who_of(request))
     return as_json(tried)
 
 
-def _kernels_of(request: Request) -> str:
+def _is_uploaded(parts: Parts, run: str) -> bool:
+    with parts.read() as session:
+        return is_uploaded(run_of(session, run))
+
+
+async def _allow_uploaded(parts: Parts, body: TryRequest) -> None:
+    """Raises Refusal unless code of an uploaded run may run: this person agreed, and the process is
+    confined."""
+    if not body.agreed:
+        raise Refusal(
+            403, "This code comes from an uploaded run, and you have not agreed to run it.",
+            do="Read it first. Then send `agreed`, or press the button that asks.",
+        )  # fmt: skip
+    protections = (await parts.playground.ready(whose_turn())).protections
+    missing = [f"{what} ({why})" for what, why in protections.items() if why]
+    if missing:
+        raise Refusal(
+            403,
+            "This code comes from an uploaded run, and this machine cannot confine it: "
+            f"{', '.join(missing)}.",
+            do="Run it where the kernel allows namespaces and seccomp.",
+        )
+
+
+def _kernels_of(request: Request, share: str) -> str:
     """Returns a name for those who share compiled kernels, which can run each other's code.
 
     A token may have been given to somebody else, so its tries share nothing with its owner's. A
@@ -150,7 +197,7 @@ def _kernels_of(request: Request) -> str:
     who, key = who_of(request), bearer(request)
     if not key:
         key = request.cookies.get(COOKIE, "") if who.person is None else f"person {who.person}"
-    return hashlib.sha256(key.encode()).hexdigest()
+    return hashlib.sha256(f"{key} {share}".encode()).hexdigest()
 
 
 def _place(parts: Parts, run: str, who: Who) -> None:

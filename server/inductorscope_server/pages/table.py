@@ -109,6 +109,7 @@ PAGES = (
     # Of a graph.
     Page(GRAPH, explorer.load_head, "explorer.html", GRAPHS,
          "The explorer of a graph and its state", twin=explorer.load_page),
+    Page(GRAPH + "/fork", play.load_fork, "play.html", GRAPHS, "A graph as a program to edit"),
     Page(GRAPH + "/memory", memory.load, "memory.html", GRAPHS,
          "How a graph's wrapper uses memory"),
     Page(GRAPH + "/kernels/{kernel}", kernel.load, "kernel.html", GRAPHS,

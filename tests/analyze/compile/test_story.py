@@ -18,6 +18,8 @@ from inductorscope.analyze.compile.phases import Chunk
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.words import graph_count, overview, saved_seconds, work
+from inductorscope.analyze.trial.facts import functions_that_log, sizes_that_differ
+from inductorscope.formats.change import Mark
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.units import THIN
 
@@ -66,6 +68,11 @@ def test_the_dynamic_program_is_told_in_words(dynamic: tuple[Story, list[Chunk]]
         "Caches were off, so each compile did all of its work.",
         GRAPHS,
     ]
+
+
+def test_it_says_what_may_help(dynamic: tuple[Story, list[Chunk]]) -> None:
+    assert functions_that_log(dynamic[0]) == ("print",)
+    assert sizes_that_differ(dynamic[0]) == (Mark("f", "x", 0),)
 
 
 def test_the_same_program_compiled_here_gives_the_same_story(

@@ -24,7 +24,7 @@ def patch(path: str, source: str, change: Change) -> str:
 
 def patched(source: str, change: Change) -> str | None:
     """Returns the source with the change; None if it cannot be written so."""
-    if change.marks or change.regions:
+    if change.marks or change.regions or change.no_grad:
         return None
     try:
         tree = ast.parse(source)
@@ -37,30 +37,66 @@ def patched(source: str, change: Change) -> str | None:
             return None
         insertions += found
     lines = source.splitlines(keepends=True)
-    if (change.mode is not None or change.dynamic is not None) and not _argue(tree, lines, change):
+    if _arguments(change) and not _argue(tree, lines, change):
         return None
     for after, line in sorted(insertions, key=lambda insertion: insertion[0], reverse=True):
         lines.insert(after, line)
     return "".join(lines)
 
 
+def written(change: Change) -> list[str]:
+    """Returns how to write a change, in lines."""
+    arguments = ", ".join(f"{name}={value}" for name, value in _arguments(change).items())
+    lines = [f"torch.compile(…, {arguments})"] if arguments else []
+    lines += [
+        f"torch._dynamo.mark_{mark.how}({mark.argument}, {mark.dimension})  # before each call of "
+        f"{mark.function}"
+        for mark in change.marks
+    ]
+    if change.no_grad:
+        lines.append("with torch.no_grad(): …  # around calls of what is compiled")
+    if change.optimizer:
+        lines.append("optimizer.step = torch.compile(optimizer.step)")
+    if change.channels_last:
+        lines.append("model = model.to(memory_format=torch.channels_last)")
+    if change.regions == "nested":
+        lines.append("Block.forward = torch.compiler.nested_compile_region(Block.forward)")
+    elif change.regions:
+        lines.append(
+            "for block in model.blocks: block.compile()  # instead of torch.compile(model)"
+        )
+    return lines + _setting_lines(change)
+
+
+def _arguments(change: Change) -> dict[str, str]:
+    """Returns the arguments of `torch.compile`."""
+    wanted = {"mode": change.mode, "dynamic": change.dynamic}
+    return {name: repr(value) for name, value in wanted.items() if value is not None}
+
+
+def _setting_lines(change: Change) -> list[str]:
+    lines = []
+    for module, values in (("_inductor", change.inductor), ("_dynamo", change.dynamo)):
+        lines += [f"import torch.{module}.config"] if values else []
+        lines += [f"torch.{module}.config.{key} = {text}" for key, text in values.items()]
+    for kind, names in (("ignore", change.ignored), ("reorderable", change.reordered)):
+        for name in names:
+            module = name.rpartition(".")[0].partition(".")[0]
+            lines.append(f"import torch._dynamo.config{module and ', '}{module}")
+            lines.append(f"torch._dynamo.config.{kind}_logging_functions.add({name})")
+    if change.float32_products:
+        lines.append(f"torch.set_float32_matmul_precision({change.float32_products!r})")
+    if change.threads:
+        lines.append(f"torch.set_num_threads({change.threads})")
+    return lines
+
+
 def _settings(tree: ast.Module, change: Change) -> Iterator[Insertion]:
     """Yields lines that set options, in reverse order, behind the imports."""
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     after = max((node.end_lineno or 0 for node in imports), default=0)
-    lines = []
-    for module, values in (("_inductor", change.inductor), ("_dynamo", change.dynamo)):
-        lines += [f"import torch.{module}.config\n"] if values else []
-        lines += [f"torch.{module}.config.{key} = {text}\n" for key, text in values.items()]
-    for name in change.ignored:
-        lines.append(f"import torch._dynamo.config, {name.partition('.')[0]}\n")
-        lines.append(f"torch._dynamo.config.ignore_logging_functions.add({name})\n")
-    if change.float32_products:
-        lines.append(f"torch.set_float32_matmul_precision({change.float32_products!r})\n")
-    if change.threads:
-        lines.append(f"torch.set_num_threads({change.threads})\n")
-    for line in reversed(lines):
-        yield after, line
+    for line in reversed(_setting_lines(change)):
+        yield after, f"{line}\n"
 
 
 def _beside_assignments(tree: ast.Module, change: Change) -> Iterator[Insertion]:
@@ -84,8 +120,7 @@ def _beside_assignments(tree: ast.Module, change: Change) -> Iterator[Insertion]
 def _argue(tree: ast.Module, lines: list[str], change: Change) -> bool:
     """Gives each `torch.compile` its new arguments; returns whether there is one, and each is
     written on one line."""
-    wanted = {"mode": change.mode, "dynamic": change.dynamic}
-    given = {name: repr(value) for name, value in wanted.items() if value is not None}
+    given = _arguments(change)
     calls = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = [
         node

@@ -56,6 +56,9 @@ class Trial(msgspec.Struct, kw_only=True):
     disturbed: list[str] = []
     """What disturbed the processes, as sentences."""
     seconds: float = 0.0
+    run_before: str = ""
+    run_after: str = ""
+    """The runs of both programs; empty if the code is the same."""
 
     @property
     def gain(self) -> float:

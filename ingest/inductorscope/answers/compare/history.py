@@ -22,7 +22,7 @@ from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
 from inductorscope.fields import Hidden, OfRow, Prose
-from inductorscope.store.tables.models import TRY, Run
+from inductorscope.store.tables.models import UNLISTED, Run
 
 MOST = 2000
 """Most runs of a history, the newest."""
@@ -197,11 +197,11 @@ def _runs(
 
 def _names(session: Session, value: ColumnElement[Any]) -> list[Named]:
     newest = func.max(Run.created_at).desc()
-    query = select(Run.name, func.count()).where(Run.origin != TRY).group_by(Run.name)
+    query = select(Run.name, func.count()).where(Run.origin.not_in(UNLISTED)).group_by(Run.name)
     counts = dict(session.execute(query.order_by(newest).limit(OFFERED)).all())
     place = func.row_number().over(partition_by=Run.name, order_by=Run.created_at.desc())
     known = select(Run.name, value.label("value"), place.label("place")).where(
-        Run.name.in_(counts), Run.origin != TRY, value.is_not(None)
+        Run.name.in_(counts), Run.origin.not_in(UNLISTED), value.is_not(None)
     )
     last = known.subquery()
     rows = session.execute(

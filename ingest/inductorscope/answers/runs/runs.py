@@ -18,9 +18,10 @@ from inductorscope.answers.search.runs import with_words
 from inductorscope.answers.time.profiles import busy_of
 from inductorscope.fields import Hidden
 from inductorscope.store.database import storable
-from inductorscope.store.tables.models import READING, TRY, Job, Run
+from inductorscope.store.tables.models import READING, TRY, UNLISTED, Job, Run
 
 PAGE = 50
+LISTED = Run.origin.not_in(UNLISTED)
 OF_ROWS = (defer(Run.report, raiseload=True), defer(Run.environment, raiseload=True))
 """Columns not to load: reports and environments can take megabytes, and the table does not show
 them."""
@@ -153,7 +154,8 @@ def list_runs(
         device=device or "",
         devices=_devices(session),
         active_jobs=_active_jobs(session),
-        any_runs=session.scalar(select(Run.id).where(Run.origin != TRY).limit(1)) is not None,
+        any_runs=session.scalar(select(Run.id).where(Run.origin.not_in(UNLISTED)).limit(1))
+        is not None,
         tries=tries,
     )
 
@@ -222,7 +224,11 @@ def _spread(timing: object) -> Spread | None:
 
 
 def _matching(session: Session, q: str, device: str | None, tries: bool) -> Select[Any]:
-    query = select(Run).options(*OF_ROWS).where(Run.origin == TRY if tries else Run.origin != TRY)
+    query = (
+        select(Run)
+        .options(*OF_ROWS)
+        .where(Run.origin == TRY if tries else Run.origin.not_in(UNLISTED))
+    )
     if device:
         query = query.where(Run.device_kind == device)
     if q.strip():

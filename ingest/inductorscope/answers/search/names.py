@@ -12,7 +12,7 @@ from inductorscope import urls
 from inductorscope.answers.parts import FIRST_CALL, RunName
 from inductorscope.answers.search.runs import Narrowed, with_words
 from inductorscope.fields import Hidden
-from inductorscope.store.tables.models import TRY, Graph, Kernel, Run
+from inductorscope.store.tables.models import UNLISTED, Graph, Kernel, Run
 
 SHOWN = 12
 MOST_RUNS = 100
@@ -64,7 +64,7 @@ def named(session: Session, q: str, narrowed: Narrowed, limit: int = SHOWN) -> N
         if len(found) <= limit and (some := ids[start : start + AT_ONCE]):
             _add_kernels(session, q, narrowed, some, found, limit)
     return Named(
-        [run.id for run in runs if run.origin != TRY],
+        [run.id for run in runs if run.origin not in UNLISTED],
         list(found.values())[:limit],
         len(found) > limit or len(ids) > MOST_RUNS,
     )

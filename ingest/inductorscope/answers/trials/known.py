@@ -9,6 +9,8 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.trial.catalogue import Known
+from inductorscope.analyze.trial.facts import PRINTS, functions_that_log, sizes_that_differ
+from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.parts import run_of
 from inductorscope.answers.time.script import script_of
 from inductorscope.store.runs.nodes import fx_nodes
@@ -16,27 +18,36 @@ from inductorscope.store.tables.models import Graph
 
 _DTYPE = re.compile(r"\b(f16|bf16|f32|f64)\[")
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
-BACKWARD = "backward"
+FORWARD, BACKWARD = "forward", "backward"
 
 
 def known_of(session: Session, run_id: str) -> Known:
     run = run_of(session, run_id)
     operations: set[str] = set()
     dtypes: set[str] = set()
+    nodes = 0
     graphs = session.scalars(select(Graph).where(Graph.run_id == run_id)).all()
     for graph in graphs:
         for node in fx_nodes(session, graph.id):
+            nodes += 1
             operations.add(operation(node.target))
             dtypes |= {_DTYPES[short] for short in _DTYPE.findall(node.annotation or "")}
     script = script_of(run)
     optimizer = script.processes[0].optimizer if script is not None else ""
+    story = read_run_story(session, run_id).story
+    logging = functions_that_log(story) if story else ()
     return Known(
         cuda=run.device_kind == "cuda",
-        trains=bool(optimizer) or any(graph.direction == BACKWARD for graph in graphs),
+        trains=bool(optimizer or run.environment.get("options", {}).get("train")),
+        could_train=any(graph.direction in (FORWARD, BACKWARD) for graph in graphs),
         optimizer=bool(optimizer),
         breaks=run.graph_breaks or 0,
         recompiles=run.recompiles or 0,
+        nodes=nodes,
         operations=frozenset(operations),
         dtypes=frozenset(dtypes),
+        marks=sizes_that_differ(story) if story else (),
+        ignored=tuple(name for name in logging if name not in PRINTS),
+        reordered=tuple(name for name in logging if name in PRINTS),
         threads=int(run.environment.get("threads") or 0),
     )

@@ -18,6 +18,7 @@ from inductorscope.fields import Hidden, Number, Prose
 from inductorscope.formats.change import Change
 from inductorscope.store.runs.diagnoses import newest_diagnosis
 from inductorscope.store.tables.diagnoses import Diagnosis
+from inductorscope.store.tables.models import Run
 
 TRIAL, IMPROVE = "trial", "improve"
 """Kinds of jobs and of what they store."""
@@ -43,6 +44,9 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     costs: Prose
     disturbed: list[Prose]
     change: Hidden[Change]
+    run_before: Hidden[str]
+    run_after: Hidden[str]
+    """Runs to open and to compare; empty if they are gone, or the code is the same."""
 
 
 class TrialsPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +72,9 @@ def trials_page(session: Session, run_id: str) -> TrialsPage:
     run = run_of(session, run_id)
     found = newest_improvement(session, run_id)
     tried = [*trials_of(session, run_id), *(found.trials if found else ())]
-    rows = {(trial.title, trial.answer): _row(trial) for trial in tried}
+    runs = {name for trial in tried for name in (trial.run_before, trial.run_after)}
+    here = set(session.scalars(select(Run.id).where(Run.id.in_(runs))))
+    rows = {(trial.title, trial.answer): _row(trial, here) for trial in tried}
     return TrialsPage(
         run=RunName(run.id, run.name),
         refusal="" if is_captured_here(run) else UPLOADED,
@@ -115,7 +121,7 @@ def stored_improvement(found: Improvement) -> dict[str, Any]:
     }
 
 
-def _row(trial: Trial) -> TrialRow:
+def _row(trial: Trial, here: set[str]) -> TrialRow:
     judged = trial.judged
     sure = judged is not None and trial.answer in ("faster", "slower", "the same")
     return TrialRow(
@@ -131,4 +137,6 @@ def _row(trial: Trial) -> TrialRow:
         costs=words.costs(trial.before, trial.after),
         disturbed=trial.disturbed,
         change=trial.change,
+        run_before=trial.run_before if trial.run_before in here else "",
+        run_after=trial.run_after if trial.run_after in here else "",
     )

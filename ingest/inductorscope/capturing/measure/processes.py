@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -77,16 +77,27 @@ class Looked(msgspec.Struct, frozen=True):
     results: Results | None
     eager: Results | None
     """The same steps without torch.compile."""
+    run: str = ""
+    """Its run, if it was stored."""
+
+
+Store = Callable[[Structure, Path], str]
+"""Reads a capture's folder as a run and returns the run; empty if it is not worth that."""
 
 
 class Runner:
     """Runs arms. Keeps each arm's compiled kernels, so that later processes generate the code again
     but do not wait for the compiler."""
 
-    def __init__(self, folder: Path, settings: Settings, *, trusted: bool) -> None:
+    def __init__(
+        self, folder: Path, settings: Settings, *, trusted: bool, alike: bool = False
+    ) -> None:
+        """`alike`: the arms are one program on one torch, so they share compiled kernels, which are
+        found by their text."""
         self.folder = folder
         self.settings = settings
         self.trusted = trusted
+        self.alike = alike
 
     def once(self, arm: Arm, seconds: float = SECONDS, *, only_timed: bool = False) -> Once:
         """Runs an arm in a fresh process; with `only_timed`, neither code nor kernels are looked
@@ -118,23 +129,32 @@ class Runner:
         with self._captured(arm, profile=False, seconds=0.1, measure=timed) as (_, out):
             return counts(out)
 
-    def look(self, arm: Arm, *, eager: bool = False) -> Looked:
+    def look(
+        self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
+    ) -> Looked:
         """Only compiles an arm and runs its first steps, and `eager` ones if asked, without timing
-        them. Raises CaptureFailed, SpecError."""
-        with self._captured(arm, profile=False, seconds=0.1, results=True, eager=eager) as (
-            facts,
-            out,
-        ):
+        them. `cold`: with no kernel that was compiled before. Raises CaptureFailed, SpecError."""
+        cache = self.folder / "cold" if cold else None
+        # Only what is stored for comparisons needs the times of its kernels and its source.
+        kept = store is not None and (eager or cold)
+        options = {"profile": kept, "source": kept, "seconds": 0.1, "results": True, "eager": eager}
+        with self._captured(arm, cache, **options) as (facts, out):
+            found = structure(out, facts)
             return Looked(
-                structure(out, facts), _results(out / RESULTS),
+                found,
+                _results(out / RESULTS),
                 _results(out / EAGER_RESULTS),
-            )  # fmt: skip
+                store(found, out) if store is not None else "",
+            )
 
     @contextmanager
-    def _captured(self, arm: Arm, **options: object) -> Iterator[tuple[CaptureFacts, Path]]:
+    def _captured(
+        self, arm: Arm, cache: Path | None = None, **options: object
+    ) -> Iterator[tuple[CaptureFacts, Path]]:
         """Captures an arm and yields the facts and the folder, which is deleted afterwards."""
         own = self.folder / re.sub(r"\W", "_", arm.label)
         out, swap, swapped = own / "out", own / "swap.json", own / "swap.done"
+        kept = (self.folder if self.alike else own) / "cache"
         own.mkdir(parents=True, exist_ok=True)
         permit(arm.spec, model_folders(self.settings.model_folders), self.trusted)
         spec, environment = as_it_was(arm, own / "sources")
@@ -145,7 +165,7 @@ class Runner:
         try:
             facts = run_capture(
                 msgspec.structs.replace(spec, **(BRIEF | options)), out, self.settings,
-                trusted=self.trusted, cache=own / "cache",
+                trusted=self.trusted, cache=cache or kept,
                 launch=Launch(arm.python, (own / "sources",), environment, brief=True),
             )  # fmt: skip
             if facts.state != "complete":
@@ -154,7 +174,8 @@ class Runner:
                 raise CaptureFailed(f"{arm.label}: no graph has this kernel when it runs again.")
             yield facts, out
         finally:
-            shutil.rmtree(out, ignore_errors=True)
+            for folder in (out, *filter(None, (cache,))):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def main_file(spec: CaptureSpec) -> Path | None:

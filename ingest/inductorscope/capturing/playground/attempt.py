@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Never
@@ -23,13 +24,18 @@ from inductorscope.capturing.inside.loading import convert
 from inductorscope.capturing.inside.logging_text import keep_logs
 from inductorscope.capturing.inside.machine import describe_machine
 from inductorscope.capturing.inside.options import apply_options
-from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.inside.profiling import synchronizer
+from inductorscope.capturing.inside.report import Reporter
+from inductorscope.capturing.inside.timing import interleave
+from inductorscope.capturing.inside.untyped import Call, Untyped
 from inductorscope.capturing.playground.order import FILE, Outcome
 from inductorscope.capturing.script import records
 from inductorscope.capturing.spec import CaptureSpec, SpecError
-from inductorscope.formats.capture_facts import CaptureFacts
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts
 
 MOST_CALLS = 20
+TIMED_S = 0.3
+"""Seconds for which calls are timed, if asked for."""
 COMPILED_AT_ONCE = 4
 """C++ kernels that a try may compile at the same time."""
 _LONGEST_MESSAGE = 4000
@@ -56,16 +62,22 @@ def attempt(spec: CaptureSpec, code: str, file: Path, out: Path) -> Outcome:
         keep_logs(out)
         compiling = recording(spec)
         with records.recording(out):
-            _call(spec, _module(code, file))
+            call, synchronize = _call(spec, _module(code, file))
         compiling.write(facts, out)
+        facts.first_call_s = time.perf_counter() - begin
+        if spec.measure:
+            facts.timings = interleave({COMPILED: call}, synchronize, TIMED_S, None, Reporter(None))
         keep_compiled(Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]), out)
     except BaseException as failure:  # noqa: BLE001  # the code may raise anything
         error, line = _message(failure), _line(failure, file)
-    facts.first_call_s = time.perf_counter() - begin
+    facts.first_call_s = facts.first_call_s or time.perf_counter() - begin
     facts.sources = sources.keep_sources(out, [str(file)])
     facts.write(out)
     graphs = sum(1 for _ in out.glob("**/output_code.py"))
-    return Outcome(error, line, graphs, time.perf_counter() - begin)
+    timing = facts.timings.get(COMPILED)
+    return Outcome(
+        error, line, graphs, facts.first_call_s, timing.median_ms if timing else None
+    )  # fmt: skip
 
 
 def _no_gpu() -> Never:
@@ -83,7 +95,9 @@ def _module(code: str, file: Path) -> ModuleType:
     return module
 
 
-def _call(spec: CaptureSpec, module: ModuleType) -> None:
+def _call(spec: CaptureSpec, module: ModuleType) -> tuple[Call, Callable[[], None]]:
+    """Calls the compiled function with each of the inputs. Returns the last call, and what waits
+    for the device."""
     function = getattr(module, "f", None)
     inputs = getattr(module, "inputs", None)
     if not callable(function):
@@ -95,11 +109,13 @@ def _call(spec: CaptureSpec, module: ModuleType) -> None:
         )
     calls = inputs if isinstance(inputs, list) else [inputs]
     step = compiled(spec, convert(function, spec))
+    args: tuple[Any, ...] = ()
     for given in calls[:MOST_CALLS]:
-        args: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
-        step(*convert(args, spec))
-    if spec.device != "cpu":
-        torch.cuda.synchronize()
+        args = convert(given if isinstance(given, tuple) else (given,), spec)
+        step(*args)
+    synchronize = synchronizer(spec.device)
+    synchronize()
+    return lambda: step(*args), synchronize
 
 
 def _message(failure: BaseException) -> str:

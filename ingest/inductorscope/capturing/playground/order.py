@@ -82,3 +82,5 @@ class Outcome(msgspec.Struct, frozen=True):
     """The line of the code at which it failed."""
     graphs: int = 0
     seconds: float = 0.0
+    call_ms: float | None = None
+    """Median time of a call, if asked for."""

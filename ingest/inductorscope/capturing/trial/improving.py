@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from inductorscope.analyze.measure.judge import LOOKS
-from inductorscope.analyze.trial.catalogue import Entry
 from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.result import Trial
 from inductorscope.capturing.measure.turns import Budget
@@ -33,7 +32,8 @@ WORTH_JOINING = 0.01
 NO_TIME = "The time was up."
 NOTHING_ELSE = "No change is faster."
 FEW_TIMES = "It was not among the faster half."
-Candidates = Sequence[tuple[Entry, Change]]
+Candidates = Sequence[tuple[str, Change]]
+"""Titles and changes."""
 Keep = Callable[[Improvement], None]
 
 
@@ -91,12 +91,12 @@ class Search:
         """Compiles each candidate, and returns those worth timing. Two with the same code are
         timed once."""
         worth: list[Trial] = []
-        for entry, change in candidates:
+        for title, change in candidates:
             timing = ROUNDS[0] * self._expected_s * (len(worth) + 2)
             if self.left < self._looked_s + timing:
                 self.found.stopped = NO_TIME
                 break
-            trial = self._looked_at(change) or self.trier.look(entry.title, change)
+            trial = self._looked_at(change) or self.trier.look(title, change)
             self._looked_s = max(self._looked_s, trial.seconds)
             self.found.trials.append(trial)
             twin = next((other for other in worth if _is_twin(trial, other)), None)
@@ -164,6 +164,8 @@ class Search:
             self.keep()
 
         self.trier.time([final], budget, kept)
+        if final.answer == "faster":
+            self.trier.compile_again(best)
         found.judged, best.judged, best.answer = final.judged, final.judged, final.answer
         found.numerics, found.after, found.change = best.numerics, best.after, best.change
         if final.answer != "faster":

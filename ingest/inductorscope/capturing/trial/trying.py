@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -29,12 +31,17 @@ NO_GRAPHS = "No CUDA graph was recorded, and the generated code is the same."
 class Trier:
     """Tries changes to one program, of which it looks at the program as it is only once."""
 
-    def __init__(self, arm: Arm, runner: Runner, progress: Progress) -> None:
+    def __init__(
+        self, arm: Arm, runner: Runner, progress: Progress,
+        read: Callable[[str, Path], str] | None = None,
+    ) -> None:  # fmt: skip
+        """`read`: stores a program's capture as a run, by the title of its change."""
         self.arm = replace(arm, label=AS_IT_IS)
         self.runner = runner
         self.progress = progress
         self.process_s: float | None = None
         """What a process takes that is only timed; None as long as none was."""
+        self._read = read
         self._base: Looked | None = None
 
     @property
@@ -42,8 +49,15 @@ class Trier:
         """The program as it is, compiled and in eager. Raises CaptureFailed, SpecError."""
         if self._base is None:
             self.progress("Compiling the program as it is", 0, None, None)
-            self._base = self.runner.look(self.arm, eager=True)
+            self._base = self._look(self.arm, eager=True)
         return self._base
+
+    def _look(self, arm: Arm, *, eager: bool = False, cold: bool = False) -> Looked:
+        def store(found: Structure, out: Path) -> str:
+            same = self._base is not None and self._base.structure.codes == found.codes
+            return "" if same or self._read is None else self._read(arm.label, out)
+
+        return self.runner.look(arm, store, eager=eager, cold=cold)
 
     def changed(self, title: str, change: Change) -> Arm:
         spec = self.arm.spec
@@ -58,11 +72,12 @@ class Trier:
         trial = Trial(title=title, change=change, before=base.structure)
         self.progress(f"Compiling with {title}", 0, None, None)
         try:
-            found = self.runner.look(self.changed(title, change))
+            found = self._look(self.changed(title, change))
         except (CaptureFailed, SpecError) as failed:
             trial.answer, trial.why = "failed", str(failed)
             return trial
-        trial.after = found.structure
+        trial.after = replace(found.structure, compile_s=None)  # it found kernels in the cache
+        trial.run_before, trial.run_after = base.run, found.run
         trial.numerics = compared(base.results, found.results, base.eager)
         trial.seconds = time.monotonic() - began
         same = found.structure.codes == base.structure.codes
@@ -73,6 +88,14 @@ class Trier:
             trial.answer = "refused"
             trial.why = "The results leave their bounds."
         return trial
+
+    def compile_again(self, trial: Trial) -> None:
+        """Finds how long the changed program compiles from a cold cache, as the program as it is
+        did."""
+        self.progress(f"Compiling with {trial.title}, from a cold cache", 0, None, None)
+        with contextlib.suppress(CaptureFailed):  # it ran before, so only its cost is not known
+            found = self._look(self.changed(trial.title, trial.change), cold=True)
+            trial.after, trial.run_after = found.structure, found.run
 
     def time(self, trials: Sequence[Trial], budget: Budget, keep: Callable[[Trial], None]) -> None:
         """Times changes in turns with the program as it is, and sets their answers."""
@@ -119,5 +142,6 @@ def try_change(
     keep(trial)
     if trial.answer == "running":
         trier.time([trial], Budget(seconds, LOOKS[-1]), keep)
+        trier.compile_again(trial)
         keep(trial)
     return trial

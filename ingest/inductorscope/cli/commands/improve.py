@@ -1,4 +1,4 @@
-"""`inductorscope improve`: searches for changes that make a captured program faster."""
+"""`inductorscope improve`: searches for changes that make a program faster."""
 
 from __future__ import annotations
 
@@ -12,14 +12,23 @@ from inductorscope.cli.app import AsJson, Data, app, load_settings, print_json
 from inductorscope.errors import FAILED
 
 
-@app.command()
+@app.command(context_settings={"allow_interspersed_args": True})
 def improve(
-    run: Annotated[str, typer.Argument(help="A captured run's id, or its first characters.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A captured run's id, or its first characters; or a script.py or file.py:factory, "
+            "which is captured first."
+        ),
+    ],
+    args: Annotated[
+        list[str] | None, typer.Argument(help="Arguments of the script, after `--`.")
+    ] = None,
     data: Data = None,
     minutes: Annotated[float, typer.Option(help="Longest time to spend.", min=0.1)] = 20.0,
     as_json: AsJson = False,
 ) -> None:
-    """Try changes of a captured program in fresh processes, and join those that make it faster.
+    """Try changes of a program in fresh processes, and join those that make it faster.
 
     The program's files stay as they are. Ctrl-C keeps what is known; the next search goes on from
     there. The exit code is 0 if something is faster, else 1. Use an idle machine.
@@ -28,10 +37,12 @@ def improve(
     from inductorscope.answers.trials import words
     from inductorscope.answers.trials.trials import IMPROVE, stored_improvement, trials_page
     from inductorscope.capturing.measure.processes import Runner
+    from inductorscope.capturing.trial.trying import Trier
+    from inductorscope.cli.captured import captured, is_program
     from inductorscope.cli.local import working_folder
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.progress import Progress
-    from inductorscope.jobs.work.trial import Searching
+    from inductorscope.jobs.work.trial import Searching, reader
     from inductorscope.store.database.engine import engine_of, sessions
     from inductorscope.store.database.migrate import migrate
     from inductorscope.store.runs.diagnoses import write_diagnosis
@@ -39,23 +50,34 @@ def improve(
     settings = load_settings(data=data)
     migrate(settings)
     job = f"improve-{secrets.token_hex(8)}"
-    with engine_of(settings) as engine, working_folder(settings) as folder:
+    told: list[str] = []
+    with (
+        engine_of(settings) as engine,
+        working_folder(settings) as folder,
+        Progress(quiet=as_json) as progress,
+    ):
         factory = sessions(engine)
+        given = (
+            captured(settings, program, args or (), progress) if is_program(program) else program
+        )
         with factory() as session:
-            run_id = one_run(session, run)
+            run_id = one_run(session, given)
             searching = Searching(session, run_id)
 
         def keep(found: Improvement) -> None:
+            for trial in found.trials[len(told) :]:
+                told.append(trial.title)
+                progress.log(f"{trial.title}: {words.outcome(trial)}")
             with factory.begin() as session:
                 write_diagnosis(
                     session, run_id, IMPROVE, job, datetime.now(UTC), complete=found.complete,
                     result=stored_improvement(found),
                 )  # fmt: skip
 
-        with Progress(quiet=as_json) as progress:
-            runner = Runner(folder, settings, trusted=True)
-            found = searching.run(runner, minutes, progress, keep)
-            keep(found)
+        runner = Runner(folder, settings, trusted=True, alike=True)
+        trier = Trier(searching.arm, runner, progress, reader(settings, factory, run_id))
+        found = searching.run(trier, minutes, keep)
+        keep(found)
         with factory() as session:
             page = trials_page(session, run_id)
     if as_json:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.trial.catalogue import catalogue, that_apply
 from inductorscope.analyze.trial.improvement import Improvement
-from inductorscope.analyze.trial.patch import patch
+from inductorscope.analyze.trial.patch import patch, written
 from inductorscope.analyze.trial.result import Trial
 from inductorscope.answers.trials import words
 from inductorscope.answers.trials.known import known_of
@@ -27,9 +30,13 @@ from inductorscope.jobs.work.diagnosis import captured_spec
 from inductorscope.jobs.work.ending import end
 from inductorscope.jobs.work.pair import changed_sources
 from inductorscope.jobs.work.task import Task
-from inductorscope.progress import Progress
+from inductorscope.reading.run import NothingToRead, read_run
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.projects import place_run
 from inductorscope.store.runs.diagnoses import write_diagnosis
-from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.models import TRIAL, Run
+from inductorscope.store.tables.people import Place
 
 SECONDS = 600.0
 """Longest time to measure one change."""
@@ -51,7 +58,8 @@ def trial(task: Task) -> None:
         with task.sessions.begin() as own:
             _write(task, own, run, stored_trial(found), complete=False)
 
-    trier = Trier(arm, Runner(task.folder, task.settings, trusted=False), task.report)
+    runner = Runner(task.folder, task.settings, trusted=False, alike=True)
+    trier = Trier(arm, runner, task.report, reader(task.settings, task.sessions, run))
     seconds = min(SECONDS, task.settings.capture_seconds / 3)
     found = try_change(trier, str(task.spec["title"]), change, seconds, keep)
     lines = task.report.finishing()
@@ -69,10 +77,11 @@ def improve(task: Task) -> None:
             _write(task, session, run, stored_improvement(found), complete=False)
 
     minutes = min(float(task.spec.get("minutes") or MINUTES), task.settings.capture_seconds / 90)
-    runner = Runner(task.folder, task.settings, trusted=False)
+    runner = Runner(task.folder, task.settings, trusted=False, alike=True)
     with task.sessions() as session:
         searching = Searching(session, run)
-    found = searching.run(runner, minutes, task.report, keep)
+    trier = Trier(searching.arm, runner, task.report, reader(task.settings, task.sessions, run))
+    found = searching.run(trier, minutes, keep)
     lines = task.report.finishing()
     with task.sessions.begin() as session:
         _write(task, session, run, stored_improvement(found), complete=True)
@@ -87,18 +96,41 @@ class Searching:
         self.candidates = that_apply(known_of(session, run), catalogue())
         self.before = newest_improvement(session, run)
 
-    def run(self, runner: Runner, minutes: float, progress: Progress, keep: Keep) -> Improvement:
+    def run(self, trier: Trier, minutes: float, keep: Keep) -> Improvement:
         """Searches, going on from a search that was stopped."""
-        trier = Trier(self.arm, runner, progress)
         before = self.before if self.before and not self.before.complete else None
         search = Search(trier, 60 * minutes, keep, before)
         found = search.run(self.candidates)
-        entries = {entry.title: entry for entry, _ in self.candidates}
-        found.writes = [entries[title].write for title in found.kept if title in entries]
         main = main_file(self.arm.spec)
-        if found.change is not None and main is not None:
-            found.patch = _patch(main, found.change)
+        if found.change is not None:
+            found.writes = written(found.change)
+            found.patch = _patch(main, found.change) if main else ""
         return found
+
+
+def reader(settings: Settings, factory: Sessions, run_id: str) -> Callable[[str, Path], str]:
+    """Returns what reads a trial's files as a run, which whoever sees the tried run sees."""
+
+    def read(title: str, folder: Path) -> str:
+        with factory() as session:
+            name = session.get_one(Run, run_id).name
+        try:
+            found = read_run(
+                folder,
+                settings=replace(settings, data=folder.parent),
+                session_factory=factory,
+                origin=TRIAL,
+                name=f"{name}: {title}",
+                tags=[f"trial of {run_id}"],
+            ).run_id
+        except NothingToRead:
+            return ""
+        with factory.begin() as session:
+            for place in session.scalars(select(Place).where(Place.run_id == run_id)):
+                place_run(session, found, place.person_id, place.project_id)
+        return found
+
+    return read
 
 
 def arm_of(session: Session, run_id: str) -> Arm:

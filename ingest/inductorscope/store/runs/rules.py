@@ -17,7 +17,7 @@ from inductorscope.store.projects import project_named
 from inductorscope.store.tables.models import (
     COMPLETE,
     KEPT,
-    TRY,
+    UNLISTED,
     Artifact,
     Blob,
     BlobPart,
@@ -30,7 +30,7 @@ from inductorscope.store.tables.rules import EACH, Rule
 MOST_DAYS = 100 * 365
 """Limit of the days of a rule: a date has four digits for its year."""
 TRIES_KEPT = timedelta(days=30)
-"""How long runs of the playground are kept."""
+"""How long runs of the playground and of trials are kept."""
 
 
 class Sender(msgspec.Struct, frozen=True):
@@ -122,13 +122,14 @@ def applies(rule: Rule, name: str, tags: Sequence[str], sender: Sender) -> bool:
 
 
 def too_old(session: Session, now: datetime, most: int) -> list[str]:
-    """Returns runs that a rule no longer keeps, and old tries, except those with the tag KEPT."""
+    """Returns runs that a rule no longer keeps, and old ones of the playground and of trials,
+    except those with the tag KEPT."""
     rules = session.scalars(select(Rule).where(Rule.days.is_not(None))).all()
     old = [
         and_(is_about(rule), Run.created_at < now - timedelta(days=min(rule.days or 0, MOST_DAYS)))
         for rule in rules
     ]
-    old.append(and_(Run.origin == TRY, Run.created_at < now - TRIES_KEPT))
+    old.append(and_(Run.origin.in_(UNLISTED), Run.created_at < now - TRIES_KEPT))
     query = select(Run.id).where(
         or_(*old), ~tagged(KEPT), Run.trashed_at.is_(None), Run.state == COMPLETE
     )

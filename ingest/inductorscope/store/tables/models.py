@@ -99,8 +99,9 @@ class Base(DeclarativeBase):
 
 READING, COMPLETE = "reading", "complete"
 """States of a run."""
-TRY, KEPT = "try", "kept"
-"""Origin of runs made in the playground, and the tag of tries that are never too old."""
+TRY, TRIAL, KEPT = "try", "trial", "kept"
+"""Origins of runs of the playground and of trials, and the tag of those that are never too old."""
+UNLISTED = (TRY, TRIAL)
 
 
 class Run(Base):
@@ -122,7 +123,7 @@ class Run(Base):
     name: Mapped[str] = mapped_column(index=True)
     tags: Mapped[list[Any]]
     origin: Mapped[str]
-    """'capture', 'upload', 'ingest' or 'try'."""
+    """'capture', 'upload', 'ingest', 'try' or 'trial'."""
     state: Mapped[str] = mapped_column(default="complete")
     """'reading' until all parts are stored, then 'complete'."""
     reader: Mapped[str | None]

@@ -22,9 +22,11 @@ def with_trial(cause: Cause, trials: Sequence[Trial]) -> Cause:
     tried = replace(cause, tried=words.outcome(trial))
     judged = trial.judged
     if cause.of == "compile time" and trial.before and trial.after:
-        saved = 1e6 * ((trial.before.compile_s or 0.0) - (trial.after.compile_s or 0.0))
+        if trial.before.compile_s is None or trial.after.compile_s is None:
+            return tried
+        saved = 1e6 * (trial.before.compile_s - trial.after.compile_s)
         fewer = trial.after.recompiles < trial.before.recompiles
-        whole = 1e6 * (trial.before.compile_s or 0.0)
+        whole = 1e6 * trial.before.compile_s
         wins = max(saved, 0.0) if fewer else 0.0
         return replace(tried, wins_us=wins, share=wins / whole if whole else 0.0, known="measured")
     if trial.answer == "faster" and judged is not None:

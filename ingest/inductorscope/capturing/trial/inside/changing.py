@@ -19,6 +19,8 @@ from inductorscope.formats.change import Change, Mark
 Around = Callable[[str, Untyped, Untyped], Untyped]
 """Takes the name of a compiled function, the function as written, and as compiled; returns what is
 called instead."""
+FORWARD = "forward"
+"""The name of a compiled module's function in torch's logs."""
 REPEATED = 3
 """So many modules of one class in a list are repeated blocks."""
 
@@ -29,16 +31,18 @@ def install(change: Change | None, around: Around | None, *, trusted: bool) -> N
     change = change or Change()
     settings = _settings(change, trusted=trusted)
     ignored = [_named(name) for name in change.ignored]
+    reordered = [_named(name) for name in change.reordered]
     for module, key, value in settings:
         set_everywhere(module, key, value)
     if change.float32_products:
         torch.set_float32_matmul_precision(change.float32_products)
     if change.threads:
         torch.set_num_threads(change.threads)
-    if ignored:
+    if ignored or reordered:
         from torch._dynamo import config
 
         config.ignore_logging_functions.update(ignored)
+        config.reorderable_logging_functions.update(reordered)
     if change.optimizer:
         _compile_optimizers()
     _follow_compile(change, around)
@@ -120,7 +124,7 @@ def _follow_compile(change: Change, around: Around | None) -> None:
         compiled = original(model, **options)
         named = type(model) if isinstance(model, nn.Module) else model
         name = getattr(named, "__name__", "")
-        return _wrapped(compiled, model, name, change.marks, around)
+        return _wrapped(compiled, model, name, change, around)
 
     torch.compile = compile_changed
 
@@ -149,15 +153,18 @@ def _mark_regions(blocks: list[nn.Module]) -> None:
 
 
 def _wrapped(
-    compiled: Untyped, model: Untyped, name: str, marks: tuple[Mark, ...], around: Around | None
+    compiled: Untyped, model: Untyped, name: str, change: Change, around: Around | None
 ) -> Untyped:
     """Returns the compiled function or module, with marks before each call and `around` it."""
-    own = [mark for mark in marks if mark.function == name]
-    if not own and around is None:
+    names = (name, FORWARD) if isinstance(model, nn.Module) else (name,)
+    own = [mark for mark in change.marks if mark.function in names]
+    if not (own or change.no_grad) and around is None:
         return compiled
     call = compiled.forward if isinstance(compiled, nn.Module) else compiled
     if own:
         call = _marking(call, model, own)
+    if change.no_grad:
+        call = torch.no_grad()(call)
     if around is not None:
         call = around(name, model, call)
     if isinstance(compiled, nn.Module):
