@@ -39,8 +39,9 @@ def test_a_forked_upload_escapes_nothing(serving: Callable[[str], Served], tmp_p
         (folder / name).unlink()
     text = REPRO.format(escapes=textwrap.indent(as_code(tried), "    "))
     (folder / "fx_graph_runnable.py").write_text(text)
+    settings = Settings(served.data, served.database_url)
     run = read_paths(
-        Settings(data=served.data), [upload], name="hostile", tags=[], origin="upload",
+        settings, [upload], name="hostile", tags=[], origin="upload",
         progress=lambda *_: None,
     ).run_id  # fmt: skip
     with httpx.Client(base_url=served.url, timeout=120) as client:

@@ -125,7 +125,7 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
 
 
 def test_a_graph_is_forked_by_keyboard(page: Page, served: Served) -> None:
-    settings = Settings(data=served.data)
+    settings = Settings(served.data, served.database_url)
     run = read_paths(
         settings, [FIXTURES / "cuda-foo1"], name="foo1", tags=[], origin="upload",
         progress=lambda *_: None,

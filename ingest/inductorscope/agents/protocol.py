@@ -1,4 +1,5 @@
-"""The server of the Model Context Protocol: tools, texts and prompts, all of them read-only."""
+"""The server of the Model Context Protocol: tools, texts and prompts. All of them only read, except
+for the tool that tries a change, where the owner allows it."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Protocol
 
+import msgspec
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
@@ -18,6 +20,8 @@ from inductorscope.agents.verify import verify
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.markdown.shown import OF_RUN
 from inductorscope.answers.missing import NotHere
+from inductorscope.errors import InWords
+from inductorscope.formats.change import Change
 
 INSTRUCTIONS = """\
 Inductorscope shows what torch.compile did to a program: which source line became which FX node, \
@@ -33,6 +37,7 @@ WHOLE = 20 * TOKENS
 READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 TOOLS: dict[str, Callable[..., str]] = {
     "Find runs": tools.find_runs,
     "Diagnose a run": tools.diagnose,
@@ -65,6 +70,10 @@ class Ask(Protocol):
     def __call__(
         self, function: Callable[..., str], run: str, **given: object
     ) -> Awaitable[str]: ...  # fmt: skip
+
+
+Propose = Callable[[str, Change], Awaitable[str]]
+"""Starts a job that tries a change of a run; returns the page that shows what came of it."""
 
 
 def create(
@@ -157,3 +166,23 @@ def create(
         )
 
     return server
+
+
+def add_trials(server: MCPServer, propose: Propose, base: Callable[[], str]) -> None:
+    """Adds the tool that tries changes."""
+
+    async def try_change(run: str, change: str) -> str:
+        """Tries a change of a program that was captured here, in fresh processes: its code, its
+        time and its results, beside the program as it is. `change` is JSON such as {"inductor":
+        {"freezing": "True"}}, {"dynamic": true}, {"mode": "max-autotune"}, {"dynamo":
+        {"capture_scalar_outputs": "True"}}, {"channels_last": true}, {"no_grad": true},
+        {"optimizer": true}, {"threads": 1}. Returns the page that shows what came of it."""
+        try:
+            wanted = msgspec.json.decode(change, type=Change)
+            if problem := wanted.problem():
+                raise ToolError(problem)
+            return f"{base()}{await propose(run, wanted)}"
+        except (msgspec.DecodeError, InWords) as error:
+            raise ToolError(str(error)) from None
+
+    server.add_tool(try_change, title="Try a change", annotations=RUNS, structured_output=False)

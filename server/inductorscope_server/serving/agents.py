@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from inductorscope import urls
+from inductorscope.errors import InWords
+from inductorscope.formats.change import Change
+from inductorscope.store.who import RUN, VIEWER
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from inductorscope_server.access.rules import READS
-from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.web.errors import Refusal
+from inductorscope_server.web.parts import Parts
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -43,8 +47,10 @@ class Agents:
     """Answers agents. The protocol's server starts with the first request, since its imports take a
     second."""
 
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
+    def __init__(self, parts: Parts) -> None:
+        self._analysis = parts.analysis
+        self._jobs = parts.jobs
+        self._may_try = parts.settings.agents_try
         self._starting: asyncio.Task[StreamableHTTPSessionManager] | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -79,10 +85,12 @@ class Agents:
         return manager
 
     def _manager(self) -> StreamableHTTPSessionManager:
-        from inductorscope.agents.protocol import create
+        from inductorscope.agents.protocol import add_trials, create
         from mcp.server.transport_security import TransportSecuritySettings
 
         server = create(self._ask, BASE.get, (Refusal,))
+        if self._may_try:
+            add_trials(server, self._propose, BASE.get)
         # `Guard` checks hosts and origins.
         unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
@@ -92,6 +100,13 @@ class Agents:
 
     async def _ask(self, function: Callable[..., str], run: str, **given: object) -> str:
         return await self._analysis(function, run, **given)
+
+    async def _propose(self, run: str, change: Change) -> str:
+        viewer = VIEWER.get()
+        if viewer is None or not viewer.may(RUN):
+            raise InWords("Your token may not run code.")
+        await run_in_threadpool(self._jobs.enqueue_trial, run, change.title, change)
+        return urls.trials(run)
 
 
 async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) -> None:

@@ -70,7 +70,7 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
         playground=Playground(settings),
     )
 
-    agents = Agents(parts.analysis)
+    agents = Agents(parts)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

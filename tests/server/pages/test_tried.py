@@ -8,7 +8,7 @@ import pytest
 from inductorscope.analyze.measure.judge import Judged
 from inductorscope.analyze.trial.result import Answer, Structure, Trial
 from inductorscope.answers.runs.diagnosis.cause import Cause
-from inductorscope.answers.runs.diagnosis.tried import with_trial
+from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
 from inductorscope.formats.change import CUDA_GRAPHS, Change
 
 GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
@@ -56,6 +56,24 @@ def test_only_a_trial_of_the_same_change_counts() -> None:
     assert with_trial(cause(), [other]) == cause()
     unclear = with_trial(cause(), [trial("cannot tell")])
     assert (unclear.wins_us, unclear.known, bool(unclear.tried)) == (900.0, "unknown", True)
+
+
+@pytest.mark.parametrize(
+    ("fix", "change"),
+    [
+        ("`torch._dynamo.config.ignore_logging_functions.add(log.debug)`: Dynamo leaves it out.",
+         Change(ignored=("logging.Logger.debug",))),
+        ("`torch._dynamo.config.reorderable_logging_functions.add(print)`: it then comes later.",
+         Change(reordered=("print",))),
+        ("Let Dynamo trace it: `torch._dynamo.config.capture_scalar_outputs = True`.",
+         Change(dynamo={"capture_scalar_outputs": "True"})),
+        ("Move it out of the loop.", None),
+    ],
+)  # fmt: skip
+def test_a_fix_that_names_a_setting_can_be_tried(fix: str, change: Change | None) -> None:
+    found = with_change(Cause("graph breaks", "", fix, ""))
+    assert found.change == change
+    assert change is None or not change.problem()
 
 
 def test_a_change_has_a_title() -> None:

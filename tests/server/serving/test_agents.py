@@ -173,6 +173,29 @@ def test_the_token_decides_who_may_read(hostile: Settings, token_to_read: bool) 
             assert run(tools(base)) == len(CALLS)
 
 
+def test_agents_try_changes_only_where_the_owner_allows_it(hostile: Settings) -> None:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    allowed = Settings(data=hostile.data, database_url="", token=TOKEN, agents_try=True)
+
+    async def said(base: str, change: str, **headers: str) -> str:
+        http = httpx2.AsyncClient(headers=headers, timeout=60)
+        async with Client(streamable_http_client(f"{base}/mcp", http_client=http)) as client:
+            runs = (await client.call_tool("find_runs", {})).content[0].text  # type: ignore[union-attr]
+            found = re.search(r"/runs/([0-9a-f]{16})", runs)
+            assert found is not None
+            given = {"run": found[1], "change": change}
+            return (await client.call_tool("try_change", given)).content[0].text  # type: ignore[union-attr]
+
+    with served(allowed) as base:
+        mine = {"Authorization": f"Bearer {TOKEN}"}
+        assert "may not run code" in run(said(base, '{"dynamic": true}'))
+        assert "is not a name" in run(said(base, '{"inductor": {"a b": "1"}}', **mine))
+        assert "code of uploads is never run here" in run(said(base, '{"dynamic": true}', **mine))
+
+
 def test_over_standard_input_every_tool_answers(hostile: Settings) -> None:
     from mcp import Client, StdioServerParameters, stdio_client
 

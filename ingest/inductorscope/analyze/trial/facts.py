@@ -14,7 +14,7 @@ PRINTS = frozenset(("print", "warnings.warn"))
 _CALLED = re.compile(
     r"\b(print|warnings\.warn)\(|\.(debug|info|warning|error|exception|critical)\("
 )
-_LOGGER = "logging.Logger"
+LOGGER = "logging.Logger"
 _SIZE = re.compile(r"([^\W\d]\w*)\.size\((\d{1,2})\)")
 SIZES = ("size", "fixed size", "size 1")
 
@@ -28,8 +28,8 @@ def functions_that_log(story: Story) -> tuple[str, ...]:
             continue
         if called[1]:
             found[called[1]] = None
-        elif _LOGGER in place.title:
-            found[f"{_LOGGER}.{called[2]}"] = None
+        elif LOGGER in place.title:
+            found[f"{LOGGER}.{called[2]}"] = None
     return tuple(found)
 
 

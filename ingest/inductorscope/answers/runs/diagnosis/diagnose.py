@@ -18,7 +18,7 @@ from inductorscope.answers.runs.diagnosis import (
 )
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.runs.diagnosis.tried import with_trial
+from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
 from inductorscope.answers.trials.trials import trials_of
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
@@ -36,8 +36,8 @@ def diagnose(evidence: Evidence) -> Diagnosis:
             result = check(evidence)
         except NotAnalysed as error:
             result = Cleared(str(error), judged=False)
-        if isinstance(result, Cause) and result.change is not None:
-            result = with_trial(result, trials)
+        if isinstance(result, Cause):
+            result = with_trial(with_change(result), trials)
         if result is not None:
             found.append(result)
     return ranked([_bounded(each, evidence) for each in found])

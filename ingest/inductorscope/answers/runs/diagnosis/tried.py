@@ -1,23 +1,47 @@
-"""What trials of their fixes say about causes."""
+"""The changes that try the fixes of causes, and what trials of them say."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from inductorscope.analyze.trial.facts import LOGGER, PRINTS
 from inductorscope.analyze.trial.result import Trial
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.trials import words
+from inductorscope.formats.change import Change
 
+_SETTING = re.compile(r"`torch\._(dynamo|inductor)\.config\.([\w.]+) ?= ?([\w.'\"-]+)`")
+_ADDED = re.compile(r"config\.(ignore|reorderable)_logging_functions\.add\(([\w.]+)\)")
 WITHOUT_GAIN = ("no effect", "the same", "slower", "refused", "failed")
+
+
+def with_change(cause: Cause) -> Cause:
+    """Returns the cause with the change that its fix names, if it names a setting of torch."""
+    if cause.change is not None:
+        return cause
+    values: dict[str, dict[str, str]] = {"dynamo": {}, "inductor": {}}
+    for module, key, value in _SETTING.findall(cause.fix):
+        values[module][key] = value
+    names: dict[str, list[str]] = {"ignore": [], "reorderable": []}
+    for kind, name in _ADDED.findall(cause.fix):
+        # Of a logger, the fix names the program's own variable.
+        known = name in PRINTS or kind == "reorderable"
+        names[kind].append(name if known else f"{LOGGER}.{name.rpartition('.')[2]}")
+    change = Change(
+        dynamo=values["dynamo"], inductor=values["inductor"],
+        ignored=tuple(names["ignore"]), reordered=tuple(names["reorderable"]),
+    )  # fmt: skip
+    return cause if change == Change() else replace(cause, change=change)
 
 
 def with_trial(cause: Cause, trials: Sequence[Trial]) -> Cause:
     """Returns the cause with the outcome of its fix: what it won is known then, and a fix that wins
     nothing comes last."""
     trial = next((trial for trial in trials if trial.change == cause.change), None)
-    if trial is None:
+    if trial is None or cause.change is None:
         return cause
     tried = replace(cause, tried=words.outcome(trial))
     judged = trial.judged
