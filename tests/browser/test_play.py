@@ -144,7 +144,7 @@ def test_a_graph_is_forked_by_keyboard(page: Page, served: Served) -> None:
     )
     expect(caret.first).to_be_visible()
     page.keyboard.press("Shift+End")
-    page.keyboard.type("neg = torch.ops.aten.mul.Tensor(arg0_1, 3)")
+    page.keyboard.type("    neg = torch.ops.aten.mul.Tensor(arg0_1, 3)")
     changed = compiled(page)
     assert changed != original
     expect(page.locator(".panes")).to_contain_text("3")

@@ -308,11 +308,13 @@ class Play {
     this.explorer = explorer;
     if (!explorer) return;
     const key = `source:${this.file}`;
-    this.editor.colour(code, (line) => explorer.tints.of(key, line));
-    explorer.onLight = () => {
-      const address = { stage: "source", file: this.file, hops: 0 };
-      this.editor.mark(explorer.state.marksIn(address));
-    };
+    if (this.file) {
+      this.editor.colour(code, (line) => explorer.tints.of(key, line));
+      explorer.onLight = () => {
+        const address = { stage: "source", file: this.file, hops: 0 };
+        this.editor.mark(explorer.state.marksIn(address));
+      };
+    }
     const line = this.editor.caretLine;
     const linked = explorer.index.linkedLines(key).includes(line);
     const opening = openingTarget(explorer.picture, explorer.index, explorer.errors);

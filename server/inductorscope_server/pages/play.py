@@ -188,7 +188,7 @@ async def _allow_uploaded(parts: Parts, body: TryRequest) -> None:
         )
 
 
-def _kernels_of(request: Request, share: str) -> str:
+def _kernels_of(request: Request, share: str = "") -> str:
     """Returns a name for those who share compiled kernels, which can run each other's code.
 
     A token may have been given to somebody else, so its tries share nothing with its owner's. A

@@ -70,6 +70,7 @@ def test_only_a_persons_own_logins_share_kernels() -> None:
     others = [
         shared(ada), shared(ada, **token), shared(Who("bob", frozenset(), person=2), **first),
         shared(OWNER), shared(OWNER, **first), shared(OWNER, **second),
+        _kernels_of(Request({"type": "http", "headers": [], "state": {WHO: ada}}), "a run"),
     ]  # fmt: skip
     assert len(set(others)) == len(others)
     assert all(re.fullmatch("[0-9a-f]{64}", name) for name in others)
@@ -79,7 +80,7 @@ def test_only_a_persons_own_logins_share_kernels() -> None:
     "body",
     [
         {"code": "", "config": {"cpp.cxx": "/bin/false"}},
-        {"code": "x" * 50_001},
+        {"code": "x" * 200_001},
         {"code": "", "mode": "fast"},
         {"code": "", "model": "other.py:f"},
     ],
@@ -94,6 +95,17 @@ def test_a_run_that_is_no_try_has_no_code(filled: TestClient) -> None:
     assert missing.status_code == 404
     assert "was not made in the playground" in missing.text
     assert filled.get("/api/?tries=1").json()["runs"] == []
+
+
+def test_a_graph_of_an_upload_is_a_program_to_read_first(filled: TestClient) -> None:
+    run = filled.get("/api/").json()["runs"][0]["id"]
+    slug = filled.get(f"/api/runs/{run}").json()["graphs"][0]["slug"]
+    fork = filled.get(f"/api/runs/{run}/graphs/{slug}/fork?line=4").json()["fork"]
+    assert fork["uploaded"]
+    assert fork["code"].split("\n")[fork["line"] - 1].lstrip().startswith("neg")
+    refused = filled.post(TRIES, json={"code": fork["code"], "fork": run})
+    assert refused.status_code == 403
+    assert "not agreed" in refused.json()["error"]["what"]
 
 
 def test_lessons_have_what_a_try_needs() -> None:

@@ -14,6 +14,8 @@ NAMES = {
     "operations": "operations compiled", "kernels": "kernels", "launches": "launches",
 }  # fmt: skip
 EQUAL = "results are equal"
+LEAST_S = 0.1
+"""Shortest difference of compile times that is worth a word."""
 LARGE = 1 / 2**20
 """Smallest share of memory that is worth a word."""
 
@@ -67,9 +69,11 @@ def costs(before: Structure | None, after: Structure | None) -> str:
     """Returns what compile time and memory become."""
     if before is None or after is None:
         return ""
-    parts = []
+    parts: list[str] = []
+    more = 0.0
     if before.compile_s is not None and after.compile_s is not None:
         more = after.compile_s - before.compile_s
+    if abs(more) >= LEAST_S:
         parts.append(f"compile {'+' if more >= 0 else '−'}{in_seconds(abs(more))}")
     if before.peak_bytes and after.peak_bytes:
         more_bytes = after.peak_bytes - before.peak_bytes

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from inductorscope.cli.app import AsJson, Data, app, load_settings, print_json
+from inductorscope.cli.app import ON_CTRL_C, AsJson, Data, app, load_settings, print_json
 from inductorscope.errors import FAILED
 
 
@@ -64,7 +64,11 @@ def improve(
             run_id = one_run(session, given)
             searching = Searching(session, run_id)
 
+        latest, interrupted = Improvement(), False
+
         def keep(found: Improvement) -> None:
+            nonlocal latest
+            latest = found
             for trial in found.trials[len(told) :]:
                 told.append(trial.title)
                 progress.log(f"{trial.title}: {words.outcome(trial)}")
@@ -76,8 +80,11 @@ def improve(
 
         runner = Runner(folder, settings, trusted=True, alike=True)
         trier = Trier(searching.arm, runner, progress, reader(settings, factory, run_id))
-        found = searching.run(trier, minutes, keep)
-        keep(found)
+        try:
+            found = searching.run(trier, minutes, keep)
+            keep(found)
+        except KeyboardInterrupt:
+            found, interrupted = latest, True
         with factory() as session:
             page = trials_page(session, run_id)
     if as_json:
@@ -90,5 +97,7 @@ def improve(
             typer.echo(line)
         if page.patch:
             typer.echo(page.patch)
+    if interrupted:
+        raise typer.Exit(ON_CTRL_C)
     if found.gain <= 1.0:
         raise typer.Exit(FAILED)

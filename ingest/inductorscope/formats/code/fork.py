@@ -59,7 +59,7 @@ def program(title: str, graph: str, runnable: str, code: str) -> str:
         lines.append(f"    {made},  # {name}" if made else f"    None,  # {name}: not recorded")
     inputs = "\n".join(["inputs = (", *lines, ")"])
     head = f"# {' '.join(title.split())}\nimport torch\nfrom math import inf, nan\n"
-    return "\n\n".join([f"{head}from torch import device, tensor\n", MADE, f"{f}\n", f"{inputs}\n"])
+    return "\n\n".join([f"{head}from torch import device, tensor\n", f"{f}\n", MADE, f"{inputs}\n"])
 
 
 def line_of(program: str, node: str) -> int:
