@@ -78,7 +78,8 @@ def _contiguous(typed: str) -> str:
     if match is None or match[1] not in _DTYPES:
         return ""
     shape = [int(size) for size in match[2].replace(" ", "").split(",") if size]
-    strides, step = [], 1
+    strides: list[int] = []
+    step = 1
     for size in reversed(shape):
         strides.insert(0, step)
         step *= max(size, 1)
