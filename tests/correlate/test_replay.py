@@ -6,7 +6,8 @@ import pytest
 from inductorscope.correlate.kernels.cpp import read_kernel
 from inductorscope.correlate.kernels.statements import Block
 from inductorscope.correlate.kernels.triton import read_blocks
-from inductorscope.correlate.replay.align import Aligner
+from inductorscope.correlate.replay.align import replay
+from inductorscope.correlate.replay.state import ReplayState
 from inductorscope.formats.graph.ir import parse_ir
 
 
@@ -34,12 +35,12 @@ def written(
 ) -> dict[str, str]:
     """What each temporary's statement was written by, `op.operation`; stores by their pointer."""
     places = {buffer: frozenset(names.split()) for buffer, names in pointers.items()}
-    aligner = Aligner(block, places, dict.fromkeys((f"buf{n}" for n in range(4)), False), cpp)
+    state = ReplayState(block, places, dict.fromkeys((f"buf{n}" for n in range(4)), False), cpp)
     for each in parse_ir(ir).nodes:
-        aligner.replay(each)
+        replay(state, each)
     found: dict[str, str] = {}
     for statement in [*block.numbered, *block.others]:
-        owner = aligner.result.owner.get(id(statement))
+        owner = state.result.owner.get(id(statement))
         name = statement.defines[0] if statement.defines else statement.pointer
         found[name] = f"{owner[0]}.{owner[2]}" if owner is not None else ""
     return found

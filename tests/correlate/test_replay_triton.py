@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.replay.align import Aligner
+from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.kernel_lines import align_call, read_kernel_text
 from inductorscope.correlate.replay.schedule import CallSite
+from inductorscope.correlate.replay.state import ReplayState
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.graph.ir import parse_ir
 
@@ -119,11 +120,11 @@ def test_a_load_is_found_again_by_the_numbers_in_its_index() -> None:
     )
     places = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
     block = triton(CORNERS)
-    aligner = Aligner(block, {n: frozenset([p]) for n, p in places.items()}, {}, False)
-    costs = [aligner.replay(each) for each in parse_ir(first + second).nodes]
+    state = ReplayState(block, {n: frozenset([p]) for n, p in places.items()}, {}, False)
+    costs = [replay(state, each) for each in parse_ir(first + second).nodes]
     assert costs == [0.0, 0.0]
-    assert aligner.values["body", "load"] == "tmp1"
-    assert aligner.values["body", "load_1"] == "tmp0"
+    assert state.values["body", "load"] == "tmp1"
+    assert state.values["body", "load_1"] == "tmp0"
 
 
 BYTES = """

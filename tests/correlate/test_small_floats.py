@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.correlate.kernels.cpp import read_kernel
-from inductorscope.correlate.replay.align import Aligner
+from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.small_floats import dumped_operation, with_conversions
+from inductorscope.correlate.replay.state import ReplayState
 from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.graph.ir_nodes import IrBlock, IrLoopBody, IrOp, IrTextNode
 
@@ -95,11 +96,11 @@ def test_conversions_stand_where_the_back_end_puts_them() -> None:
     pointers = {"primals_2": "in_ptr0", "primals_1": "in_ptr1", "primals_3": "in_ptr2",
                 "buf1": "out_ptr0"}  # fmt: skip
     places = {name: frozenset([pointer]) for name, pointer in pointers.items()}
-    aligner = Aligner(block, places, {"buf0": True, "buf1": False}, cpp=True)
-    assert [aligner.replay(each) for each in nodes] == [0.0, 0.0]
+    state = ReplayState(block, places, {"buf0": True, "buf1": False}, cpp=True)
+    assert [replay(state, each) for each in nodes] == [0.0, 0.0]
     found = {}
     for statement in block.numbered:
-        owner = aligner.result.owner[id(statement)]
+        owner = state.result.owner[id(statement)]
         body = nodes[int(owner[0][2:])].body
         found[statement.defines[0]] = f"{owner[0]}.{owner[2]} {dumped_operation(body, *owner[1:])}"
     assert found["tmp1"] == "op0.to_dtype load"

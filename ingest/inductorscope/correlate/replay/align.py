@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.correlate.replay.state import Accumulation, Alignment, Literal, OpKey, Value
-from inductorscope.correlate.replay.values import ValueReplay
+from inductorscope.correlate.replay.control import (
+    asserted,
+    check,
+    combined,
+    masked_end,
+    reduction,
+)
+from inductorscope.correlate.replay.memory import load, store
+from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.values import computed, leaf
 from inductorscope.formats.graph.ir import IrLoopBody, IrOp, IrTextNode
 from inductorscope.formats.text import whole_number
-
-__all__ = ["Accumulation", "Aligner", "Alignment", "OpKey"]
-
 
 _LOOP_END = 24
 """The most statements after a loop that may end its reductions."""
@@ -32,117 +37,120 @@ class _Reduced(msgspec.Struct, frozen=True):
     """The expression it computes, without what is stored of it."""
 
 
-class Aligner(ValueReplay):
-    """Replays scheduler nodes into one block."""
+def replay(state: ReplayState, node: IrTextNode) -> float:
+    """Replays one node's loop body; returns the cost."""
+    before = state.result.cost
+    body = node.body
+    if body is None:
+        return 0.0
+    state.node, state.values, state.by_index, state.mask = node.name, {}, {}, None
+    state.indirect = {}
+    state.mutations = {each.name: each.mutations for each in node.buffers if each.mutations}
+    state.body = body
+    reduced = None if state.cpp else _reduced(body, state.same)
+    if reduced is None:
+        _walk(state, "body", 0)
+    elif not _repeats(state, reduced):
+        _walk(state, "body", 0)
+        state.reduced[reduced.reading] = reduced.store, _loop(state), state.values
+    return state.result.cost - before
 
-    def replay(self, node: IrTextNode) -> float:
-        """Replays one node's loop body; returns the cost."""
-        before = self.result.cost
-        body = node.body
-        if body is None:
-            return 0.0
-        self.node, self.values, self.by_index, self.mask = node.name, {}, {}, None
-        self.indirect = {}
-        self.mutations = {each.name: each.mutations for each in node.buffers if each.mutations}
-        self.body = body
-        reduced = None if self.cpp else _reduced(body, self.same)
-        if reduced is None:
-            self._walk("body", 0)
-        elif not self._repeats(reduced):
-            self._walk("body", 0)
-            self.reduced[reduced.reading] = reduced.store, self._loop(), self.values
-        return self.result.cost - before
 
-    def _repeats(self, reduced: _Reduced) -> bool:
-        """Whether the previous loop holds the same reduction, for another buffer or another of its
-        results: then only its store is written again, and nothing in the next loop."""
-        store, loop, values = self.reduced.get(reduced.reading, (reduced.store, (), self.values))
-        if not loop or loop != self._loop():
+def _repeats(state: ReplayState, reduced: _Reduced) -> bool:
+    """Whether the previous loop holds the same reduction, for another buffer or another of its
+    results: then only its store is written again, and nothing in the next loop."""
+    first, loop, values = state.reduced.get(reduced.reading, (reduced.store, (), state.values))
+    if not loop or loop != _loop(state):
+        return False
+    if first.arguments[2:3] == reduced.store.arguments[2:3]:
+        buffer = first.arguments[0].strip("'")
+        if buffer not in state.stored:
             return False
-        if store.arguments[2:3] == reduced.store.arguments[2:3]:
-            buffer = store.arguments[0].strip("'")
-            if buffer not in self.stored:
-                return False
-            self.same[reduced.buffer] = buffer
-            value = self.stored[buffer]
-        else:
-            value = values.get(("body", reduced.store.arguments[2]))
-        self._store(reduced.store, (self.node, "body", reduced.store.name), [None, None, value])
-        return True
+        state.same[reduced.buffer] = buffer
+        value = state.stored[buffer]
+    else:
+        value = values.get(("body", reduced.store.arguments[2]))
+    store(state, reduced.store, (state.node, "body", reduced.store.name), [None, None, value])
+    return True
 
-    def _loop(self) -> tuple[int, ...]:
-        """The last loop with statements."""
-        last = self._at() - 1
-        for position in range(last, max(last - _LOOP_END, -1), -1):
-            if self.block.numbered[position].scope:
-                return self.block.numbered[position].scope
-        return ()
 
-    def _walk(self, block: str, depth: int) -> Value:
-        body = self.body.blocks.get(block)
-        if body is None or depth > 8:
-            return None
-        for op in body.ops:
-            key = (self.node, block, op.name)
-            self.values[block, op.name] = self._operation(op, key, block, depth)
-        return self._value(body.result, block)
+def _loop(state: ReplayState) -> tuple[int, ...]:
+    """The last loop with statements."""
+    last = state.next_position() - 1
+    for position in range(last, max(last - _LOOP_END, -1), -1):
+        if state.block.numbered[position].scope:
+            return state.block.numbered[position].scope
+    return ()
 
-    def _operation(self, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
-        name = op.op
-        if name == "get_index":
-            index = op.arguments[0].strip("'") if op.arguments else ""
-            return Literal(self._index(self.body.indexes.get(index, index)))
-        if name == "getitem":
-            return self._item(op, block)
-        self.result.operations += 1
-        if name == "masked_subblock":
-            return self._masked(op, key, block, depth)
-        values = [self._value(argument, block) for argument in op.arguments]
-        if name in ("load", "load_seed"):
-            return self._load(op, key, values)
-        if name in ("store", "store_reduction"):
-            return self._store(op, key, values)
-        if name == "reduction":
-            return self._reduction(op, key, values)
-        if name in ("set_indirect", "check_bounds"):
-            value = self._check(op, key, values)
-            if name == "set_indirect":
-                self.indirect["".join(c for c in op.arguments[0] if c.isdecimal())] = value
-            return value
-        if name == "device_assert_async":
-            return self._asserted(key, values)
-        if name in ("constant", "index_expr"):
-            return self._leaf(op, key, values)
-        return self._computed(op, key, values)
 
-    def _item(self, op: IrOp, block: str) -> Value:
-        value = self._value(op.arguments[0], block)
-        if isinstance(value, tuple):
-            index = whole_number(op.arguments[1]) or 0
-            item = value[index] if index < len(value) else None
-            return item if item is None or isinstance(item, str) else None
+def _walk(state: ReplayState, block: str, depth: int) -> Value:
+    body = state.body.blocks.get(block)
+    if body is None or depth > 8:
+        return None
+    for op in body.ops:
+        key = (state.node, block, op.name)
+        state.values[block, op.name] = _operation(state, op, key, block, depth)
+    return state.value_of(body.result, block)
+
+
+def _operation(state: ReplayState, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
+    name = op.op
+    if name == "get_index":
+        index = op.arguments[0].strip("'") if op.arguments else ""
+        return Literal(state.resolved_index(state.body.indexes.get(index, index)))
+    if name == "getitem":
+        return _item(state, op, block)
+    state.result.operations += 1
+    if name == "masked_subblock":
+        return _masked(state, op, key, block, depth)
+    values = [state.value_of(argument, block) for argument in op.arguments]
+    if name in ("load", "load_seed"):
+        return load(state, op, key, values)
+    if name in ("store", "store_reduction"):
+        return store(state, op, key, values)
+    if name == "reduction":
+        return reduction(state, op, key, values)
+    if name in ("set_indirect", "check_bounds"):
+        value = check(state, op, key, values)
+        if name == "set_indirect":
+            state.indirect["".join(c for c in op.arguments[0] if c.isdecimal())] = value
         return value
+    if name == "device_assert_async":
+        return asserted(state, key, values)
+    if name in ("constant", "index_expr"):
+        return leaf(state, op, key, values)
+    return computed(state, op, key, values)
 
-    def _masked(self, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
-        name = op.arguments[0] if op.arguments else ""
-        mask = self._value(op.arguments[1], block) if len(op.arguments) > 1 else None
-        outer, other = self.mask, self.other
-        if outer is not None:
-            mask = self._combined(mask, outer, key) or mask
-        self.mask, self.other = mask, "" if self.cpp else "".join(op.arguments[2:])
-        inner = self._walk(name, depth + 1)
-        self.mask, self.other = outer, other
-        expression = ("masked", mask, inner, *op.arguments[2:])
-        known = None if self.cpp or inner is None else self._known(expression)
-        if known is not None:
-            return known
-        position = self._masked_end(inner, mask)
-        if position < 0:
-            return inner
-        start = self._at()
-        if start <= position:
-            self._own_run(start, position, key)
-        return self._remember(expression, self.block.numbered[position].defines[0])
+
+def _item(state: ReplayState, op: IrOp, block: str) -> Value:
+    value = state.value_of(op.arguments[0], block)
+    if isinstance(value, tuple):
+        index = whole_number(op.arguments[1]) or 0
+        item = value[index] if index < len(value) else None
+        return item if item is None or isinstance(item, str) else None
+    return value
+
+
+def _masked(state: ReplayState, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
+    name = op.arguments[0] if op.arguments else ""
+    mask = state.value_of(op.arguments[1], block) if len(op.arguments) > 1 else None
+    outer, other = state.mask, state.other
+    if outer is not None:
+        mask = combined(state, mask, outer, key) or mask
+    state.mask, state.other = mask, "" if state.cpp else "".join(op.arguments[2:])
+    inner = _walk(state, name, depth + 1)
+    state.mask, state.other = outer, other
+    expression = ("masked", mask, inner, *op.arguments[2:])
+    known = None if state.cpp or inner is None else state.known_value(expression)
+    if known is not None:
+        return known
+    position = masked_end(state, inner, mask)
+    if position < 0:
+        return inner
+    start = state.next_position()
+    if start <= position:
+        state.own_run(start, position, key)
+    return state.remember(expression, state.block.numbered[position].defines[0])
 
 
 def _reduced(body: IrLoopBody, same: dict[str, str]) -> _Reduced | None:

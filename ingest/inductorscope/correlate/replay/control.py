@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from inductorscope.correlate.kernels.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.kernels.statements import Statement
-from inductorscope.correlate.replay.memory import MemoryReplay
-from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, Value
+from inductorscope.correlate.replay.memory import own_store
+from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, ReplayState, Value
 from inductorscope.formats.graph.ir import IrOp
 
 _INDEX_WORK = frozenset(["+", "-", "*", "%", "/", "//", "div_floor_integer"])
@@ -24,208 +24,217 @@ NO_REDUCTION = 3.0
 """Cost of a reduction in a loop without a similar accumulation."""
 
 
-class ControlReplay(MemoryReplay):
-    """Replays reductions, checks and the end of masked bodies."""
+def reduction(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+    kind = op.arguments[2].strip("'") if len(op.arguments) > 2 else ""
+    operand = values[3] if len(values) > 3 else None
+    expression = ("reduction", kind, operand, op.arguments[0])
+    known = state.cse.get(expression)
+    if known is not None:
+        return known
+    names: list[object] = list(operand) if isinstance(operand, tuple) else [operand]
+    if state.cpp:
+        return state.remember(expression, _accumulate(state, names, key))
+    start = state.next_position()
+    numbered = state.block.numbered
+    end = persistent_end(numbered, start, kind) or accumulation_end(numbered, start)
+    if end is None:
+        state.count_miss()
+        return state.remember(expression, None)
+    last, results = end
+    used = {u for s in numbered[start : last + 1] for u in s.uses}
+    if not any(isinstance(n, str) and any(state.is_same(u, n) for u in used) for n in names):
+        state.result.cost += 0.5
+    state.own_run(start, last, key)
+    return state.remember(expression, results[0] if len(results) == 1 else tuple(results))
 
-    def _reduction(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
-        kind = op.arguments[2].strip("'") if len(op.arguments) > 2 else ""
-        operand = values[3] if len(values) > 3 else None
-        expression = ("reduction", kind, operand, op.arguments[0])
-        known = self.cse.get(expression)
-        if known is not None:
-            return known
-        names: list[object] = list(operand) if isinstance(operand, tuple) else [operand]
-        if self.cpp:
-            return self._remember(expression, self._accumulate(names, key))
-        start = self._at()
-        numbered = self.block.numbered
-        end = persistent_end(numbered, start, kind) or accumulation_end(numbered, start)
-        if end is None:
-            self._miss()
-            return self._remember(expression, None)
-        last, results = end
-        used = {u for s in numbered[start : last + 1] for u in s.uses}
-        if not any(isinstance(n, str) and any(self._same(u, n) for u in used) for n in names):
-            self.result.cost += 0.5
-        self._own_run(start, last, key)
-        return self._remember(expression, results[0] if len(results) == 1 else tuple(results))
 
-    def _accumulate(self, names: list[object], key: OpKey) -> Value:
-        for statement in self.block.others:
-            if not statement.accumulators or id(statement) in self.result.owner:
-                continue
-            if any(isinstance(n, str) and self._same(u, n) for u in statement.uses for n in names):
-                self._own_store(statement, key)
-                for name in statement.accumulators:
-                    record = Accumulation(name, statement.scope, key)
-                    self.result.accumulations.append(record)
-                return _ACCUMULATED
-        self._miss(NO_REDUCTION)
-        return None
+def _accumulate(state: ReplayState, names: list[object], key: OpKey) -> Value:
+    for statement in state.block.others:
+        if not statement.accumulators or id(statement) in state.result.owner:
+            continue
+        if any(isinstance(n, str) and state.is_same(u, n) for u in statement.uses for n in names):
+            own_store(state, statement, key)
+            for name in statement.accumulators:
+                record = Accumulation(name, statement.scope, key)
+                state.result.accumulations.append(record)
+            return _ACCUMULATED
+    state.count_miss(NO_REDUCTION)
+    return None
 
-    def _check(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
-        """Replays the wrapping and assertion of indirect indices; each step is optional."""
-        value = values[-1] if op.op == "set_indirect" and values else None
-        expression = ("indirect", value)
-        start = self._at()
-        known = self._known(expression) if op.op == "set_indirect" else None
-        if (
-            known is not None
-            and not self._wrapping(start, value)
-            and not self._checked_again(start, value)
-        ):
-            return known
-        members: set[int] = set()
-        for check in self.block.others:
-            if not check.checks or id(check) in self.result.owner:
-                continue
-            members = self._leading_to(check.uses, start)
-            reaches = isinstance(value, str) and self._reaches(check.uses, value)
-            bounds = op.op == "check_bounds"
-            other = isinstance(value, str) or (bounds and self._foreign(check))
-            if other and not reaches and not (bounds and not check.uses):
-                continue
-            if bounds and not all(self._plain(position) for position in members):
-                continue
-            self._own(check, key)
-            break
-        else:
-            members = self._wrapping(start, value)
-        result = value
-        for position in sorted(members):
-            statement = self.block.numbered[position]
-            self._own(statement, key)
-            if statement.tags & {"where", "?", "blendv"} and statement.defines:
-                result = statement.defines[0]
-        return self._remember(expression, result)
 
-    def _checked_again(self, start: int, value: Value) -> bool:
-        """Whether an index that was wrapped and checked before is checked again: C++ spreads it
-        over the lanes for that."""
-        if not self.cpp or not isinstance(value, str) or start >= len(self.block.numbered):
-            return False
-        if "tmpbuf" not in self.block.numbered[start].text:
-            return False
-        for check in self.block.others:
-            if not check.checks or id(check) in self.result.owner:
-                continue
-            members = self._leading_to(check.uses, start)
-            spread = all("tmpbuf" in self.block.numbered[place].text for place in members)
-            return start in members and spread and self._reaches(check.uses, value)
+def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+    """Replays the wrapping and assertion of indirect indices; each step is optional."""
+    value = values[-1] if op.op == "set_indirect" and values else None
+    expression = ("indirect", value)
+    start = state.next_position()
+    known = state.known_value(expression) if op.op == "set_indirect" else None
+    if (
+        known is not None
+        and not _wrapping(state, start, value)
+        and not _checked_again(state, start, value)
+    ):
+        return known
+    members: set[int] = set()
+    for check in state.block.others:
+        if not check.checks or id(check) in state.result.owner:
+            continue
+        members = state.positions_leading_to(check.uses, start)
+        reaches = isinstance(value, str) and _reaches(state, check.uses, value)
+        bounds = op.op == "check_bounds"
+        other = isinstance(value, str) or (bounds and _foreign(state, check))
+        if other and not reaches and not (bounds and not check.uses):
+            continue
+        if bounds and not all(_plain(state, position) for position in members):
+            continue
+        state.own(check, key)
+        break
+    else:
+        members = _wrapping(state, start, value)
+    result = value
+    for position in sorted(members):
+        statement = state.block.numbered[position]
+        state.own(statement, key)
+        if statement.tags & {"where", "?", "blendv"} and statement.defines:
+            result = statement.defines[0]
+    return state.remember(expression, result)
+
+
+def _checked_again(state: ReplayState, start: int, value: Value) -> bool:
+    """Whether an index that was wrapped and checked before is checked again: C++ spreads it
+    over the lanes for that."""
+    if not state.cpp or not isinstance(value, str) or start >= len(state.block.numbered):
         return False
-
-    def _plain(self, position: int) -> bool:
-        """Whether it is plain index arithmetic, without loaded or computed values."""
-        statement = self.block.numbered[position]
-        plain = statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
-        return plain and not statement.is_load
-
-    def _foreign(self, check: Statement) -> bool:
-        """Whether a check is about a value of an earlier operation, not about index bounds."""
-        return any(
-            id(self.definitions[name]) in self.result.owner
-            for name in check.uses
-            if name in self.definitions
-        )
-
-    def _reaches(self, names: tuple[str, ...], value: str) -> bool:
-        seen: set[str] = set()
-        pending = list(names)
-        while pending and len(seen) < 60:
-            name = pending.pop()
-            if name == value:
-                return True
-            statement = self.definitions.get(name)
-            if statement is not None and name not in seen:
-                seen.add(name)
-                if (
-                    statement.tags <= _WRAPS
-                    or "tmpbuf" in statement.text
-                    or (statement.is_cast or statement.has_inner)
-                ):
-                    pending.extend(statement.uses)
+    if "tmpbuf" not in state.block.numbered[start].text:
         return False
+    for check in state.block.others:
+        if not check.checks or id(check) in state.result.owner:
+            continue
+        members = state.positions_leading_to(check.uses, start)
+        spread = all("tmpbuf" in state.block.numbered[place].text for place in members)
+        return start in members and spread and _reaches(state, check.uses, value)
+    return False
 
-    def _wrapping(self, start: int, value: Value) -> set[int]:
-        """The steps `tmp + size`, `tmp < 0`, `where`, without an assertion after them."""
-        if not isinstance(value, str):
-            return set()
-        for position in range(start, min(start + 10, len(self.block.numbered))):
-            statement = self.block.numbered[position]
-            if statement.tags & {"where", "?", "blendv"} and value in statement.uses:
-                members = self._leading_to(statement.defines, start)
-                tags = {t for p in members for t in self.block.numbered[p].tags}
-                if {"+", "<"} <= tags and min(members) == start:
-                    return members
-        return set()
 
-    def _asserted(self, key: OpKey, values: list[Value]) -> Value:
-        """`(tmp1 ? 0 : (throw std::runtime_error("…"), 0));`, `tl.device_assert(tmp1, "…")`"""
-        condition = values[0] if values else None
-        for statement in self.block.others:
-            asserts = statement.asserts or statement.checks
-            if not asserts or id(statement) in self.result.owner:
-                continue
-            if isinstance(condition, str) and any(
-                self._same(used, condition) for used in statement.uses
-            ):
-                self._own(statement, key)
-                break
-        return None
+def _plain(state: ReplayState, position: int) -> bool:
+    """Whether it is plain index arithmetic, without loaded or computed values."""
+    statement = state.block.numbered[position]
+    plain = statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
+    return plain and not statement.is_load
 
-    def _combined(self, mask: Value, outer: Value, key: OpKey) -> Value:
-        """The combination of a mask with the mask around it: `tmp22 = tmp20 & tmp16`."""
-        for position in self._upcoming(2):
-            statement = self.block.numbered[position]
-            if statement.tags == {"&"} and all(
-                isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
-                for value in (mask, outer)
-            ):
-                for place in self._leading_to(statement.defines, self._at()):
-                    self._own(self.block.numbered[place], key)  # it, and masks as vectors
-                return self._remember(("combined", mask, outer), statement.defines[0])
-        return self.cse.get(("combined", mask, outer))
 
-    def _masked_end(self, inner: Value, mask: Value) -> int:
-        """`where(mask, value, other)`; in C++ a lambda, its call and a blend."""
-        start = self._at()
-        numbered = self.block.numbered
-        for position in range(start, min(start + 4, len(numbered))):
-            statement = numbered[position]
-            if statement.has_inner:
-                return self._called_end(position)
-            if statement.is_load:
-                break
-            if statement.tags & {"where", "blendv", "?"}:
-                fits = [
-                    isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
-                    for value in (mask, inner)
-                ]
-                if fits[0] and (fits[1] or inner is None) and self._chosen(statement, inner):
-                    return position
-        return -1
+def _foreign(state: ReplayState, check: Statement) -> bool:
+    """Whether a check is about a value of an earlier operation, not about index bounds."""
+    return any(
+        id(state.definitions[name]) in state.result.owner
+        for name in check.uses
+        if name in state.definitions
+    )
 
-    def _chosen(self, statement: Statement, inner: Value) -> bool:
-        """Whether a choice ends a masked body: Triton chooses between the value and one of its
-        shape, `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; all other choices are separate operations."""
-        if self.cpp or "where" not in statement.tags:
+
+def _reaches(state: ReplayState, names: tuple[str, ...], value: str) -> bool:
+    seen: set[str] = set()
+    pending = list(names)
+    while pending and len(seen) < 60:
+        name = pending.pop()
+        if name == value:
             return True
-        shape = f"tl.full({inner}.shape, " if inner is not None else ".shape, "
-        return any(
-            shape in self.definitions[name].text
-            for name in statement.uses
-            if name in self.definitions
-        )
+        statement = state.definitions.get(name)
+        if statement is not None and name not in seen:
+            seen.add(name)
+            if (
+                statement.tags <= _WRAPS
+                or "tmpbuf" in statement.text
+                or (statement.is_cast or statement.has_inner)
+            ):
+                pending.extend(statement.uses)
+    return False
 
-    def _called_end(self, head: int) -> int:
-        """The use of a lambda's value: in a conditional, or inside another lambda."""
-        numbered = self.block.numbered
-        name = numbered[head].defines[0]
-        depth = len(numbered[head].scope)
-        seen = False
-        for position in range(head + 1, min(head + 8, len(numbered))):
-            statement = numbered[position]
-            seen = seen or name in statement.uses
-            if len(statement.scope) <= depth:
-                return position if seen else head
-        return head
+
+def _wrapping(state: ReplayState, start: int, value: Value) -> set[int]:
+    """The steps `tmp + size`, `tmp < 0`, `where`, without an assertion after them."""
+    if not isinstance(value, str):
+        return set()
+    for position in range(start, min(start + 10, len(state.block.numbered))):
+        statement = state.block.numbered[position]
+        if statement.tags & {"where", "?", "blendv"} and value in statement.uses:
+            members = state.positions_leading_to(statement.defines, start)
+            tags = {t for p in members for t in state.block.numbered[p].tags}
+            if {"+", "<"} <= tags and min(members) == start:
+                return members
+    return set()
+
+
+def asserted(state: ReplayState, key: OpKey, values: list[Value]) -> Value:
+    """`(tmp1 ? 0 : (throw std::runtime_error("…"), 0));`, `tl.device_assert(tmp1, "…")`"""
+    condition = values[0] if values else None
+    for statement in state.block.others:
+        asserts = statement.asserts or statement.checks
+        if not asserts or id(statement) in state.result.owner:
+            continue
+        if isinstance(condition, str) and any(
+            state.is_same(used, condition) for used in statement.uses
+        ):
+            state.own(statement, key)
+            break
+    return None
+
+
+def combined(state: ReplayState, mask: Value, outer: Value, key: OpKey) -> Value:
+    """The combination of a mask with the mask around it: `tmp22 = tmp20 & tmp16`."""
+    for position in state.unowned_positions(2):
+        statement = state.block.numbered[position]
+        if statement.tags == {"&"} and all(
+            isinstance(value, str) and any(state.is_same(u, value) for u in statement.uses)
+            for value in (mask, outer)
+        ):
+            for place in state.positions_leading_to(statement.defines, state.next_position()):
+                state.own(state.block.numbered[place], key)  # it, and masks as vectors
+            return state.remember(("combined", mask, outer), statement.defines[0])
+    return state.cse.get(("combined", mask, outer))
+
+
+def masked_end(state: ReplayState, inner: Value, mask: Value) -> int:
+    """`where(mask, value, other)`; in C++ a lambda, its call and a blend."""
+    start = state.next_position()
+    numbered = state.block.numbered
+    for position in range(start, min(start + 4, len(numbered))):
+        statement = numbered[position]
+        if statement.has_inner:
+            return _called_end(state, position)
+        if statement.is_load:
+            break
+        if statement.tags & {"where", "blendv", "?"}:
+            fits = [
+                isinstance(value, str) and any(state.is_same(u, value) for u in statement.uses)
+                for value in (mask, inner)
+            ]
+            if fits[0] and (fits[1] or inner is None) and _chosen(state, statement, inner):
+                return position
+    return -1
+
+
+def _chosen(state: ReplayState, statement: Statement, inner: Value) -> bool:
+    """Whether a choice ends a masked body: Triton chooses between the value and one of its
+    shape, `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; all other choices are separate operations."""
+    if state.cpp or "where" not in statement.tags:
+        return True
+    shape = f"tl.full({inner}.shape, " if inner is not None else ".shape, "
+    return any(
+        shape in state.definitions[name].text
+        for name in statement.uses
+        if name in state.definitions
+    )
+
+
+def _called_end(state: ReplayState, head: int) -> int:
+    """The use of a lambda's value: in a conditional, or inside another lambda."""
+    numbered = state.block.numbered
+    name = numbered[head].defines[0]
+    depth = len(numbered[head].scope)
+    seen = False
+    for position in range(head + 1, min(head + 8, len(numbered))):
+        statement = numbered[position]
+        seen = seen or name in statement.uses
+        if len(statement.scope) <= depth:
+            return position if seen else head
+    return head

@@ -7,8 +7,9 @@ import msgspec
 from inductorscope.correlate.kernels import cpp as cpp_text
 from inductorscope.correlate.kernels import triton as triton_text
 from inductorscope.correlate.kernels.statements import Block, Statement
-from inductorscope.correlate.replay.align import Accumulation, Aligner, Alignment, OpKey
+from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.schedule import CallSite
+from inductorscope.correlate.replay.state import Accumulation, Alignment, OpKey, ReplayState
 from inductorscope.formats.code.output_code import CodeKernel
 from inductorscope.formats.graph.ir import IrTextNode
 
@@ -66,7 +67,7 @@ class _Fit(msgspec.Struct):
     """A block with the nodes that were replayed into it, in order."""
 
     block: Block
-    aligner: Aligner
+    state: ReplayState
     taken: list[IrTextNode]
 
 
@@ -79,17 +80,17 @@ def align_call(text: KernelText, site: CallSite) -> LineOps:
     remaining = list(site.nodes)
     used: list[IrTextNode] = []
     for block in text.blocks:
-        aligner = Aligner(block, pointers, inside, text.cpp)
+        state = ReplayState(block, pointers, inside, text.cpp)
         if block.again and used:
-            fit = _fit(_Fit(block, aligner, []), list(used), [])
+            fit = _fit(_Fit(block, state, []), list(used), [])
         else:
-            fit = _fit(_Fit(block, aligner, []), remaining, fits, alone=len(text.blocks) == 1)
+            fit = _fit(_Fit(block, state, []), remaining, fits, alone=len(text.blocks) == 1)
             used = fit.taken
         fits.append(fit)
-        _collect(result, block, aligner.result)
+        _collect(result, block, state.result)
     while _put_earlier(remaining, MORE_TRIES, fits):
         pass  # the last block's reduction is stored again
-    done = [fit.aligner.result for fit in fits]
+    done = [fit.state.result for fit in fits]
     result.cost = sum(alignment.cost for alignment in done)
     result.operations = sum(alignment.operations for alignment in done)
     records = [record for alignment in done for record in alignment.accumulations]
@@ -126,7 +127,7 @@ def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit], *, alone: bo
     """Replays nodes until the block is explained, and removes them from `waiting`. Fused nodes may
     be written in another order. If this is the kernel's only block, the nodes fit nowhere else:
     then it also takes nodes that hardly fit, to lose only these."""
-    while waiting and not (fit.taken and fit.aligner.result.complete(fit.block)):
+    while waiting and not (fit.taken and fit.state.result.complete(fit.block)):
         best, cost = 0, 0.0
         if len(waiting) > 1:
             best, cost = _next_node(fit, waiting, alone)
@@ -136,7 +137,7 @@ def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit], *, alone: bo
         if best < 0:
             break
         node = waiting.pop(best)
-        fit.aligner.replay(node)
+        replay(fit.state, node)
         fit.taken.append(node)
     return fit
 
@@ -154,8 +155,8 @@ def _put_earlier(waiting: list[IrTextNode], most: int, earlier: list[_Fit]) -> b
                 continue
             trial = _again(fit)
             before = len(trial.result.owner)
-            if trial.replay(node) == 0.0 and len(trial.result.owner) == before:
-                fit.aligner.replay(node)
+            if replay(trial, node) == 0.0 and len(trial.result.owner) == before:
+                replay(fit.state, node)
                 fit.taken.append(node)
                 waiting.remove(node)
                 return True
@@ -166,7 +167,7 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
     """Index of the next node, and its cost per explained statement. A later node is chosen only if
     it fits the next statements and the first one does not."""
     costs: list[float] = []
-    cpp = fit.aligner.cpp
+    cpp = fit.state.cpp
     makers = {buffer.name: node.name for node in waiting for buffer in node.buffers}
     for position, node in enumerate(waiting[:MORE_TRIES]):
         if position == NODE_TRIES and min(costs) < 0.9:
@@ -175,7 +176,7 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
             costs.append(NEVER)  # it depends on nodes that are not written yet
             continue
         trial = _again(fit)
-        cost = trial.replay(node)
+        cost = replay(trial, node)
         gained = sum(key[0] == node.name for key in trial.result.owner.values())
         if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
             return position, 0.0
@@ -189,11 +190,11 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
     return best, costs[best]
 
 
-def _again(fit: _Fit) -> Aligner:
-    aligner = Aligner(fit.block, fit.aligner.pointers, fit.aligner.inside, fit.aligner.cpp)
+def _again(fit: _Fit) -> ReplayState:
+    state = ReplayState(fit.block, fit.state.pointers, fit.state.inside, fit.state.cpp)
     for node in fit.taken:
-        aligner.replay(node)
-    return aligner
+        replay(state, node)
+    return state
 
 
 def _collect(result: LineOps, block: Block, alignment: Alignment) -> None:

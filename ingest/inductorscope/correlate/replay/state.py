@@ -107,20 +107,20 @@ class ReplayState:
         self.other = ""
         """The value of masked-out elements, which distinguishes loads."""
 
-    def _value(self, text: str, block: str) -> Value:
+    def value_of(self, text: str, block: str) -> Value:
         known = self.values.get((block, text))
         if known is not None or (block, text) in self.values:
             return known
         if text.startswith("(") and text.endswith(")"):
-            return tuple(self._value(part, block) for part in split_top(text[1:-1]))
+            return tuple(self.value_of(part, block) for part in split_top(text[1:-1]))
         return Literal(text)
 
-    def _index(self, expression: str) -> str:
+    def resolved_index(self, expression: str) -> str:
         """The index with the temporaries of its indirect parts, which each node numbers
         separately."""
         return _INDIRECT.sub(lambda m: str(self.indirect.get(m.group(1), m.group())), expression)
 
-    def _at(self) -> int:
+    def next_position(self) -> int:
         """The position of the first statement without owner."""
         position, numbered = self.result.position, self.block.numbered
         while position < len(numbered) and id(numbered[position]) in self.result.owner:
@@ -128,32 +128,32 @@ class ReplayState:
         self.result.position = position
         return position
 
-    def _upcoming(self, count: int) -> Iterator[int]:
+    def unowned_positions(self, count: int) -> Iterator[int]:
         """Positions of the next statements without owner."""
         numbered = self.block.numbered
-        for position in range(self._at(), len(numbered)):
+        for position in range(self.next_position(), len(numbered)):
             if id(numbered[position]) not in self.result.owner:
                 yield position
                 count -= 1
                 if count == 0:
                     return
 
-    def _alive(self, value: Value) -> bool:
+    def is_alive(self, value: Value) -> bool:
         """Whether a temporary is in scope at the next statement."""
         if not isinstance(value, str):
             return True
         statement = self.definitions.get(value)
-        position = self._at()
+        position = self.next_position()
         if statement is None or position >= len(self.block.numbered):
             return True
         scope = self.block.numbered[position].scope
         return scope[: len(statement.scope)] == statement.scope
 
-    def _same(self, used: str, value: str) -> bool:
+    def is_same(self, used: str, value: str) -> bool:
         """Whether `used` is `value`, a cast or broadcast of it, or the source of its cast."""
-        return used == value or value in self._chain(used) or used in self._chain(value)
+        return used == value or value in self.cast_chain(used) or used in self.cast_chain(value)
 
-    def _chain(self, name: str) -> list[str]:
+    def cast_chain(self, name: str) -> list[str]:
         chain: list[str] = []
         for _ in range(5):
             statement = self.definitions.get(name)
@@ -163,40 +163,40 @@ class ReplayState:
             chain.append(name)
         return chain
 
-    def _own(self, statement: Statement, key: OpKey) -> None:
+    def own(self, statement: Statement, key: OpKey) -> None:
         self.result.owner.setdefault(id(statement), key)
 
-    def _own_run(self, first: int, last: int, key: OpKey) -> None:
+    def own_run(self, first: int, last: int, key: OpKey) -> None:
         for statement in self.block.numbered[first : last + 1]:
-            self._own(statement, key)
+            self.own(statement, key)
 
-    def _miss(self, cost: float = 1.0) -> None:
+    def count_miss(self, cost: float = 1.0) -> None:
         self.result.cost += cost
         self.result.unmatched += 1
 
-    def _remember(self, key: tuple[object, ...], value: Value) -> Value:
-        for each in {key, self._under_mask(key)}:
+    def remember(self, key: tuple[object, ...], value: Value) -> Value:
+        for each in {key, self.key_under_mask(key)}:
             before = self.cse.get(each)
             if before is not None and before != value:
                 self.hidden.setdefault(each, []).append(before)
             self.cse[each] = value
         return value
 
-    def _under_mask(self, key: tuple[object, ...]) -> tuple[object, ...]:
+    def key_under_mask(self, key: tuple[object, ...]) -> tuple[object, ...]:
         """The key of an expression, with the mask: Triton's code repeats expressions under each
         mask."""
         return key if self.cpp else (self.mask, key)
 
-    def _known(self, key: tuple[object, ...]) -> Value:
-        value = self.cse.get(self._under_mask(key))
-        return value if value is not None and self._alive(value) else None
+    def known_value(self, key: tuple[object, ...]) -> Value:
+        value = self.cse.get(self.key_under_mask(key))
+        return value if value is not None and self.is_alive(value) else None
 
-    def _known_outside(self, key: tuple[object, ...]) -> Value:
+    def hidden_value(self, key: tuple[object, ...]) -> Value:
         """An earlier value of an expression, which another one hid that is out of scope now."""
-        hidden = reversed(self.hidden.get(self._under_mask(key), [])[-_MOST_HIDDEN:])
-        return next((value for value in hidden if self._alive(value)), None)
+        hidden = reversed(self.hidden.get(self.key_under_mask(key), [])[-_MOST_HIDDEN:])
+        return next((value for value in hidden if self.is_alive(value)), None)
 
-    def _leading_to(self, names: tuple[str, ...], start: int) -> set[int]:
+    def positions_leading_to(self, names: tuple[str, ...], start: int) -> set[int]:
         """Positions of unowned statements, from `start` on, that compute `names`."""
         members: set[int] = set()
         pending = list(names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.kernels.statements import Statement
-from inductorscope.correlate.replay.control import ControlReplay
 from inductorscope.correlate.replay.emission import (
     COMMUTATIVE,
     EXPECTED,
@@ -15,7 +14,7 @@ from inductorscope.correlate.replay.emission import (
     is_called,
 )
 from inductorscope.correlate.replay.loop_places import placed
-from inductorscope.correlate.replay.state import Literal, OpKey, Value
+from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
 from inductorscope.formats.graph.ir import IrOp
 
 WINDOW = 14
@@ -48,346 +47,365 @@ _SELECTED = re.compile(
 )
 
 
-class ValueReplay(ControlReplay):
-    """Replays operations that define a new temporary, unless the same expression was written
-    before."""
-
-    def _leaf(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
-        expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
+def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+    expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
+    if op.op == "index_expr":
+        expression = (op.op, tuple(op.arguments[1:]), *_index_placed(state, values[0]))
+    known = state.known_value(expression) or state.hidden_value(expression)
+    if known is not None and not _again(state, known):
+        return known
+    wanted = None
+    if op.op == "constant":
+        wanted = _number(op.arguments[0])
+    elif (converted := _converted_index(state, values[0], key)) is not None:
+        return state.remember(expression, converted)
+    start = state.next_position()
+    for position in range(start, min(start + 2, len(state.block.numbered))):
+        statement = state.block.numbered[position]
+        indirect = (
+            op.op == "index_expr"
+            and not statement.pointer
+            and not statement.tags & {"where", "?", "blendv"}
+            and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
+            and _looked_up(values[0])
+        )
+        selects = op.op == "index_expr" and _selects_lanes(state, statement)
+        if not statement.is_leaf and not indirect and not selects:
+            break
+        if wanted is not None and not _contains(statement.literals, wanted):
+            continue
+        last = _leaf_end(state, position, op)
+        state.result.cost += 0.4 * (position - start)
+        state.own_run(start, last, key)
         if op.op == "index_expr":
-            expression = (op.op, tuple(op.arguments[1:]), *self._index_placed(values[0]))
-        known = self._known(expression) or self._known_outside(expression)
-        if known is not None and not self._again(known):
-            return known
-        wanted = None
-        if op.op == "constant":
-            wanted = _number(op.arguments[0])
-        elif (converted := self._converted_index(values[0], key)) is not None:
-            return self._remember(expression, converted)
-        start = self._at()
-        for position in range(start, min(start + 2, len(self.block.numbered))):
-            statement = self.block.numbered[position]
-            indirect = (
-                op.op == "index_expr"
-                and not statement.pointer
-                and not statement.tags & {"where", "?", "blendv"}
-                and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
-                and _looked_up(values[0])
-            )
-            selects = op.op == "index_expr" and self._selects_lanes(statement)
-            if not statement.is_leaf and not indirect and not selects:
-                break
-            if wanted is not None and not _contains(statement.literals, wanted):
-                continue
-            last = self._leaf_end(position, op)
-            self.result.cost += 0.4 * (position - start)
-            self._own_run(start, last, key)
-            if op.op == "index_expr":
-                raw = ("index", *self._index_placed(values[0]))
-                self.cse.setdefault(raw, statement.defines[0])
-            return self._remember(expression, self.block.numbered[last].defines[0])
-        value = self._raw_index(values[0]) if op.op == "index_expr" else None
-        value = value or self._written_before(op, wanted) or self.cse.get(expression)
-        if value is None:
-            self._miss(0.3)
-        return self._remember(expression, value)
+            raw = ("index", *_index_placed(state, values[0]))
+            state.cse.setdefault(raw, statement.defines[0])
+        return state.remember(expression, state.block.numbered[last].defines[0])
+    value = _raw_index(state, values[0]) if op.op == "index_expr" else None
+    value = value or _written_before(state, op, wanted) or state.cse.get(expression)
+    if value is None:
+        state.count_miss(0.3)
+    return state.remember(expression, value)
 
-    def _selects_lanes(self, statement: Statement) -> bool:
-        """Whether it spreads an index over the lanes that the current mask selects."""
-        mask = self.mask
-        if not isinstance(mask, str) or statement.pointer or "tmpbuf" not in statement.text:
-            return False
-        return all(self._same(use, mask) for use in statement.uses)
 
-    def _again(self, known: Value) -> bool:
-        """Whether a known value is written again next, as Triton's code does after a loop:
-        `tmp0 = x0`, and later `tmp45 = x0`. C++ code computes an index anew for the lanes that a
-        mask selects."""
-        name = known if isinstance(known, str) else ""
-        statement = self.definitions.get(([name, *self._chain(name)])[-1])
-        return statement is not None and any(
-            _unmasked(_right(self.block.numbered[position])) == _unmasked(_right(statement))
-            for position in self._upcoming(1)
-        )
+def _selects_lanes(state: ReplayState, statement: Statement) -> bool:
+    """Whether it spreads an index over the lanes that the current mask selects."""
+    mask = state.mask
+    if not isinstance(mask, str) or statement.pointer or "tmpbuf" not in statement.text:
+        return False
+    return all(state.is_same(use, mask) for use in statement.uses)
 
-    def _index_placed(self, index: Value) -> tuple[str, str]:
-        return placed(index.text if isinstance(index, Literal) else "", self.body.var_ranges)
 
-    def _raw_index(self, index: Value) -> Value:
-        """The index before conversion, if it was written before for another type."""
-        raw = self.cse.get(("index", *self._index_placed(index)))
-        return raw if raw is not None and self._alive(raw) else None
+def _again(state: ReplayState, known: Value) -> bool:
+    """Whether a known value is written again next, as Triton's code does after a loop:
+    `tmp0 = x0`, and later `tmp45 = x0`. C++ code computes an index anew for the lanes that a
+    mask selects."""
+    name = known if isinstance(known, str) else ""
+    statement = state.definitions.get(([name, *state.cast_chain(name)])[-1])
+    return statement is not None and any(
+        _unmasked(_right(state.block.numbered[position])) == _unmasked(_right(statement))
+        for position in state.unowned_positions(1)
+    )
 
-    def _converted_index(self, index: Value, key: OpKey) -> Value:
-        """The conversion of an index that was written before for another type."""
-        raw = self._raw_index(index)
-        for position in self._upcoming(1):
-            statement = self.block.numbered[position]
-            if isinstance(raw, str) and statement.is_cast and statement.uses == (raw,):
-                last = position
-                if position + 1 < len(self.block.numbered):
-                    following = self.block.numbered[position + 1]
-                    if following.uses == statement.defines and "arange" in following.tags:
-                        last = position + 1
-                self._own_run(position, last, key)
-                return self.block.numbered[last].defines[0]
-        return None
 
-    def _written_before(self, op: IrOp, wanted: float | None) -> Value:
-        """The same constant or index, written with another key (another type or node)."""
-        for position in range(self._at() - 1, -1, -1):
-            statement = self.block.numbered[position]
-            if not statement.is_leaf or not self._alive(statement.defines[0]):
-                continue
-            owner = self.result.owner.get(id(statement))
-            if wanted is not None:
-                if _contains(statement.literals, wanted) and len(statement.literals) == 1:
-                    return statement.defines[0]
-            elif owner is not None and op.op == "index_expr" and "index_expr" in owner[2]:
+def _index_placed(state: ReplayState, index: Value) -> tuple[str, str]:
+    return placed(index.text if isinstance(index, Literal) else "", state.body.var_ranges)
+
+
+def _raw_index(state: ReplayState, index: Value) -> Value:
+    """The index before conversion, if it was written before for another type."""
+    raw = state.cse.get(("index", *_index_placed(state, index)))
+    return raw if raw is not None and state.is_alive(raw) else None
+
+
+def _converted_index(state: ReplayState, index: Value, key: OpKey) -> Value:
+    """The conversion of an index that was written before for another type."""
+    raw = _raw_index(state, index)
+    for position in state.unowned_positions(1):
+        statement = state.block.numbered[position]
+        if isinstance(raw, str) and statement.is_cast and statement.uses == (raw,):
+            last = position
+            if position + 1 < len(state.block.numbered):
+                following = state.block.numbered[position + 1]
+                if following.uses == statement.defines and "arange" in following.tags:
+                    last = position + 1
+            state.own_run(position, last, key)
+            return state.block.numbered[last].defines[0]
+    return None
+
+
+def _written_before(state: ReplayState, op: IrOp, wanted: float | None) -> Value:
+    """The same constant or index, written with another key (another type or node)."""
+    for position in range(state.next_position() - 1, -1, -1):
+        statement = state.block.numbered[position]
+        if not statement.is_leaf or not state.is_alive(statement.defines[0]):
+            continue
+        owner = state.result.owner.get(id(statement))
+        if wanted is not None:
+            if _contains(statement.literals, wanted) and len(statement.literals) == 1:
                 return statement.defines[0]
+        elif owner is not None and op.op == "index_expr" and "index_expr" in owner[2]:
+            return statement.defines[0]
+    return None
+
+
+def _leaf_end(state: ReplayState, position: int, op: IrOp) -> int:
+    """The end of an index, including its conversion and broadcast over the lanes."""
+    numbered = state.block.numbered
+    if op.op != "index_expr":
+        return position
+    last = position
+    kind = op.arguments[1].removeprefix("torch.") if len(op.arguments) > 1 else ""
+    while last + 1 < len(numbered) and last - position < 3:
+        following = numbered[last + 1]
+        if following.uses != numbered[last].defines or not following.is_cast:
+            break
+        if state.cpp and "arange" in following.tags:
+            return last + 1
+        converts = "convert" in following.tags if state.cpp else f"tl.{kind})" in following.text
+        if not converts or (state.cpp and last > position):
+            break
+        last += 1
+    return last
+
+
+def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+    expression: tuple[object, ...] = (
+        op.op,
+        *(str(v) if isinstance(v, Literal) else v for v in values),
+    )
+    cast_to = op.arguments[1] if op.op == "to_dtype" and len(op.arguments) > 1 else ""
+    if cast_to:
+        expression = _cast(values[0], cast_to)
+    if op.op == "scan" and (looped := _looped_scan(state, key, values)) is not None:
+        return state.remember(expression, looped)
+    known = state.known_value(expression) if None not in values else None
+    if known is not None and not (
+        (op.op == "scan" and _scans_again(state, op, known, values))
+        or (op.op == "sign" and _signs_again(state, known))
+    ):
+        return known
+    best = _find(state, op, values)
+    earlier = state.cse.get(expression) if None not in values else None
+    if earlier is not None and (best is None or best[2] > 0.2):
+        return earlier  # from a finished loop: only reduced values use it
+    if best is None:
+        if op.op in ("to_dtype", "to_dtype_bitcast"):
+            return values[0]  # it already had this type
+        state.count_miss()
         return None
+    first, last, cost = best
+    if op.op in EXTENDED:
+        last = _extended(state, first, last)
+    if op.op == "sign":
+        last = _typed_back(state, _subtracted(state, last))
+    if op.op == "sigmoid":
+        last = _divided(state, last)
+    results: tuple[str, ...] = state.block.numbered[last].defines
+    state.result.cost += cost
+    state.own_run(first, last, key)
+    value: Value = results[0] if len(results) == 1 else results
+    if op.op == "scan":
+        state.scanned[value] = _results_used(state, op)
+    if state.cpp and cast_to in _SMALL_FLOATS:
+        state.remember(_cast(value, "torch.float32"), values[0])  # no conversion back
+    return state.remember(expression, value)
 
-    def _leaf_end(self, position: int, op: IrOp) -> int:
-        """The end of an index, including its conversion and broadcast over the lanes."""
-        numbered = self.block.numbered
-        if op.op != "index_expr":
-            return position
-        last = position
-        kind = op.arguments[1].removeprefix("torch.") if len(op.arguments) > 1 else ""
-        while last + 1 < len(numbered) and last - position < 3:
-            following = numbered[last + 1]
-            if following.uses != numbered[last].defines or not following.is_cast:
-                break
-            if self.cpp and "arange" in following.tags:
-                return last + 1
-            converts = "convert" in following.tags if self.cpp else f"tl.{kind})" in following.text
-            if not converts or (self.cpp and last > position):
-                break
-            last += 1
+
+def _scans_again(state: ReplayState, op: IrOp, known: Value, values: list[Value]) -> bool:
+    """Whether a second scan of the same values follows. Loop bodies do not name the combining
+    function: maximum and minimum look the same. Its first result is already in a buffer, and it
+    is written next."""
+    results = _results_used(state, op)
+    taken = state.scanned.setdefault(known, set())
+    if taken.isdisjoint(results):
+        taken.update(results)
+        return False
+    names = [v for v in _flat(values) if isinstance(v, str)]
+    return any(
+        "associative_scan" in statement.tags
+        and all(any(state.is_same(used, name) for used in statement.uses) for name in names)
+        for statement in (state.block.numbered[position] for position in state.unowned_positions(1))
+    )
+
+
+def _results_used(state: ReplayState, op: IrOp) -> set[str]:
+    ops = [each for block in state.body.blocks.values() for each in block.ops]
+    used = {argument for each in ops for argument in each.arguments}
+    return {each.arguments[1] for each in ops if _takes(each, op) and each.name in used}
+
+
+def _find(state: ReplayState, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
+    start = state.next_position()
+    numbered = state.block.numbered
+    operands: list[Value] = [v for v in _flat(values) if not isinstance(v, Literal)]
+    names = {v for v in operands if isinstance(v, str)}
+    wanted = expected(op.op)
+    several = op.op in SEVERAL_STEPS
+    cast = op.op.startswith("to_dtype")
+    best: tuple[float, int] | None = None
+    reach = min(start + (3 if cast else 40 if several else WINDOW), len(numbered))
+    inside: set[str] = set()
+    outside: list[str] = []
+    for position in range(start, reach):
+        statement = numbered[position]
+        outside += [u for u in statement.uses if u not in inside]
+        inside.update(statement.defines)
+        if statement.is_load and not several and id(statement) not in state.result.owner:
+            break
+        fits = (
+            bool(statement.tags & wanted) or is_called(op.op, statement.tags)
+            if not cast
+            else _converts(statement, op)
+        )
+        if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
+            continue
+        uses = tuple(dict.fromkeys(outside)) if several else statement.uses
+        cost = _operand_cost(state, op.op, uses, operands, several)
+        cost += (0.25 if several else 0.6) * _strays(state, start, position)
+        if not fits:
+            cost += 0.7
+        if best is None or cost < best[0] - 0.01:
+            best = (cost, position)
+        if cost < 0.05:
+            break
+    if best is None or best[0] > ACCEPT:
+        return None
+    return start, best[1], best[0]
+
+
+def _extended(state: ReplayState, first: int, last: int) -> int:
+    """The end of further steps that correct the sign of a remainder, ending in a choice."""
+    numbered = state.block.numbered
+    if any(numbered[last].tags >= whole for whole in _WHOLE_DIVISIONS):
         return last
+    for position in range(last + 1, min(last + 14, len(numbered))):
+        statement = numbered[position]
+        if statement.is_load:
+            break
+        if statement.tags & {"where", "?", "blendv"}:
+            members = state.positions_leading_to(statement.defines, first)
+            tags = {tag for member in members for tag in numbered[member].tags}
+            if last in members and min(members) >= first and not tags.isdisjoint(_SIGNS):
+                return position
+            break
+    return last
 
-    def _computed(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
-        expression: tuple[object, ...] = (
-            op.op,
-            *(str(v) if isinstance(v, Literal) else v for v in values),
-        )
-        cast_to = op.arguments[1] if op.op == "to_dtype" and len(op.arguments) > 1 else ""
-        if cast_to:
-            expression = _cast(values[0], cast_to)
-        if op.op == "scan" and (looped := self._looped_scan(key, values)) is not None:
-            return self._remember(expression, looped)
-        known = self._known(expression) if None not in values else None
-        if known is not None and not (
-            (op.op == "scan" and self._scans_again(op, known, values))
-            or (op.op == "sign" and self._signs_again(known))
-        ):
-            return known
-        best = self._find(op, values)
-        earlier = self.cse.get(expression) if None not in values else None
-        if earlier is not None and (best is None or best[2] > 0.2):
-            return earlier  # from a finished loop: only reduced values use it
-        if best is None:
-            if op.op in ("to_dtype", "to_dtype_bitcast"):
-                return values[0]  # it already had this type
-            self._miss()
-            return None
-        first, last, cost = best
-        if op.op in EXTENDED:
-            last = self._extended(first, last)
-        if op.op == "sign":
-            last = self._typed_back(self._subtracted(last))
-        if op.op == "sigmoid":
-            last = self._divided(last)
-        results: tuple[str, ...] = self.block.numbered[last].defines
-        self.result.cost += cost
-        self._own_run(first, last, key)
-        value: Value = results[0] if len(results) == 1 else results
-        if op.op == "scan":
-            self.scanned[value] = self._results_used(op)
-        if self.cpp and cast_to in _SMALL_FLOATS:
-            self._remember(_cast(value, "torch.float32"), values[0])  # no conversion back
-        return self._remember(expression, value)
 
-    def _scans_again(self, op: IrOp, known: Value, values: list[Value]) -> bool:
-        """Whether a second scan of the same values follows. Loop bodies do not name the combining
-        function: maximum and minimum look the same. Its first result is already in a buffer, and it
-        is written next."""
-        results = self._results_used(op)
-        taken = self.scanned.setdefault(known, set())
-        if taken.isdisjoint(results):
-            taken.update(results)
-            return False
-        names = [v for v in _flat(values) if isinstance(v, str)]
-        return any(
-            "associative_scan" in statement.tags
-            and all(any(self._same(used, name) for used in statement.uses) for name in names)
-            for statement in (self.block.numbered[position] for position in self._upcoming(1))
-        )
-
-    def _results_used(self, op: IrOp) -> set[str]:
-        ops = [each for block in self.body.blocks.values() for each in block.ops]
-        used = {argument for each in ops for argument in each.arguments}
-        return {each.arguments[1] for each in ops if _takes(each, op) and each.name in used}
-
-    def _find(self, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
-        start = self._at()
-        numbered = self.block.numbered
-        operands: list[Value] = [v for v in _flat(values) if not isinstance(v, Literal)]
-        names = {v for v in operands if isinstance(v, str)}
-        wanted = expected(op.op)
-        several = op.op in SEVERAL_STEPS
-        cast = op.op.startswith("to_dtype")
-        best: tuple[float, int] | None = None
-        reach = min(start + (3 if cast else 40 if several else WINDOW), len(numbered))
-        inside: set[str] = set()
-        outside: list[str] = []
-        for position in range(start, reach):
-            statement = numbered[position]
-            outside += [u for u in statement.uses if u not in inside]
-            inside.update(statement.defines)
-            if statement.is_load and not several and id(statement) not in self.result.owner:
-                break
-            fits = (
-                bool(statement.tags & wanted) or is_called(op.op, statement.tags)
-                if not cast
-                else _converts(statement, op)
+def _divided(state: ReplayState, last: int) -> int:
+    """The end of a sigmoid of doubles, which Triton lacks: one plus `exp`, and a division of
+    one by it."""
+    numbered = state.block.numbered
+    if not numbered[last].tags.isdisjoint(_QUOTIENTS):
+        return last
+    for position in range(last + 1, min(last + 3, len(numbered))):
+        if "/" in numbered[position].tags:
+            return (
+                position
+                if last in state.positions_leading_to(numbered[position].defines, last)
+                else last
             )
-            if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
-                continue
-            uses = tuple(dict.fromkeys(outside)) if several else statement.uses
-            cost = self._operand_cost(op.op, uses, operands, several)
-            cost += (0.25 if several else 0.6) * self._strays(start, position)
-            if not fits:
-                cost += 0.7
-            if best is None or cost < best[0] - 0.01:
-                best = (cost, position)
-            if cost < 0.05:
-                break
-        if best is None or best[0] > ACCEPT:
+    return last
+
+
+def _subtracted(state: ReplayState, last: int) -> int:
+    """The end of a sign in C++ until 2.3: whether it is positive, less whether it is
+    negative."""
+    parts = state.block.numbered[last : last + 3]
+    if len(parts) == 3 and not any(part.tags.isdisjoint(_CHOICES) for part in parts[:2]):
+        names = {name for part in parts[:2] for name in part.defines}
+        if parts[2].tags == {"-"} and set(parts[2].uses) == names:
+            return last + 2
+    return last
+
+
+def _signs_again(state: ReplayState, known: Value) -> bool:
+    """Whether a known sign is written again next, beginning with its first step."""
+    name = known if isinstance(known, str) else ""
+    last = state.definitions.get(name)
+    steps = [state.definitions.get(use) for use in last.uses] if last is not None else []
+    texts = {_right(step) for step in steps if step is not None}
+    return any(
+        _right(state.block.numbered[position]) in texts for position in state.unowned_positions(1)
+    )
+
+
+def _typed_back(state: ReplayState, last: int) -> int:
+    """The end of a sign, which Triton computes in small integers: `tmp7 = tmp6.to(tmp0.dtype)`
+    ends them."""
+    if last + 1 < len(state.block.numbered):
+        following = state.block.numbered[last + 1]
+        if following.uses == state.block.numbered[last].defines and ".dtype)" in following.text:
+            return last + 1
+    return last
+
+
+def _looped_scan(state: ReplayState, key: OpKey, values: list[Value]) -> Value:
+    """The end of a looped scan. It continues from the previous iteration's value,
+    `tl.where(roffset > 0, …)`, which is written again for each scan, even of the same
+    values."""
+    names = [value for value in _flat(values) if isinstance(value, str)]
+    numbered = state.block.numbered
+    start = state.next_position()
+    results: list[str] = []
+    for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
+        statement = numbered[position]
+        if "associative_scan" in statement.tags and not all(
+            any(state.is_same(used, name) for used in statement.uses) for name in names
+        ):
             return None
-        return start, best[1], best[0]
+        first = state.definitions.get(statement.defines[0]) is statement
+        # Otherwise it is the value for the next iteration.
+        if first and _CARRIES in statement.text:
+            results.append(statement.defines[0])
+        if len(results) == len(names) > 0:
+            state.own_run(start, position, key)
+            return results[0] if len(results) == 1 else tuple(results)
+    return None
 
-    def _extended(self, first: int, last: int) -> int:
-        """The end of further steps that correct the sign of a remainder, ending in a choice."""
-        numbered = self.block.numbered
-        if any(numbered[last].tags >= whole for whole in _WHOLE_DIVISIONS):
-            return last
-        for position in range(last + 1, min(last + 14, len(numbered))):
-            statement = numbered[position]
-            if statement.is_load:
-                break
-            if statement.tags & {"where", "?", "blendv"}:
-                members = self._leading_to(statement.defines, first)
-                tags = {tag for member in members for tag in numbered[member].tags}
-                if last in members and min(members) >= first and not tags.isdisjoint(_SIGNS):
-                    return position
-                break
-        return last
 
-    def _divided(self, last: int) -> int:
-        """The end of a sigmoid of doubles, which Triton lacks: one plus `exp`, and a division of
-        one by it."""
-        numbered = self.block.numbered
-        if not numbered[last].tags.isdisjoint(_QUOTIENTS):
-            return last
-        for position in range(last + 1, min(last + 3, len(numbered))):
-            if "/" in numbered[position].tags:
-                return (
-                    position if last in self._leading_to(numbered[position].defines, last) else last
-                )
-        return last
+def _strays(state: ReplayState, start: int, position: int) -> int:
+    """Statements before `position` that do not contribute to it and do not declare values that
+    the loop carries between iterations."""
+    numbered = state.block.numbered
+    members = state.positions_leading_to(numbered[position].defines, start)
+    loops = len(numbered[position].scope)
+    return sum(
+        1
+        for place in range(start, position)
+        if place not in members
+        and id(numbered[place]) not in state.result.owner
+        and not (numbered[place].is_leaf and len(numbered[place].scope) < loops)
+    )
 
-    def _subtracted(self, last: int) -> int:
-        """The end of a sign in C++ until 2.3: whether it is positive, less whether it is
-        negative."""
-        parts = self.block.numbered[last : last + 3]
-        if len(parts) == 3 and not any(part.tags.isdisjoint(_CHOICES) for part in parts[:2]):
-            names = {name for part in parts[:2] for name in part.defines}
-            if parts[2].tags == {"-"} and set(parts[2].uses) == names:
-                return last + 2
-        return last
 
-    def _signs_again(self, known: Value) -> bool:
-        """Whether a known sign is written again next, beginning with its first step."""
-        name = known if isinstance(known, str) else ""
-        last = self.definitions.get(name)
-        steps = [self.definitions.get(use) for use in last.uses] if last is not None else []
-        texts = {_right(step) for step in steps if step is not None}
-        return any(_right(self.block.numbered[position]) in texts for position in self._upcoming(1))
-
-    def _typed_back(self, last: int) -> int:
-        """The end of a sign, which Triton computes in small integers: `tmp7 = tmp6.to(tmp0.dtype)`
-        ends them."""
-        if last + 1 < len(self.block.numbered):
-            following = self.block.numbered[last + 1]
-            if following.uses == self.block.numbered[last].defines and ".dtype)" in following.text:
-                return last + 1
-        return last
-
-    def _looped_scan(self, key: OpKey, values: list[Value]) -> Value:
-        """The end of a looped scan. It continues from the previous iteration's value,
-        `tl.where(roffset > 0, …)`, which is written again for each scan, even of the same
-        values."""
-        names = [value for value in _flat(values) if isinstance(value, str)]
-        numbered = self.block.numbered
-        start = self._at()
-        results: list[str] = []
-        for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
-            statement = numbered[position]
-            if "associative_scan" in statement.tags and not all(
-                any(self._same(used, name) for used in statement.uses) for name in names
-            ):
-                return None
-            first = self.definitions.get(statement.defines[0]) is statement
-            # Otherwise it is the value for the next iteration.
-            if first and _CARRIES in statement.text:
-                results.append(statement.defines[0])
-            if len(results) == len(names) > 0:
-                self._own_run(start, position, key)
-                return results[0] if len(results) == 1 else tuple(results)
-        return None
-
-    def _strays(self, start: int, position: int) -> int:
-        """Statements before `position` that do not contribute to it and do not declare values that
-        the loop carries between iterations."""
-        numbered = self.block.numbered
-        members = self._leading_to(numbered[position].defines, start)
-        loops = len(numbered[position].scope)
-        return sum(
-            1
-            for place in range(start, position)
-            if place not in members
-            and id(numbered[place]) not in self.result.owner
-            and not (numbered[place].is_leaf and len(numbered[place].scope) < loops)
-        )
-
-    def _operand_cost(
-        self, op: str, uses: tuple[str, ...], operands: list[Value], several: bool
-    ) -> float:
-        cost = 0.0
-        left = list(uses)
-        order: list[int] = []
-        for operand in operands:
-            if operand is None:
-                cost += 0.3
-                continue
-            name = operand if isinstance(operand, str) else ""
-            match = next((u for u in uses if self._same(u, name)), None)
-            if match is None:
-                cost += 0.9
-                continue
-            order.append(uses.index(match))
-            if match in left:
-                left.remove(match)
-        if not several:
-            unknown = sum(1 for operand in operands if operand is None)
-            if op == "reciprocal":  # Triton divides a one that it writes for this
-                made = {use: self.definitions.get(use) for use in left}
-                left = [use for use, by in made.items() if by is None or by.literals != (1.0,)]
-            cost += 0.4 * max(0, len(left) - unknown)
-            if op not in COMMUTATIVE and op != "where" and order != sorted(order):
-                cost += 0.8
-        return cost
+def _operand_cost(
+    state: ReplayState, op: str, uses: tuple[str, ...], operands: list[Value], several: bool
+) -> float:
+    cost = 0.0
+    left = list(uses)
+    order: list[int] = []
+    for operand in operands:
+        if operand is None:
+            cost += 0.3
+            continue
+        name = operand if isinstance(operand, str) else ""
+        match = next((u for u in uses if state.is_same(u, name)), None)
+        if match is None:
+            cost += 0.9
+            continue
+        order.append(uses.index(match))
+        if match in left:
+            left.remove(match)
+    if not several:
+        unknown = sum(1 for operand in operands if operand is None)
+        if op == "reciprocal":  # Triton divides a one that it writes for this
+            made = {use: state.definitions.get(use) for use in left}
+            left = [use for use, by in made.items() if by is None or by.literals != (1.0,)]
+        cost += 0.4 * max(0, len(left) - unknown)
+        if op not in COMMUTATIVE and op != "where" and order != sorted(order):
+            cost += 0.8
+    return cost
 
 
 def _looked_up(index: Value) -> bool:
