@@ -130,7 +130,7 @@ def _observe(folder: Path, found: list[Rule]) -> tuple[int, list[Rule]]:
     try:
         wrong = sum(not line.right for line in lines_of_program(folder))
     finally:
-        for step in undo:
+        for step in reversed(undo):
             step()
     return wrong, list(deciding)
 
@@ -160,7 +160,7 @@ def _without(rule: Rule, folders: list[Path]) -> int:
     except Exception:  # noqa: BLE001  # the engine cannot do without it
         return _BREAKS
     finally:
-        for step in undo:
+        for step in reversed(undo):
             step()
 
 

@@ -297,47 +297,6 @@ def scan(number: int, result: int) -> str:
 
 
 LARGEST, SMALLEST = "_triton_helper_fn_gt_eq_where1", "_triton_helper_fn_lt_eq_where10"
-SCANS = f"""\
-def {LARGEST}(arg0_0, arg0_1, arg1_0, arg1_1):
-    tmp0 = arg0_0 > arg1_0
-    return tl.where(tmp0, arg0_0, arg1_0), tl.where(tmp0, arg0_1, arg1_1)
-
-def {SMALLEST}(arg0_0, arg0_1, arg1_0, arg1_1):
-    tmp0 = arg0_0 < arg1_0
-    return tl.where(tmp0, arg0_0, arg1_0), tl.where(tmp0, arg0_1, arg1_1)
-
-def kernel(in_ptr0, out_ptr0, out_ptr1, out_ptr2, out_ptr3):
-    tmp0 = tl.load(in_ptr0 + (r0_1 + 50*x0), r0_mask & xmask, other=0.0)
-    tmp1 = r0_1
-    tmp2 = tmp0.to(tl.float32)
-    tmp3 = tl.broadcast_to(tmp2, [XBLOCK, R0_BLOCK])
-    tmp4 = tmp1.to(tl.int64)
-    tmp5 = tl.broadcast_to(tmp4, [XBLOCK, R0_BLOCK])
-    tmp6, tmp7, = tl.associative_scan((tmp3, tmp5,), 1, {LARGEST})
-    tmp8, tmp9, = tl.associative_scan((tmp3, tmp5,), 1, {SMALLEST})
-    tmp10, tmp11, = tl.associative_scan((tmp8, tmp5,), 1, {SMALLEST})
-    tl.store(out_ptr0 + (r0_1 + 50*x0), tmp6, r0_mask & xmask)
-    tl.store(out_ptr1 + (r0_1 + 50*x0), tmp7, r0_mask & xmask)
-    tl.store(out_ptr2 + (r0_1 + 50*x0), tmp8, r0_mask & xmask)
-    tl.store(out_ptr3 + (r0_1 + 50*x0), tmp10, r0_mask & xmask)
-"""
-
-
-def test_scans_that_read_alike_are_told_apart_and_own_their_helpers() -> None:
-    lines = SCANS.rstrip("\n").split("\n")
-    start = next(n for n, line in enumerate(lines, 1) if line.startswith("def kernel"))
-    kernel = CodeKernel("kernel", "triton", "per", 1, len(lines), 1, start, len(lines))
-    last = scan(3, 0).replace("'arg0_1'", "'buf2'")
-    nodes = parse_ir(scan(0, 0) + scan(1, 1) + scan(2, 0) + last).nodes
-    pointers = {"arg0_1": frozenset(["in_ptr0"])}
-    pointers |= {f"buf{n}": frozenset([f"out_ptr{n}"]) for n in range(4)}
-    site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, pointers)
-    found = align_call(read_kernel_text(kernel, lines), site).lines
-    owners = {n: {key[0] for key in keys} for n, keys in found.items()}
-    assert [owners[start + n] for n in (7, 8, 9)] == [{"op0"}, {"op2"}, {"op3"}]
-    assert [owners[start + n] for n in (10, 11, 12, 13)] == [{f"op{n}"} for n in range(4)]
-    assert owners[2] == {"op0"}
-    assert owners[6] == {"op2"}  # written for the first that calls it, and not for `…where1`
 
 
 SOFTMAX = """
@@ -541,35 +500,6 @@ def test_a_looped_scan_carries_its_own_values_also_where_another_scanned_the_sam
     assert (found["out_ptr0"], found["out_ptr1"]) == ("op0.store", "op1.store")
 
 
-RENAMED = """
-    tmp0 = tl.load(in_ptr0 + (x0 + r0_1*((1) * ((1) >= (ks2 // 2)))), xmask, other=0.0)
-    tmp2 = tl.load(in_ptr0 + (x0 + r0_1*((1) * ((1) >= (ks0)))), xmask, other=0.0)
-    tmp1 = -tmp0
-    tmp3 = libdevice.exp(tmp2)
-    tl.store(out_ptr0 + (x0), tmp1, xmask)
-    tl.store(out_ptr1 + (x0), tmp3, xmask)
-"""
-
-
-def test_a_load_is_written_again_where_a_size_has_got_a_name() -> None:
-    ir = ""
-    for number, op in ((0, "neg"), (1, "exp")):
-        ir += node(
-            number,
-            "index0 = p0 + p1*Max(1, (s0//2)); index1 = p0",
-            f"""\
-    load = ops.load('arg0_1', index0)
-    {op} = ops.{op}(load)
-    store = ops.store('buf{number}', index1, {op}, None)
-    return store
-""",
-        )
-    pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
-    found = written(triton(RENAMED), ir, pointers)
-    assert (found["tmp0"], found["tmp2"]) == ("op0.load", "op1.load")
-    assert (found["tmp1"], found["tmp3"]) == ("op0.neg", "op1.exp")
-
-
 OVERWRITTEN = """
     tmp0 = tl.load(in_out_ptr0 + (x0), xmask)
     tmp1 = -tmp0
@@ -637,56 +567,6 @@ def masked_subblock1(self, ops):
     pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
     found = written(triton(OTHERWISE), ir, pointers)
     assert (found["tmp3"], found["tmp4"]) == ("op0.load", "op1.load")
-
-
-AGAIN = """
-    tmp1 = tl.load(in_ptr1 + (0))
-    tmp2 = tl.broadcast_to(tmp1, [1, 1])
-    _tmp5 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
-    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
-        tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, eviction_policy='evict_last')
-        tmp3 = (tmp0 / tmp2)
-        tmp4 = tl.broadcast_to(tmp3, [XBLOCK, R0_BLOCK])
-        tmp6 = _tmp5 + tmp4
-        _tmp5 = tl.where(r0_mask & xmask, tmp6, _tmp5)
-    tmp5 = tl.sum(_tmp5, 1)[:, None]
-    tmp8 = tl.load(in_ptr1 + (0))
-    tmp9 = tl.broadcast_to(tmp8, [1, 1])
-    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
-        tmp7 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, eviction_policy='evict_first')
-        tmp10 = (tmp7 / tmp9)
-        tmp11 = tmp10 * tmp5
-        tl.store(out_ptr1 + (r0_1 + 128*x0), tmp11, r0_mask & xmask)
-"""
-DIVIDED = """\
-    get_index = self.get_index('index0')
-    load = ops.load('arg0_1', get_index)
-    get_index_1 = self.get_index('index1')
-    load_1 = ops.load('arg1_1', get_index_1)
-    truediv = ops.truediv(load, load_1)
-"""
-
-
-def test_a_single_element_is_read_again_in_front_of_the_next_loop() -> None:
-    indexes = "index0 = 128*p0 + p1; index1 = 0; index2 = p0"
-    summed = """\
-    reduction = ops.reduction(torch.float32, torch.float32, 'sum', truediv)
-    get_index_2 = self.get_index('index2')
-    store_reduction = ops.store_reduction('buf0', get_index_2, reduction)
-    return None
-"""
-    scaled = """\
-    get_index_2 = self.get_index('index2')
-    load_2 = ops.load('buf0', get_index_2)
-    mul = ops.mul(truediv, load_2)
-    store = ops.store('buf1', get_index, mul, None)
-    return store
-"""
-    ir = node(0, indexes, DIVIDED + summed) + node(1, indexes, DIVIDED + scaled)
-    pointers = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf1": "out_ptr1"}
-    found = written(triton(AGAIN), ir, pointers)
-    assert (found["tmp1"], found["tmp8"]) == ("op0.load_1", "op1.load_1")
-    assert (found["tmp10"], found["tmp11"]) == ("op1.truediv", "op1.mul")
 
 
 ASSERTED = """

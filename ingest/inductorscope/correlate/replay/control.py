@@ -8,7 +8,6 @@ from inductorscope.correlate.replay.memory import own_store
 from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, ReplayState, Value
 from inductorscope.formats.graph.ir import IrOp
 
-_INDEX_WORK = frozenset(["+", "-", "*", "%", "/", "//", "div_floor_integer"])
 _WRAPS = frozenset(
     [
         "+", "<", "where", "?", "blendv", "tl", "full", "store", "data", "loadu", "convert",
@@ -68,11 +67,7 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
     expression = ("indirect", value)
     start = state.next_position()
     known = state.known_value(expression) if op.op == "set_indirect" else None
-    if (
-        known is not None
-        and not _wrapping(state, start, value)
-        and not _checked_again(state, start, value)
-    ):
+    if known is not None and not _wrapping(state, start, value):
         return known
     members: set[int] = set()
     for check in state.block.others:
@@ -84,7 +79,7 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
         other = isinstance(value, str) or (bounds and _foreign(state, check))
         if other and not reaches and not (bounds and not check.uses):
             continue
-        if bounds and not all(_plain(state, position) for position in members):
+        if bounds and members:
             continue
         state.own(check, key)
         break
@@ -97,29 +92,6 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
         if statement.tags & {"where", "?", "blendv"} and statement.defines:
             result = statement.defines[0]
     return state.remember(expression, result)
-
-
-def _checked_again(state: ReplayState, start: int, value: Value) -> bool:
-    """Whether an index that was wrapped and checked before is checked again: C++ spreads it
-    over the lanes for that."""
-    if not state.cpp or not isinstance(value, str) or start >= len(state.block.numbered):
-        return False
-    if "tmpbuf" not in state.block.numbered[start].text:
-        return False
-    for check in state.block.others:
-        if not check.checks or id(check) in state.result.owner:
-            continue
-        members = state.positions_leading_to(check.uses, start)
-        spread = all("tmpbuf" in state.block.numbered[place].text for place in members)
-        return start in members and spread and _reaches(state, check.uses, value)
-    return False
-
-
-def _plain(state: ReplayState, position: int) -> bool:
-    """Whether it is plain index arithmetic, without loaded or computed values."""
-    statement = state.block.numbered[position]
-    plain = statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
-    return plain and not statement.is_load
 
 
 def _foreign(state: ReplayState, check: Statement) -> bool:

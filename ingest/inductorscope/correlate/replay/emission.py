@@ -94,25 +94,6 @@ _TABLE: dict[str, str] = {
 
 EXPECTED: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _TABLE.items()}
 
-COMMUTATIVE = frozenset(
-    [
-        "add",
-        "mul",
-        "maximum",
-        "minimum",
-        "eq",
-        "ne",
-        "and_",
-        "bitwise_and",
-        "logical_and",
-        "or_",
-        "bitwise_or",
-        "logical_or",
-        "xor",
-        "bitwise_xor",
-    ]
-)
-
 # Written in several steps, with arbitrary statements before the last one.
 SEVERAL_STEPS = frozenset(
     [
@@ -123,13 +104,6 @@ SEVERAL_STEPS = frozenset(
 
 EXTENDED = frozenset(["remainder", "floordiv"])
 """Operations whose first step may look complete although corrections follow."""
-
-
-def is_called(op: str, tags: frozenset[str]) -> bool:
-    """Whether a function has the name of an unlisted operation: `calc_polygamma`."""
-    if op in EXPECTED:
-        return False
-    return any(tag.endswith(f"_{op}") or tag.startswith(f"{op}_") for tag in tags)
 
 
 def expected(op: str) -> frozenset[str]:

@@ -88,8 +88,6 @@ def align_call(text: KernelText, site: CallSite) -> LineOps:
             used = fit.taken
         fits.append(fit)
         _collect(result, block, state.result)
-    while _put_earlier(remaining, MORE_TRIES, fits):
-        pass  # the last block's reduction is stored again
     done = [fit.state.result for fit in fits]
     result.cost = sum(alignment.cost for alignment in done)
     result.operations = sum(alignment.operations for alignment in done)

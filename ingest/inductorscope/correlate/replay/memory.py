@@ -18,16 +18,9 @@ _TILE = re.compile(r"alignas\b|\w+ tmp\d+\[[^]]*+\] __attribute__")
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
 # `tl.where(xmask, tmp1, 0.0)`
 _OWN_MASK = re.compile(r"tl\.where\((?:\w*mask\b[\s&]*)+, tmp\d+, [-\d.]+\)$")
-# `ks0`, `(ks2 // 2)`
-_SIZE = re.compile(r"\(ks\d+(?: // \d+)?\)|\bks\d+\b")
-_SEED = re.compile(r"\bload_seed_offset\d*")
 
 AHEAD = 3
 """The most statements ahead to search for a load."""
-
-
-WRONG_PLACE = 2.0
-"""Cost of a load from the right buffer, but from a different place in it."""
 
 
 def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
@@ -39,7 +32,7 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
         return written
     places = state.pointers.get(buffer, frozenset())
     known = state.known_value(expression)
-    if known is not None and not _read_again(state, known, places):
+    if known is not None:
         _filled_again(state, known, key)
         return known
     forwarded = state.stored.get(buffer)
@@ -54,8 +47,6 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
             state.count_miss()
         return state.remember(expression, value)
     statement = state.block.numbered[position]
-    if op.op == "load_seed" and not _at_offset(state, statement.text, op.arguments[1:]):
-        state.result.cost += WRONG_PLACE
     last = _load_end(state, position, key)
     last = _selected(state, last)
     for before in state.block.numbered[state.next_position() : position]:
@@ -68,31 +59,9 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     return state.remember(expression, value)
 
 
-def _read_again(state: ReplayState, known: Value, places: frozenset[str]) -> bool:
-    """Whether a known load is written again in Triton's code: with another name for a size,
-    `ks2 // 2` until the size is the parameter `ks0`; or as it is, a single element in front of
-    the next loop."""
-    if state.cpp or not isinstance(known, str):
-        return False
-    read = state.definitions.get(known)
-    if read is not None and not read.is_load and len(read.uses) == 1:
-        read = state.definitions.get(read.uses[0])  # it was broadcast
-    before = read.text if read is not None else ""
-    for position in state.unowned_positions(1):
-        statement = state.block.numbered[position]
-        if statement.is_load and statement.pointer in places:
-            again = statement.text
-            sized = "ks" in before and _unsized(again) == _unsized(before)
-            return (sized and _right(again) != _right(before)) or (
-                not sized and _right(again) == _right(before)
-            )
-    return False
-
-
 def _load_at(state: ReplayState, places: frozenset[str], index: str) -> int:
     """The position of the load, if the next statements hold one from the right place, else
     -1."""
-    start = state.next_position()
     for position in state.unowned_positions(AHEAD):
         statement = state.block.numbered[position]
         pointer = statement.pointer if statement.is_load else _tile_pointer(state, statement)
@@ -101,8 +70,6 @@ def _load_at(state: ReplayState, places: frozenset[str], index: str) -> int:
                 continue
             break
         if pointer in places or pointer.startswith("local_") or not places:
-            if position > start and "tmpbuf" not in state.block.numbered[start].text:
-                state.result.cost += 0.2
             return position
         break
     return -1
@@ -250,34 +217,3 @@ def own_store(state: ReplayState, statement: Statement, key: OpKey) -> None:
         for other in state.block.others:
             if set(other.uses) & set(statement.uses):
                 state.own(other, key)
-    for position in state.unowned_positions(1):
-        tile = state.block.numbered[position]
-        if _TILE.match(tile.text) and not _used(state, tile):  # declared for this store in vain
-            state.own(tile, key)
-
-
-def _used(state: ReplayState, statement: Statement) -> bool:
-    statements = (*state.block.numbered, *state.block.others)
-    return any(name in each.uses for each in statements for name in statement.defines)
-
-
-def _at_offset(state: ReplayState, text: str, arguments: list[str]) -> bool:
-    """Whether a load is at an offset: `in_ptr0[static_cast<int64_t>(7L)]` reads seed 7,
-    `in_ptr0 + load_seed_offset1` the seed whose number is passed as that parameter; a name may
-    be any offset."""
-    offset = arguments[0] if arguments else ""
-    if not offset.isdecimal():
-        return True
-    named = _SEED.search(text)
-    if named is not None:
-        return named.group() in state.pointers.get(offset, ())
-    return offset in _NUMBER.findall(text)
-
-
-def _right(text: str) -> str:
-    return text.partition("=")[2]
-
-
-def _unsized(text: str) -> str:
-    """A load, without the names of sizes in its index."""
-    return _SIZE.sub("K", _right(text).replace("(1)", "1"))

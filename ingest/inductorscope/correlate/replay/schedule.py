@@ -46,7 +46,7 @@ class CallSite(msgspec.Struct):
     nodes: list[IrTextNode] = msgspec.field(default_factory=list)
     """Innermost members, in the back end's order of code generation."""
     pointers: dict[str, frozenset[str]] = msgspec.field(default_factory=dict)
-    """Buffer → kernel parameters that may point to it; number → parameters equal to it."""
+    """Buffer → kernel parameters that may point to it."""
 
 
 def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]:
@@ -117,9 +117,7 @@ def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozen
     arguments = [a for a in site.call.arguments if not a.startswith("stream=")]
     for parameter, argument in zip(site.kernel.parameters, arguments, strict=False):
         name = argument_buffer(argument)
-        if argument.isdecimal():  # the offset of a seed
-            pointers.setdefault(argument, set()).add(parameter)
-        elif name:
+        if name:
             for known in (name, *earlier.get(name, [])):
                 pointers.setdefault(known, set()).add(parameter)
     return {name: frozenset(parameters) for name, parameters in pointers.items()}

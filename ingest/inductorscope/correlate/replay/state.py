@@ -98,8 +98,6 @@ class ReplayState:
             tuple[object, ...], tuple[IrOp, tuple[int, ...], dict[tuple[str, str], Value]]
         ] = {}
         """Operand of reductions → the first store, the loop it was written in, and its values."""
-        self.scanned: dict[Value, set[str]] = {}
-        """Value of a scan → its results that are in buffers."""
         self.same: dict[str, str] = {}
         """Buffer → the first buffer with the same value."""
         self.node = ""

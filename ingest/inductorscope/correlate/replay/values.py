@@ -6,12 +6,10 @@ import re
 
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.replay.emission import (
-    COMMUTATIVE,
     EXPECTED,
     EXTENDED,
     SEVERAL_STEPS,
     expected,
-    is_called,
 )
 from inductorscope.correlate.replay.loop_places import placed
 from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
@@ -24,7 +22,6 @@ _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::", " = cvt_fp32_to_
 _SMALL = ("float16", "float8", "complex")
 _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
 _COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
-_CHOICES = frozenset(["blendv", "?"])
 _WRAPS = re.compile(r"\btmp\d+ < ")
 """The test for a negative index; a largest or smallest index compares in brackets."""
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
@@ -39,14 +36,6 @@ ACCEPT = 1.6
 """The highest cost of an accepted match."""
 
 
-# `if (vector_lane_mask_check(tmp3, x2_inner)) { tmpbuf[x2_inner] = …; }`, from 2.4 on
-# `tmp3.is_masked(x2_inner)`, or `tmp3 != 0` for all lanes
-_SELECTED = re.compile(
-    r"if \((?:vector_lane_mask_check\(\w+, \w+\)|\w+\.is_masked\(\w+\)|\w+ != 0)\) "
-    r"\{ (tmpbuf[^;]*+;) \}"
-)
-
-
 def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
     expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
     if op.op == "index_expr":
@@ -57,8 +46,6 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     wanted = None
     if op.op == "constant":
         wanted = _number(op.arguments[0])
-    elif (converted := _converted_index(state, values[0], key)) is not None:
-        return state.remember(expression, converted)
     start = state.next_position()
     for position in range(start, min(start + 2, len(state.block.numbered))):
         statement = state.block.numbered[position]
@@ -69,8 +56,7 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
             and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
             and _looked_up(values[0])
         )
-        selects = op.op == "index_expr" and _selects_lanes(state, statement)
-        if not statement.is_leaf and not indirect and not selects:
+        if not statement.is_leaf and not indirect:
             break
         if wanted is not None and not _contains(statement.literals, wanted):
             continue
@@ -88,22 +74,13 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     return state.remember(expression, value)
 
 
-def _selects_lanes(state: ReplayState, statement: Statement) -> bool:
-    """Whether it spreads an index over the lanes that the current mask selects."""
-    mask = state.mask
-    if not isinstance(mask, str) or statement.pointer or "tmpbuf" not in statement.text:
-        return False
-    return all(state.is_same(use, mask) for use in statement.uses)
-
-
 def _again(state: ReplayState, known: Value) -> bool:
     """Whether a known value is written again next, as Triton's code does after a loop:
-    `tmp0 = x0`, and later `tmp45 = x0`. C++ code computes an index anew for the lanes that a
-    mask selects."""
+    `tmp0 = x0`, and later `tmp45 = x0`."""
     name = known if isinstance(known, str) else ""
     statement = state.definitions.get(([name, *state.cast_chain(name)])[-1])
     return statement is not None and any(
-        _unmasked(_right(state.block.numbered[position])) == _unmasked(_right(statement))
+        _right(state.block.numbered[position]) == _right(statement)
         for position in state.unowned_positions(1)
     )
 
@@ -116,22 +93,6 @@ def _raw_index(state: ReplayState, index: Value) -> Value:
     """The index before conversion, if it was written before for another type."""
     raw = state.cse.get(("index", *_index_placed(state, index)))
     return raw if raw is not None and state.is_alive(raw) else None
-
-
-def _converted_index(state: ReplayState, index: Value, key: OpKey) -> Value:
-    """The conversion of an index that was written before for another type."""
-    raw = _raw_index(state, index)
-    for position in state.unowned_positions(1):
-        statement = state.block.numbered[position]
-        if isinstance(raw, str) and statement.is_cast and statement.uses == (raw,):
-            last = position
-            if position + 1 < len(state.block.numbered):
-                following = state.block.numbered[position + 1]
-                if following.uses == statement.defines and "arange" in following.tags:
-                    last = position + 1
-            state.own_run(position, last, key)
-            return state.block.numbered[last].defines[0]
-    return None
 
 
 def _written_before(state: ReplayState, op: IrOp, wanted: float | None) -> Value:
@@ -180,10 +141,7 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
     if op.op == "scan" and (looped := _looped_scan(state, key, values)) is not None:
         return state.remember(expression, looped)
     known = state.known_value(expression) if None not in values else None
-    if known is not None and not (
-        (op.op == "scan" and _scans_again(state, op, known, values))
-        or (op.op == "sign" and _signs_again(state, known))
-    ):
+    if known is not None:
         return known
     best = _find(state, op, values)
     earlier = state.cse.get(expression) if None not in values else None
@@ -198,41 +156,16 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
     if op.op in EXTENDED:
         last = _extended(state, first, last)
     if op.op == "sign":
-        last = _typed_back(state, _subtracted(state, last))
+        last = _typed_back(state, last)
     if op.op == "sigmoid":
         last = _divided(state, last)
     results: tuple[str, ...] = state.block.numbered[last].defines
     state.result.cost += cost
     state.own_run(first, last, key)
     value: Value = results[0] if len(results) == 1 else results
-    if op.op == "scan":
-        state.scanned[value] = _results_used(state, op)
     if state.cpp and cast_to in _SMALL_FLOATS:
         state.remember(_cast(value, "torch.float32"), values[0])  # no conversion back
     return state.remember(expression, value)
-
-
-def _scans_again(state: ReplayState, op: IrOp, known: Value, values: list[Value]) -> bool:
-    """Whether a second scan of the same values follows. Loop bodies do not name the combining
-    function: maximum and minimum look the same. Its first result is already in a buffer, and it
-    is written next."""
-    results = _results_used(state, op)
-    taken = state.scanned.setdefault(known, set())
-    if taken.isdisjoint(results):
-        taken.update(results)
-        return False
-    names = [v for v in _flat(values) if isinstance(v, str)]
-    return any(
-        "associative_scan" in statement.tags
-        and all(any(state.is_same(used, name) for used in statement.uses) for name in names)
-        for statement in (state.block.numbered[position] for position in state.unowned_positions(1))
-    )
-
-
-def _results_used(state: ReplayState, op: IrOp) -> set[str]:
-    ops = [each for block in state.body.blocks.values() for each in block.ops]
-    used = {argument for each in ops for argument in each.arguments}
-    return {each.arguments[1] for each in ops if _takes(each, op) and each.name in used}
 
 
 def _find(state: ReplayState, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
@@ -253,11 +186,7 @@ def _find(state: ReplayState, op: IrOp, values: list[Value]) -> tuple[int, int, 
         inside.update(statement.defines)
         if statement.is_load and not several and id(statement) not in state.result.owner:
             break
-        fits = (
-            bool(statement.tags & wanted) or is_called(op.op, statement.tags)
-            if not cast
-            else _converts(statement, op)
-        )
+        fits = bool(statement.tags & wanted) if not cast else _converts(statement, op)
         if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
             continue
         uses = tuple(dict.fromkeys(outside)) if several else statement.uses
@@ -306,28 +235,6 @@ def _divided(state: ReplayState, last: int) -> int:
                 else last
             )
     return last
-
-
-def _subtracted(state: ReplayState, last: int) -> int:
-    """The end of a sign in C++ until 2.3: whether it is positive, less whether it is
-    negative."""
-    parts = state.block.numbered[last : last + 3]
-    if len(parts) == 3 and not any(part.tags.isdisjoint(_CHOICES) for part in parts[:2]):
-        names = {name for part in parts[:2] for name in part.defines}
-        if parts[2].tags == {"-"} and set(parts[2].uses) == names:
-            return last + 2
-    return last
-
-
-def _signs_again(state: ReplayState, known: Value) -> bool:
-    """Whether a known sign is written again next, beginning with its first step."""
-    name = known if isinstance(known, str) else ""
-    last = state.definitions.get(name)
-    steps = [state.definitions.get(use) for use in last.uses] if last is not None else []
-    texts = {_right(step) for step in steps if step is not None}
-    return any(
-        _right(state.block.numbered[position]) in texts for position in state.unowned_positions(1)
-    )
 
 
 def _typed_back(state: ReplayState, last: int) -> int:
@@ -384,7 +291,6 @@ def _operand_cost(
 ) -> float:
     cost = 0.0
     left = list(uses)
-    order: list[int] = []
     for operand in operands:
         if operand is None:
             cost += 0.3
@@ -394,7 +300,6 @@ def _operand_cost(
         if match is None:
             cost += 0.9
             continue
-        order.append(uses.index(match))
         if match in left:
             left.remove(match)
     if not several:
@@ -403,8 +308,6 @@ def _operand_cost(
             made = {use: state.definitions.get(use) for use in left}
             left = [use for use, by in made.items() if by is None or by.literals != (1.0,)]
         cost += 0.4 * max(0, len(left) - unknown)
-        if op not in COMMUTATIVE and op != "where" and order != sorted(order):
-            cost += 0.8
     return cost
 
 
@@ -413,19 +316,9 @@ def _looked_up(index: Value) -> bool:
     return isinstance(index, Literal) and _COMPUTED.search(index.text) is not None
 
 
-def _takes(op: IrOp, of: IrOp) -> bool:
-    """Whether it is one of several results of another operation."""
-    return op.op == "getitem" and len(op.arguments) > 1 and op.arguments[0] == of.name
-
-
 def _cast(value: Value, dtype: str) -> tuple[object, ...]:
     """The conversion without its source type."""
     return ("to_dtype", value, dtype)
-
-
-def _unmasked(text: str) -> str:
-    """An index over the lanes, without the mask that selects some."""
-    return _SELECTED.sub(r"\1", text) if "tmpbuf" in text else text
 
 
 def _right(statement: Statement) -> str:
