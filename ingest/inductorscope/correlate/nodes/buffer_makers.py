@@ -13,12 +13,10 @@ from inductorscope.correlate.nodes.concatenations import Concatenations
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.layouts import (
-    in_order,
     is_channels_last,
     is_line,
 )
 from inductorscope.correlate.nodes.lowerings import (
-    FILLS,
     REDUCES,
     SCANS,
     TAKES_AS_IS,
@@ -26,13 +24,11 @@ from inductorscope.correlate.nodes.lowerings import (
     reads_memory,
     same_operation,
 )
-from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
+from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
-_MOST_VIEWS = 10
-_MOST_COPIES = 4
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
@@ -78,15 +74,12 @@ class BufferMakers(Concatenations):
             held_value = self._part(producer, index) if value is producer else value
             seen = value is not producer or not same_shape(held_value.shape, buffer.size)
             seen = seen or joining not in held_value.users
-            again = producer.op in FILLS and self._stored_before(producer)
-            if joining is not None and (is_copy or again or (seen and value.op != "cat")):
+            if joining is not None and (is_copy or (seen and value.op != "cat")):
                 return joining
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
         if len(followers) == 1 and self._copies(
             followers[0], buffer, is_copy, value is not producer
         ):
-            if not is_copy and value is producer and _realized(followers, region):
-                return producer.name
             return followers[0].name
         shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
@@ -100,7 +93,7 @@ class BufferMakers(Concatenations):
             else None
         )
         returned = "output" in producer.users and len(producer.users) > 1 and region.reads() > 0
-        if asked is not None and not is_copy and (returned or _realized(followers, region)):
+        if asked is not None and not is_copy and returned:
             return producer.name
         return asked or producer.name
 
@@ -178,7 +171,7 @@ class BufferMakers(Concatenations):
         begins = constant_term(operation.index) if operation.op == "load" else None
         memory = self.layouts.get(operation.buffer)
         fitting = (view for view in alike if begins is None or self._begin(view, memory) == begins)
-        view = self._last_alike(next(fitting, alike[0] if alike else None), buffer)
+        view = next(fitting, alike[0] if alike else None)
         if view is not None and not buffer.users:
             self.claimed.add(view.name)
         return view
@@ -201,24 +194,11 @@ class BufferMakers(Concatenations):
             return offset
         return offset_in_memory(offset, root, memory)
 
-    def _last_alike(self, view: FxValue | None, buffer: IrBuffer) -> FxValue | None:
-        """The last of views that follow one another and have the buffer's shape: it has several
-        users, or one that is no view, and is what was stored."""
-        for _ in range(_MOST_VIEWS if view is not None else 0):
-            users = [self.graph.values.get(name) for name in view.users] if view is not None else []
-            following = users[0] if len(users) == 1 else None
-            if following is None or not following.view:
-                break
-            if not same_shape(following.shape, buffer.size):
-                break
-            view = following
-        return view
-
     def _asked(
         self, producer: FxValue, buffer: IrBuffer, operation: Operation, is_copy: bool
     ) -> str | None:
         """The extern call, or the last view before it if the view has other users."""
-        for user in self._readers(buffer):
+        for user in self._users(buffer):
             name = kernel_of(user)
             if user.body is not None or not name:
                 continue
@@ -231,10 +211,7 @@ class BufferMakers(Concatenations):
                 shared = len(value.users) > 1 and call.op != "cat" and not value.constant
                 if shared and not is_copy and call.op not in SCANS:
                     return None
-                if call.op == "convolution_backward" and is_channels_last(buffer):
-                    return call.name  # it requests its chosen layout again
-                laid_out = is_copy and self._by_loops(value)
-                fixes = self._fixes_layout(value, buffer, operation) and not laid_out
+                fixes = self._fixes_layout(value, buffer, operation)
                 return value.name if fixes else call.name
         return None
 
@@ -266,60 +243,22 @@ class BufferMakers(Concatenations):
     def _asking(
         self, value: FxValue, followers: list[FxValue], buffer: IrBuffer, operation: Operation
     ) -> str | None:
-        """The extern call among a view's users that reads the buffer and requests strides; if the
-        view requested none, perhaps it reads a copy of the buffer."""
-        requested = not self._has_strides(value, buffer, operation)
-        readers = self._users(buffer) if requested else self._readers(buffer)
-        kernels = [kernel_of(user) for user in readers if user.body is None]
+        """The extern call among a view's users that reads the buffer and requests strides."""
+        kernels = [kernel_of(user) for user in self._users(buffer) if user.body is None]
         waiting = (each for each in followers if each.strided and each.name not in self.used)
         called = (each for each in waiting if any(same_operation(k, each.op) for k in kernels if k))
         return next((each.name for each in called), None)
-
-    def _readers(self, buffer: IrBuffer) -> list[IrTextNode]:
-        """The users of a buffer; of one that is only copied again, those of the copy."""
-        users = self._users(buffer)
-        for _ in range(_MOST_COPIES):
-            if len(users) != 1 or not _only_copies(users[0]):
-                break
-            users = self._users(users[0].buffers[0])
-        return users
 
     def _fixes_layout(self, value: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
         """Whether a value with several users requests its strides while it is lowered itself."""
         if len(value.users) < 2:
             return False
         users = [self.graph.values[name] for name in value.users if name in self.graph.values]
-        as_is = any(user.op in _FIX_LAYOUT & self.takes_as_is for user in users)
-        if not as_is and self._has_strides(value, buffer, operation):
-            return False  # a call asks for others
-        if any(map(_only_copies, self._users(buffer))):
-            return False  # its users would read what it requested
         chosen = "convolution" in self.takes_as_is and len(value.shape or ()) == 4
         if "output" in value.users and self.graph.dense(value.name):
             return chosen or not value.placeholder  # an input has the strides of the graph
         fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
         return not value.placeholder and any(user.op in fixing for user in users)
-
-    def _has_strides(self, view: FxValue, buffer: IrBuffer, operation: Operation) -> bool:
-        """Whether a view has the strides that it requests where it is read from: in its own copy,
-        or in memory with the strides of the graph, while the buffer has others."""
-        if self.copies.get(operation.buffer) is view:
-            return True
-        memory = self.layouts.get(operation.buffer)
-        root = self.graph.values.get(self.graph.root(view.name)[0])
-        if memory is None or root is None:
-            return False
-        if root.placeholder and not in_order(memory):
-            return True  # in an argument, whose strides are those of the graph
-        strides = self.graph.strides(view.name)
-        if strides is None or is_channels_last(buffer):
-            return False
-        return root.shape == memory.size and in_order(memory)
-
-    def _by_loops(self, value: FxValue) -> bool:
-        """Whether loops computed the value, which are stored in the strides it requests."""
-        others = value.view or value.placeholder or value.op == "getitem"
-        return not others and value.name not in self.extern
 
     def _unrepeated(self, value: FxValue) -> str:
         """The size of a value without the repetition by a view, which is never copied."""
@@ -331,15 +270,6 @@ def too_large(region: Region) -> bool:
     """Whether the value is too large to be recomputed by every user, so that Inductor stores it."""
     reads, operations = region.most
     return region.reads() > reads or region.distinct() > operations
-
-
-def _realized(followers: list[FxValue], region: Region) -> bool:
-    """Whether a value is stored where it is computed, before any copy is requested."""
-    if too_large(region):
-        return True
-    return len(followers) > 1 and (
-        region.reads() > MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
-    )
 
 
 def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
@@ -373,17 +303,6 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         and not is_line(weight.shape)
     }
     return bool(read) and (_on_cpu(nodes) or bool(weights - read))
-
-
-def _only_copies(node: IrTextNode) -> bool:
-    """Whether a node only copies a buffer, perhaps in another order."""
-    if node.body is None or len(node.body.blocks) != 1:
-        return False
-    (block,) = node.body.blocks.values()
-    return len(block.ops) < 5 and [op.op for op in block.ops if op.op != "get_index"] == [
-        "load",
-        "store",
-    ]
 
 
 def _on_cpu(nodes: dict[str, IrTextNode]) -> bool:

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.literals import OTHER_NUMBER, fills
 from inductorscope.correlate.nodes.region import Operation, Place
 
 BAD = 4.0
@@ -102,11 +101,7 @@ def _sliced(
         return None
     operation = reader.body.region.operations[child]
     if operation.op in LEAVES:
-        source = reader.body.graph.values.get(node.arguments[1])
-        if source is None or parent.op != "masked_subblock" or index > 0:
-            return None
-        unlike = fills(reader.body.graph, operation, source) is False
-        return (OTHER_NUMBER, ("inside", node.name)) if unlike else None
+        return None
     bounds = parent.op in _CONDITIONS
     bounds = bounds or (parent.op == "where" and index == 0)
     bounds = bounds or (parent.op == "masked_subblock" and index > 0)

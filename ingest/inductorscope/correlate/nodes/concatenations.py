@@ -29,10 +29,6 @@ class Concatenations(Candidates):
         concats = (user.name for user in self._users(buffer) if "Concat" in user.detail)
         return next(concats, None)
 
-    def _stored_before(self, fill: FxValue) -> bool:
-        """Whether a fill has its own memory: then a later user fills memory again."""
-        return fill.name in self.used or any(name == fill.name for _, name in self.placed)
-
     def _is_part(self, piece: IrBuffer, joining: FxValue) -> bool:
         """Whether the memory that a buffer is a part of has the size of a concatenation."""
         whole = self._whole(piece)

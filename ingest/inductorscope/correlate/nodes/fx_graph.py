@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-import msgspec
-
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     asks_for_strides,
@@ -58,9 +56,6 @@ class Reuse(IntEnum):
     in_memory = 2
 
 
-_WORD = re.compile(r"\w+")
-
-
 class FxGraph:
     """Nodes of the outermost graph by name, and roots of their values."""
 
@@ -69,8 +64,6 @@ class FxGraph:
         self.by_op: dict[str, list[FxValue]] = {}
         for order, node in enumerate(text.main()):
             self._add(order, node)
-        for joining in self.by_op.get("cat", ()):
-            self._convert_joined(joining)
         self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
         """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
@@ -106,32 +99,6 @@ class FxGraph:
                 value.inputs.append(element)
                 self.values[element].users.append(value.name)
 
-    def _convert_joined(self, joining: FxValue) -> None:
-        """Adds the conversions of what a concatenation joins to its own type."""
-        names: dict[str, str] = {}
-        for name in dict.fromkeys(joining.inputs):
-            value = self.values.get(name)
-            if value is None or value.number or value.dtype in ("", joining.dtype):
-                continue
-            converted = msgspec.structs.replace(
-                value, name=f"{joining.name}_of_{name}", op="convert_element_type",
-                order=joining.order, arguments=[name, joining.dtype], inputs=[name],
-                users=[joining.name], dtype=joining.dtype, placeholder=False,
-                owner=joining.owner, strided=False,
-            )  # fmt: skip
-            if converted.name in self.values:
-                continue
-            names[name] = converted.name
-            self.values[converted.name] = converted
-            self.by_op.setdefault(converted.op, []).append(converted)
-            value.users = [converted.name if u == joining.name else u for u in value.users]
-        if names:
-            joining.inputs = [names.get(name, name) for name in joining.inputs]
-            joining.arguments = [
-                _WORD.sub(lambda word: names.get(word.group(), word.group()), each)
-                for each in joining.arguments
-            ]
-
     def _find_constants(self) -> None:
         """Marks fills and index arithmetic, unless a node writes into their memory, and what has no
         elements: Inductor reads none of it, but a constant."""
@@ -152,9 +119,6 @@ class FxGraph:
         copied = self._copied(node)
         if copied is not None:
             op, arguments, inputs = "clone", [copied], [copied]
-        elif op == "copy" and len(arguments) > 1:  # its first argument gives only size and type
-            arguments = arguments[1:]
-            inputs = [name for name in inputs if name == arguments[0]]
         value = FxValue(
             node.name, op, order, node.line, arguments, inputs, node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
@@ -162,7 +126,7 @@ class FxGraph:
             node.name, asks_for_strides(op, node.target),
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
-        value.number = not value.placeholder and (value.constant or self._is_size(node))
+        value.number = not value.placeholder and (value.constant or node.op.startswith("sym_"))
         self.values[node.name] = value
         self.by_op.setdefault(op, []).append(value)
 
@@ -184,15 +148,6 @@ class FxGraph:
         source = self.values.get(node.arguments[1])
         whole = source is not None and node.shape is not None and source.shape == node.shape
         return node.arguments[1] if whole else None
-
-    def _is_size(self, node: FxTextNode) -> bool:
-        """Whether an unannotated node is a size, or arithmetic of Python on sizes (torch 2.2)."""
-        if node.op.startswith("sym_"):
-            return True
-        if node.op != "expression" or node.dtype or not node.inputs:
-            return False
-        inputs = [self.values[name] for name in node.inputs if name in self.values]
-        return all(each.number or (each.placeholder and each.constant) for each in inputs)
 
     def root(self, name: str) -> Root:
         """The output behind a node's value, through views and `getitem`."""

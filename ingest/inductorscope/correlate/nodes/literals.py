@@ -9,7 +9,6 @@ from inductorscope.correlate.nodes.region import Operation
 
 OTHER_NUMBER = 0.4
 """Cost of a number that is not the node's."""
-_MOST_COPIES = 8
 
 
 def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue) -> float:
@@ -26,20 +25,6 @@ def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue
         argument = source.arguments[1]
     wanted = _number(argument)
     return 0.0 if wanted is None or _same(wanted, operation.literal) else OTHER_NUMBER
-
-
-def fills(graph: FxGraph, operation: Operation, node: FxValue) -> bool | None:
-    """Whether a number is the one that a node fills with, or copies from a fill; None for what is
-    no number or no fill."""
-    for _ in range(_MOST_COPIES):
-        source = graph.values.get(node.inputs[0]) if len(node.inputs) == 1 else None
-        if source is None or not (node.view or node.op in ("clone", "copy")):
-            break
-        node = source
-    if operation.literal is None or node.op not in FILLS or len(node.arguments) < 2:
-        return None
-    wanted = _number(node.arguments[1])
-    return None if wanted is None else _same(wanted, operation.literal)
 
 
 def seeded(operation: Operation, node: FxValue) -> bool:

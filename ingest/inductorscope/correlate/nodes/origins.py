@@ -8,7 +8,6 @@ import msgspec
 
 from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.buffer_candidates import (
-    ACCUMULATED,
     Comments,
     Origins,
     numel_of,
@@ -18,11 +17,9 @@ from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
-    INDEXERS,
     MOVES,
     POOLS,
     PURE_COPIES,
-    REDUCES,
     SCANS,
     SCATTERS,
     STRICT,
@@ -39,10 +36,6 @@ from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 _NUMBER = re.compile(r"\d+")
 DOUBTFUL = 2.5
 """The highest cost of a usable reading."""
-_ONLY_CLONED = 0.2
-"""Cost of a value of which only copies are stored."""
-_EACH = 0.02
-"""How much more a reading may cost with each of its operations."""
 
 
 SAME = 0.001
@@ -60,9 +53,6 @@ _EACH = 0.02
 """How much more a reading may cost with each of its operations."""
 _AGAIN = 0.6
 """Cost of a copy made a second time, since all read the first."""
-_NEXT_IN_TURN = 0.15
-"""Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
-buffer's type fits better by more than this."""
 
 _RESHAPED = 0.6
 _OTHER_SHAPE = 0.1
@@ -71,12 +61,6 @@ _MOST_VIEWS = 20
 """The most views of a value to look at."""
 
 _UNUSED = frozenset(["maximum", "minimum"])
-_UNREAD = 0.5
-"""The highest cost of an index that is not read."""
-_MOST_ABOVE = 120
-"""The most nodes to search for what a value is computed from."""
-_UNLOADED = 0.1
-"""Cost of a loop body without loads for what needs a stored value."""
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
 
@@ -130,9 +114,6 @@ class _Reading(msgspec.Struct, frozen=True):
     """Which of the node's results."""
     free: bool
     """Whether no buffer holds the value yet."""
-    waits: bool
-    """Whether it is a reduction of half precision, accumulated in single precision, whose turn it
-    may be."""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -142,15 +123,6 @@ class Choice(msgspec.Struct, frozen=True):
     node: FxValue
     index: int
     equals: list[FxValue]
-
-
-def _accumulated(best: _Reading, readings: list[_Reading]) -> _Reading:
-    """An earlier reduction that waits, unless the best fits much better."""
-    waiting = [reading for reading in readings if reading.waits]
-    first = min(waiting, key=lambda reading: reading.rank, default=None)
-    if first is None or best.node.op not in REDUCES or first.node.order >= best.node.order:
-        return best
-    return first if first.rank[0] < best.rank[0] + _NEXT_IN_TURN else best
 
 
 def _tied(best: _Reading, readings: list[_Reading]) -> Choice:
@@ -337,7 +309,6 @@ class OriginWalk(BufferMakers):
                 unifier.inside(child, producer)
                 for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
-        self._unread_indices(unifier, owners, producer)
         self._leftovers(asked.region, owners, owner)
         return owners
 
@@ -408,7 +379,7 @@ class OriginWalk(BufferMakers):
         ):
             if not self._holds(asked.operation, candidate):  # copied memory may be another kernel's
                 penalty += asked.unifier.body.cost_outside(candidate)
-            if best is not None and penalty > best.rank[0] + _NEXT_IN_TURN:
+            if best is not None and penalty > best.rank[0]:
                 continue  # whatever it costs, it is no better
             reading = self._reading(asked, candidate, index, penalty)
             if reading is None:
@@ -418,9 +389,6 @@ class OriginWalk(BufferMakers):
                 best = reading
         if best is None:
             return None
-        best = _accumulated(best, readings)
-        if asked.operation.reaches:
-            best = self._what_looks_up(asked, best, readings)
         return _tied(best, readings)
 
     def _reading(
@@ -433,8 +401,6 @@ class OriginWalk(BufferMakers):
         else:
             cost = unifier.inside(asked.value, candidate)
         cost += penalty + self._reshaped(operation, candidate, asked.buffer)
-        if candidate.constant and not asked.region.loads() and self._needs_memory(candidate):
-            cost += _UNLOADED
         unlikely = cost > DOUBTFUL + _EACH * operation.size
         unlikely = unlikely or unifier.costs.refuses(asked.value, candidate)
         if unlikely and asked.buffer.name not in self.comments.made_for:
@@ -450,7 +416,6 @@ class OriginWalk(BufferMakers):
             node=candidate,
             index=index,
             free=not taken and (asked.whole, candidate.name) not in self.placed,
-            waits=penalty == ACCUMULATED and candidate.name not in self.used,
         )
 
     def _rank(self, asked: Asked, candidate: FxValue, cost: float, *, taken: bool) -> float:
@@ -469,24 +434,6 @@ class OriginWalk(BufferMakers):
         for weight, holds in against:
             cost += weight if holds else 0.0
         return cost + self._distance(self._store_order(candidate))
-
-    def _what_looks_up(self, asked: Asked, best: _Reading, readings: list[_Reading]) -> _Reading:
-        """What looks values of the chosen node up, if there are indices enough for both."""
-        for reading in readings:
-            through = asked.unifier.costs.passes.get((asked.value, reading.node.name))
-            if reading.node.op not in INDEXERS or through is None:
-                continue
-            if self.graph.root(through)[0] != best.node.name:
-                continue
-            enough = len(asked.region.indirect) >= len(best.node.inputs)
-            if best.node.op in INDEXERS and enough:
-                best = msgspec.structs.replace(reading, rank=best.rank)
-        return best
-
-    def _needs_memory(self, candidate: FxValue) -> bool:
-        """Whether it is computed from a scan or a reduction, which loops would load."""
-        above = self._above(candidate)
-        return any(each.op in SCANS or each.op in REDUCES for each in above)
 
     def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
         """Whether its value, or this output of it, is in another buffer already."""
@@ -511,8 +458,6 @@ class OriginWalk(BufferMakers):
         cost = unifier.inside(value, candidate)
         if candidate.op in MOVES or cost >= BAD:
             return cost
-        if candidate.op.startswith(POOLS):
-            return 1.5  # a window of one element is rare
         if candidate.op == "pow" and candidate.arguments[1:2] not in (["1"], ["1.0"]):
             return 1.5
         return 0.5 if candidate.op not in STRICT else 1.5
@@ -548,62 +493,10 @@ class OriginWalk(BufferMakers):
         held = self._held(operation.buffer) if operation.op == "load" else None
         return held is not None and held[0] == candidate.name
 
-    def _unread_indices(
-        self, unifier: Unifier, owners: dict[Place, str], producer: FxValue
-    ) -> None:
-        """Assigns indices that are computed and not read, since they look up a constant."""
-        operations = unifier.region.operations
-        read = {child for operation in operations.values() for child in operation.children}
-        checks = (each for each in operations.values() if each.op == "set_indirect")
-        unread = [
-            (check.place, index)
-            for check in checks
-            if check.place not in owners and check.place not in read
-            for index in check.children
-        ]
-        makers = dict.fromkeys([producer.name, *owners.values()]) if unread else {}
-        readers = self._indices_above([self.graph.values[name] for name in makers])
-        names = list(readers)
-        for check_place, place in unread:
-            costs = {name: unifier.inside(place, self.graph.values[name]) for name in names}
-            best = min(names, key=costs.__getitem__, default="")
-            if best and costs[best] < _UNREAD:
-                names = [*(name for name in names if name != best), best]  # the next one's turn
-                found = unifier.owners(place, best)
-                if self._holds(operations[place], self.graph.values[best]):
-                    found = {place: readers[best]}
-                for each, name in (found | {check_place: readers[best]}).items():
-                    owners.setdefault(each, name)
-
-    def _indices_above(self, values: list[FxValue]) -> dict[str, str]:
-        """The indices of what looks values up among the nodes that these are computed from, in
-        graph order, and what looks up first."""
-        above = [each for value in values for each in (value, *self._above(value))]
-        found = sorted({each.name: each for each in above}.values(), key=lambda each: each.order)
-        readers: dict[str, str] = {}
-        for each in found:
-            for name in each.inputs[1:] if each.op in INDEXERS else ():
-                readers.setdefault(self.graph.root(name)[0], each.name)
-        return {name: reader for name, reader in readers.items() if name in self.graph.values}
-
-    def _above(self, value: FxValue) -> list[FxValue]:
-        """The nodes that a value of positions only is computed from, nearest first."""
-        queue = [value] if value.constant else []
-        seen = {value.name}
-        for each in queue:
-            new = [name for name in each.inputs if name in self.graph.values and name not in seen]
-            if len(queue) < _MOST_ABOVE:
-                queue += [self.graph.values[name] for name in dict.fromkeys(new)]
-                seen.update(new)
-        return queue[1:]
-
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Assigns checks and other unused operations to the node of what follows in their block;
         a largest value, of which only the place is used, to the node of the values."""
         scatters = self.graph.values[fallback].op in SCATTERS
-        loaded = (o for o in region.operations.values() if o.op == "load")
-        read_at = {child for load in loaded for child in load.children}
-        written_at = {child for store in region.stores for child in store.children} - read_at
         following: dict[str, str] = {}
         looked_up: set[Place] = set()
         for place in reversed(region.order):
@@ -619,8 +512,6 @@ class OriginWalk(BufferMakers):
                 # With a single possible place there is no index to show it.
                 owners[place] = fallback
                 looked_up.update(operation.children)
-            elif scatters and operation.op == "check_bounds" and children & written_at:
-                owners[place] = fallback
             else:
                 owners[place] = following.get(place[0], fallback)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from inductorscope.correlate.nodes.body import ELSEWHERE, Body
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES, Choice, placed
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.literals import OTHER_NUMBER, contradicted, fills, seeded
+from inductorscope.correlate.nodes.literals import contradicted, seeded
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     COMPARES,
@@ -225,9 +225,6 @@ class Costs:
             return _COMPOSED_LEAF
         if node.op in SCANS:
             return _OTHER_LEAF
-        filled = fills(self.graph, operation, node)
-        if filled is not None:
-            return 0.0 if filled else OTHER_NUMBER
         return _LEAF if node.constant or node.op not in STRICT else _OTHER_LEAF
 
     def _children(
