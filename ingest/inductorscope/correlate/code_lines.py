@@ -11,10 +11,10 @@ from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
-from inductorscope.correlate.nodes.buffer_candidates import OpKey, Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.lowerings import AROUND
-from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.nodes.origins import OpKey, Origins
+from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.correlate.replay.kernel_lines import (
     KernelText,
     LineOps,

@@ -21,13 +21,13 @@ from inductorscope.correlate.links.kernel_nodes import complete_nodes, nodes_of_
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
-from inductorscope.correlate.nodes.buffer_candidates import OpKey
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.nodes.origins import OpKey
+from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.correlate.replay.schedule import CallSite, call_sites, unpacked_outputs
 from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
-from inductorscope.correlate.without_ir.walk import RaisedWalk
+from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText, IrTextNode
 from inductorscope.formats.text import lines_of
@@ -175,7 +175,7 @@ def raised_reasons(
     post = read.post_grad
     nodes = nodes_of_calls(code, read.provenance, post.main())
     result: dict[int, dict[tuple[str, str], Reason]] = {}
-    for (kernel, handle), raised in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():
+    for (kernel, handle), raised in nodes_of_lines(FxGraph(post), code, lines, nodes).items():
         for each in raised:
             sentence = (
                 "This graph has no IR, so loop bodies were reconstructed from the kernel. "

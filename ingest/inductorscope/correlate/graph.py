@@ -20,8 +20,8 @@ from inductorscope.correlate.links.texts import (
     complete_texts,
     parse_texts,
 )
-from inductorscope.correlate.nodes.buffer_candidates import Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.origins import Origins
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.vocabulary import DYNAMO, IR_POST, IR_PRE, PRE_GRAD

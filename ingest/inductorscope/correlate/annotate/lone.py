@@ -14,7 +14,7 @@ from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_ca
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import add_lines
-from inductorscope.correlate.without_ir.walk import NodesOfLines, RaisedWalk
+from inductorscope.correlate.without_ir.walk import NodesOfLines, nodes_of_lines
 from inductorscope.formats.code.output_code import (
     CodeCall,
     CodeKernel,
@@ -42,7 +42,7 @@ def lone_links(text: str, graph: FxText) -> GraphLinks:
             nodes[key] = nodes[key] or [node.name for node in graph.nodes if node.kind == "call"]
     link_kernels(collector, code, nodes)
     if code.calls:
-        links = RaisedWalk(FxGraph(graph), code, lines, nodes).walk()
+        links = nodes_of_lines(FxGraph(graph), code, lines, nodes)
     else:
         links = _without_wrapper(code, lines, graph)
     add_lines(collector, links, set(), operations=True)
@@ -59,7 +59,7 @@ def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> Nodes
         for order in islice(permutations(kernel.fragment.inputs or inputs), MOST_ORDERS):
             call = _call(kernel, number, list(order))
             nodes = {(kernel.name, number): computed}
-            links = RaisedWalk(FxGraph(graph), code, lines, nodes, [call]).walk()
+            links = nodes_of_lines(FxGraph(graph), code, lines, nodes, [call])
             rest = links.get((kernel.name, number), [])
             rank = max((each.cost for each in rest), default=100.0) - 0.001 * len(rest)
             if best is None or rank < best[0] - 1e-9:

@@ -1,69 +1,57 @@
-"""Pieces of concatenations: buffers that are a part of the memory of one."""
+"""Concatenations: buffers that are a part of the memory of one."""
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
-from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import PURE_COPIES
-from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
+from inductorscope.correlate.nodes.memory import Memory
+from inductorscope.correlate.nodes.sizes import numel
+from inductorscope.formats.graph.ir import IrBuffer
+
+_MOST_VALUES = 20
+"""The most values below another to look at."""
 
 
-class Concatenations(Candidates):
-    """Which concatenation a piece belongs to."""
+def whole_of(memory: Memory, piece: IrBuffer) -> str | None:
+    """The scheduler node of the concatenation that a buffer is a part of."""
+    return next((user.name for user in memory.readers(piece) if "Concat" in user.detail), None)
 
-    def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
-        super().__init__(graph, nodes)
-        self.placed: set[tuple[str, str]] = set()
-        """Concatenation → values that its pieces hold so far."""
 
-    def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
-        return [self.by_name[name] for name in buffer.users if name in self.by_name]
+def may_be_placed(memory: Memory, value: FxValue, piece: IrBuffer) -> bool:
+    """Whether the concatenation that a piece is a part of may be one that takes the value, or
+    is it."""
+    joining = _all_joining(memory, value) + [value] * (value.op == "cat")
+    return any(
+        each.name not in memory.used and _has_size_of_whole(memory, each, piece) for each in joining
+    )
 
-    def _piece(self, buffer: IrBuffer) -> bool:
-        """Whether the buffer is a part of a concatenation's memory."""
-        return self._whole(buffer) is not None
 
-    def _whole(self, buffer: IrBuffer) -> str | None:
-        """The concatenation that the buffer is a part of."""
-        concats = (user.name for user in self._users(buffer) if "Concat" in user.detail)
-        return next(concats, None)
+def next_joining(memory: Memory, value: FxValue, piece: IrBuffer) -> FxValue | None:
+    """The next concatenation that takes the value, of the size of the piece's memory if there
+    is one."""
+    joining = _all_joining(memory, value)
+    joining = [each for each in joining if _has_size_of_whole(memory, each, piece)] or joining
+    waiting = [each for each in joining if each.name not in memory.used]
+    return min(waiting or joining, key=lambda each: each.order, default=None)
 
-    def _is_part(self, piece: IrBuffer, joining: FxValue) -> bool:
-        """Whether the memory that a buffer is a part of has the size of a concatenation."""
-        whole = self._whole(piece)
-        memory = self.by_name[whole].buffers if whole is not None else []
-        return not memory or joining.numel == numel_of(memory[0])
 
-    def _fits_in(self, value: FxValue, piece: IrBuffer) -> bool:
-        """Whether the concatenation that a piece is a part of may be one that takes the value, or
-        is it."""
-        joining = self._all_joining(value) + [value] * (value.op == "cat")
-        return any(each.name not in self.used and self._is_part(piece, each) for each in joining)
+def _has_size_of_whole(memory: Memory, joining: FxValue, piece: IrBuffer) -> bool:
+    whole = whole_of(memory, piece)
+    made = memory.nodes[whole].buffers if whole is not None else []
+    return not made or joining.numel == numel(made[0].size)
 
-    def _next_joining(self, value: FxValue, piece: IrBuffer) -> str | None:
-        """The next concatenation that takes the value, of the size of the piece's memory if there
-        is one."""
-        joining = self._all_joining(value)
-        joining = [each for each in joining if self._is_part(piece, each)] or joining
-        waiting = [each for each in joining if each.name not in self.used]
-        best = min(waiting or joining, key=lambda each: each.order, default=None)
-        return None if best is None else best.name
 
-    def _all_joining(self, value: FxValue, *, through_copies: bool = True) -> list[FxValue]:
-        """The concatenations that take a value, perhaps through views and, unless it is read from
-        memory, through copies, which are computed with it."""
-        joining: list[FxValue] = []
-        queue = [value]
-        for each in queue:
-            for name in each.users:
-                user = self.graph.values.get(name)
-                if user is None or len(queue) > 20:
-                    continue
-                if user.op == "cat":
-                    joining.append(user)
-                elif (
-                    user.view or user.op == "getitem" or (through_copies and user.op in PURE_COPIES)
-                ):
-                    queue.append(user)
-        return joining
+def _all_joining(memory: Memory, value: FxValue) -> list[FxValue]:
+    """The concatenations that take a value, perhaps through views and through copies, which are
+    computed with it."""
+    joining: list[FxValue] = []
+    queue = [value]
+    for each in queue:
+        for user in memory.users(each):
+            if len(queue) > _MOST_VALUES:
+                break
+            if user.op == "cat":
+                joining.append(user)
+            elif user.view or user.op == "getitem" or user.op in PURE_COPIES:
+                queue.append(user)
+    return joining

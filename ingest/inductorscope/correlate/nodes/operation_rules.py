@@ -62,12 +62,13 @@ _SCANS = 0.6
 _NO_REDUCTION = 1.0
 
 
-def cost_of_operation(body: Body, operation: Operation, node: FxValue) -> float:
+def cost_of_operation(body: Body, operation: Operation, node: FxValue) -> tuple[float, Rule | None]:
+    """The cost, and the rule that decides."""
     for rule in RULES:
         cost = rule(body, operation, node)
         if cost is not None:
-            return cost
-    return _ABSORBED
+            return cost, rule
+    return _ABSORBED, None
 
 
 def masked_move(_: Body, operation: Operation, node: FxValue) -> float | None:

@@ -25,7 +25,7 @@ from inductorscope.correlate.nodes.lowerings import (
     UNROLLED,
     moved_by,
 )
-from inductorscope.correlate.nodes.operation_rules import ARITHMETIC, cost_of_operation
+from inductorscope.correlate.nodes.operation_rules import ARITHMETIC, Rule, cost_of_operation
 from inductorscope.correlate.nodes.region import Operation, Place
 from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
 
@@ -95,6 +95,8 @@ class Costs:
         self.ledgers: dict[str, Ledger] = {}
         self.passes: dict[tuple[Place, str], str] = {}
         """Copies: the operation is the value of this argument."""
+        self.rules: dict[tuple[Place, str], Rule] = {}
+        """The rule that decided what an operation costs as a node's."""
         self.active: set[tuple[Place, str]] = set()
         self.work = 0
         self.budget = max(_BUDGET, _VISITS * len(body.region.operations))
@@ -181,7 +183,7 @@ class Costs:
         operation = self.region.operations[place]
         if operation.op in LEAVES or (place, node.name) in self.passes:
             return False
-        return cost_of_operation(self.body, operation, node) >= BAD
+        return cost_of_operation(self.body, operation, node)[0] >= BAD
 
     def _inside(self, place: Place, node: FxValue, depth: int) -> float:
         operation = self.region.operations[place]
@@ -190,9 +192,11 @@ class Costs:
             return self._leaf(operation, node, depth)
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
-        cost = cost_of_operation(self.body, operation, node)
+        cost, rule = cost_of_operation(self.body, operation, node)
         if cost >= BAD:
             return BAD
+        if rule is not None:
+            self.rules[place, node.name] = rule
         wraps = node.op in STRICT and op not in STRICT[node.op]  # a cast or one of several results
         parts = Parts(self.ledgers.setdefault(node.name, Ledger()))
         parts.add(place, cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from copy import copy
 
 import msgspec
 
@@ -14,6 +15,7 @@ from inductorscope.formats.text import split_top
 _INDIRECT = re.compile(r"\bindirect(\d+)\b")
 
 _UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
+_UNCOUNTED_RAISED = frozenset(["load", "constant", "store", "set_indirect"])
 
 _MOST = (8, 30)
 _MOST_ON_CPU = (12, 50)
@@ -59,7 +61,6 @@ class Below(msgspec.Struct, frozen=True):
     """The number of elements."""
     costly: bool
     """Whether its computation is costly on a CPU."""
-    """Where in their buffers the elements begin."""
 
 
 class Region:
@@ -105,6 +106,23 @@ class Region:
     def eager(self) -> bool:
         """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
         return any(each.op in _EAGER for each in self.operations.values())
+
+    def is_large(self) -> bool:
+        """Whether its value is too large to be computed again for each user, so that Inductor
+        stores it."""
+        reads, operations = self.most
+        return self.reads() > reads or self.distinct() > operations
+
+    def without(self, names: Collection[str]) -> Region:
+        """The region of a raised body, without operations that belong to another body."""
+        own = copy(self)
+        own.operations = {
+            place: operation
+            for place, operation in self.operations.items()
+            if place[1] not in names
+        }
+        own._distinct = sum(each.op not in _UNCOUNTED_RAISED for each in own.operations.values())
+        return own
 
     def _read(self, name: str, depth: int) -> None:
         body = self.node.body

@@ -7,7 +7,7 @@ import re
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines, RaisedWalk
+from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines, nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.text import lines_of
@@ -39,7 +39,7 @@ def link_raised(
 ) -> None:
     """Links raised kernels. `nodes`: call → its known nodes. `recorded`: calls with an exact
     record."""
-    add_lines(collector, RaisedWalk(graph, code, lines_of(text), nodes).walk(), recorded)
+    add_lines(collector, nodes_of_lines(graph, code, lines_of(text), nodes), recorded)
 
 
 def add_lines(

@@ -7,15 +7,16 @@ load. Each write to the same memory makes a new buffer.
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Iterator
 
 import msgspec
 
+from inductorscope.correlate.nodes.candidates import Hints, Offer
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import by_library, extern_name
-from inductorscope.correlate.nodes.origins import Asked, Choice, OriginWalk
-from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.memory import Memory
+from inductorscope.correlate.nodes.origins import Comments, Origins
+from inductorscope.correlate.nodes.walk import Walk
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
 from inductorscope.correlate.without_ir.bodies import Bodies, Site, pointers_of
 from inductorscope.correlate.without_ir.kernel import raise_kernel
@@ -28,15 +29,10 @@ from inductorscope.correlate.without_ir.wrapper import (
     read_wrapper,
 )
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
-from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
+from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 WORST = 3.0
 """The highest cost of a reading; others are mostly wrong and mislead later ones."""
-_MOST_CANDIDATES = 64
-_UNCOUNTED = frozenset(["load", "constant", "store", "set_indirect"])
-_WITHIN = 0.06
-_OUTSIDE = 0.3
-"""Cost of a node outside the call's known nodes."""
 
 
 class LineNode(msgspec.Struct):
@@ -53,38 +49,51 @@ class LineNode(msgspec.Struct):
 NodesOfLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
 
+Step = tuple[IrTextNode, Hints | None]
 
-class RaisedWalk(OriginWalk):
+
+def nodes_of_lines(
+    graph: FxGraph,
+    code: OutputCode,
+    lines: list[str],
+    nodes: dict[tuple[str, int], list[str]],
+    calls: list[CodeCall] | None = None,
+) -> NodesOfLines:
+    """`nodes`: call → its nodes, where known. `calls`: possible calls of the kernels, for a listing
+    without a wrapper."""
+    wrapper = Wrapper(list(calls)) if calls is not None else read_wrapper(code, lines)
+    bodies = RaisedBodies(code, lines, nodes, wrapper)
+    Walk(Memory(graph, {}, {}), bodies, {}, Comments()).run()
+    return bodies.lines_of_calls
+
+
+class RaisedBodies:
+    """Loop bodies raised from the kernels, in the order of their calls."""
+
+    memory: Memory
+    origins: Origins
+    long_loops = True
+    worst = WORST
+
     def __init__(
         self,
-        graph: FxGraph,
         code: OutputCode,
         lines: list[str],
         nodes: dict[tuple[str, int], list[str]],
-        calls: list[CodeCall] | None = None,
+        wrapper: Wrapper,
     ) -> None:
-        """`calls`: possible calls of the kernels, for a listing without a wrapper."""
-        super().__init__(graph, IrText(), {})
-        self.code, self.lines, self.nodes_of = code, lines, nodes
+        self.lines, self.nodes_of, self.wrapper = lines, nodes, wrapper
         self.kernels = code.by_name()
         self.raised: dict[str, list[RaisedBlock]] = {}
         self.versions: dict[str, str] = {}
+        """Memory → the buffer that was written to it last."""
         self.count = 0
         self.lines_of_calls: NodesOfLines = {}
-        self.wrapper = Wrapper(list(calls)) if calls is not None else read_wrapper(code, lines)
-        self.mine: list[FxValue] | None = None
-        self.only: tuple[str, int] | None = None
-        """Stores of a loop, which its remainder repeats."""
-        self.named: set[str] = set()
-        self.inner: set[str] = set()
-        """Operations that reductions of the current body need."""
         self.refilled: set[str] = set()
-        """Memory that atomic stores add to."""
+        """Memory that atomic stores add to, which is filled for that."""
 
-    def walk(self) -> NodesOfLines:
-        for name, value in self.graph.values.items():
-            if value.placeholder:
-                self.result.held[name] = (name, 0)
+    def nodes(self, memory: Memory, origins: Origins) -> Iterator[Step]:
+        self.memory, self.origins, self.graph = memory, origins, memory.graph
         for step in self.wrapper.steps:
             if isinstance(step, CodeCall) and step.kernel in self.kernels:
                 self._look_ahead(step, self.kernels[step.kernel])
@@ -92,10 +101,9 @@ class RaisedWalk(OriginWalk):
             if isinstance(step, Renaming):
                 self._rename(step)
             elif step.kernel in self.kernels and not step.extern:
-                self._call(step, self.kernels[step.kernel])
+                yield from self._call(step, self.kernels[step.kernel])
             else:
-                self._extern_call(step)
-        return self.lines_of_calls
+                yield from self._extern_call(step)
 
     # -- the wrapper -----------------------------------------------------------------------------
 
@@ -112,22 +120,21 @@ class RaisedWalk(OriginWalk):
             elif value is not None and value.placeholder:
                 self._sized_as(step.name, value)
             return
-        held = self._held(source)
+        held = self.memory.value_in(source)
         if held is None:
             return
-        self.result.held[step.name] = (held[0], step.part)
-        for user in self.graph.values[held[0]].users:
-            if user in self.graph.values and self.graph.root(user) == (held[0], step.part):
-                self._sized_as(step.name, self.graph.values[user])
+        self.memory.held[step.name] = (held.name, step.part)
+        for user in self.memory.users(held):
+            if self.graph.root(user.name) == (held.name, step.part):
+                self._sized_as(step.name, user)
                 break
 
     def _sized_as(self, name: str, value: FxValue) -> None:
         """Adds a buffer made by a library, which the wrapper does not describe."""
-        if name not in self.wrapper.buffers:
-            made = IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
-            self.wrapper.buffers[name] = made
+        made = IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
+        self.wrapper.buffers.setdefault(name, made)
 
-    def _extern_call(self, call: CodeCall) -> None:
+    def _extern_call(self, call: CodeCall) -> Iterator[Step]:
         outputs = output_of(call)
         inputs = [name for name in argument_buffers(call) if name not in outputs]
         reads = [self._version(name) for name in inputs]
@@ -147,25 +154,13 @@ class RaisedWalk(OriginWalk):
             f"op{self.count}", "ExternKernelSchedulerNode", "ExternKernelOut", [], 0, 0
         )
         node.buffers, node.reads, node.extern = buffers, reads, call.kernel
-        self.named = self._members(call)
-        self._extern(node)
+        yield node, Hints(self._named(call), None)
         for name, buffer in zip(outputs, buffers, strict=False):
-            held = self._held(buffer.name)
+            held = self.memory.value_in(buffer.name)
             if held is not None:
-                self._sized_as(name, self.graph.values[held[0]])
+                self._sized_as(name, held)
 
-    def _extern_node(self, node: IrTextNode) -> FxValue | None:
-        kernel = extern_name(node.extern)
-        named = [
-            value
-            for name in self.named
-            if (value := self.graph.values.get(name)) is not None
-            and name not in self.used
-            and self._called(kernel, node, value)
-        ]
-        return named[0] if len(named) == 1 else super()._extern_node(node)
-
-    def _members(self, call: CodeCall) -> set[str]:
+    def _named(self, call: CodeCall) -> set[str]:
         return set(self.nodes_of.get((call.kernel, call.handle), ()))
 
     def _fresh(self, name: str) -> str:
@@ -181,7 +176,7 @@ class RaisedWalk(OriginWalk):
         return IrBuffer(name, known.kind, known.dtype, known.size)
 
     def _look_ahead(self, call: CodeCall, kernel: CodeKernel) -> None:
-        """Finds memory that later atomic adds write to, which is filled for that."""
+        """Finds memory that later atomic adds write to."""
         atomic = {s.pointer for block in self._blocks(kernel) for s in block.stores if s.atomic}
         if atomic:
             pointers = pointers_of(call, kernel)
@@ -202,12 +197,11 @@ class RaisedWalk(OriginWalk):
 
     # -- one call --------------------------------------------------------------------------------
 
-    def _call(self, call: CodeCall, kernel: CodeKernel) -> None:
+    def _call(self, call: CodeCall, kernel: CodeKernel) -> Iterator[Step]:
         blocks = self._blocks(kernel)
-        pointers = pointers_of(call, kernel)
-        self.named = self._members(call)
-        self.mine = self._values(self.named)
-        site = Site(call, kernel.kind == "cpp", pointers, self.named)
+        named = self._named(call)
+        hints = Hints(named, self._computed(named))
+        site = Site(call, kernel.kind == "cpp", pointers_of(call, kernel), named)
         main: dict[tuple[str, int], Root] = {}
         memories = _memories(site, blocks)
         for position, block in enumerate(blocks):
@@ -215,10 +209,9 @@ class RaisedWalk(OriginWalk):
             if not again:
                 site.versions = {name: self._version(name) for name in memories}
                 main = {}
-            self._block(site, block, main, again)
-        self.mine = None
+            yield from self._block(site, block, main, again, hints)
 
-    def _values(self, names: set[str]) -> list[FxValue] | None:
+    def _computed(self, names: set[str]) -> list[FxValue] | None:
         """The nodes that the call computes, with all outputs."""
         values: dict[str, FxValue] = {}
         for name in names:
@@ -226,66 +219,10 @@ class RaisedWalk(OriginWalk):
             if value is None or value.placeholder:
                 continue
             values[name] = value
-            for user in value.users:
-                child = self.graph.values.get(user)
-                if child is not None and (child.op == "getitem" or child.owner == name):
-                    values[user] = child
+            for user in self.memory.users(value):
+                if user.op == "getitem" or user.owner == name:
+                    values[user.name] = user
         return sorted(values.values(), key=lambda value: value.order) or None
-
-    def _refilled(self, buffer: IrBuffer) -> bool:
-        return not buffer.mutations and buffer.name.partition("#")[0] in self.refilled
-
-    def _reachable(self, region: Region) -> list[FxValue] | None:
-        return self.mine if self.mine is not None else super()._reachable(region)
-
-    def _candidates(
-        self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
-    ) -> list[tuple[FxValue, int, float]]:
-        if self.only is not None:
-            name, index = self.only
-            return [(self.graph.values[name], index, 0.0)]
-        if buffer.size is None:
-            return [
-                (value, 0, _WITHIN if self._within(value) else 0.0)
-                for value in (self._reachable(region) or [])[:_MOST_CANDIDATES]
-                if not (value.view or value.placeholder or by_library(value.op))
-                and value.op not in ("getitem", "copy_", "output")
-            ]
-        loaded = {held[0] for name in region.loads() if (held := self._held(name)) is not None}
-        candidates = [
-            each
-            for each in super()._candidates(node, buffer, region, operation)
-            if not by_library(each[0].op) or each[0].name in loaded
-        ]
-        if self.mine is not None:
-            names = {value.name for value in self.mine}
-            candidates = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in candidates]
-        return candidates
-
-    def _store_owner(
-        self,
-        buffer: IrBuffer,
-        operation: Operation,
-        producer: FxValue,
-        index: int,
-        region: Region,
-    ) -> str:
-        """The owner of a store. Operations that a reduction needs belong to another body and do not
-        make this one too large."""
-        own = copy(region)
-        own.operations = {
-            place: each for place, each in region.operations.items() if place[1] not in self.inner
-        }
-        own._distinct = sum(each.op not in _UNCOUNTED for each in own.operations.values())
-        return super()._store_owner(buffer, operation, producer, index, own)
-
-    def _within(self, value: FxValue) -> bool:
-        """Whether only the call uses the value, which is then seldom stored."""
-        return self.mine is not None and all(user in self.named for user in value.users)
-
-    def _best(self, asked: Asked) -> Choice | None:
-        best = super()._best(asked)
-        return None if best is None or best.cost > WORST else best
 
     def _block(
         self,
@@ -293,59 +230,64 @@ class RaisedWalk(OriginWalk):
         block: RaisedBlock,
         main: dict[tuple[str, int], Root],
         again: bool,
-    ) -> None:
+        hints: Hints,
+    ) -> Iterator[Step]:
+        """`main`: what the stores of a loop hold, which its remainder repeats."""
         site.cuts, site.stored, site.owned = {}, {}, set()
         after: dict[str, str] = {}
         seen: dict[str, int] = {}
         builder = Bodies(block, site)
         for store in block.stores:
             memory = site.memory(store.pointer)
-            self.count += 1
             ordinal = seen[store.pointer] = seen.get(store.pointer, -1) + 1
             key = (store.pointer, ordinal)
+            self.count += 1
             name = f"{memory}#{self.count}"
-            buffer = self._buffer(name, self.wrapper.buffers.get(memory))
-            before = site.versions.get(memory, self._version(memory))
-            held = self._held(before)
-            if store.atomic or (held is not None and self.graph.values[held[0]].placeholder):
-                buffer.mutations = [before]
-            node = IrTextNode(f"op{self.count}", "SchedulerNode", "ComputedBuffer", [], 0, 0)
-            node.buffers = [buffer]
             body = builder.body(store, name)
             if body is None:
                 continue
-            node.body = body
-            self.inner = builder.below_reductions()
-            node.reads = builder.reads
-            self.by_name[node.name] = node
-            self.only = main.get(key) if again else None
-            self._computed(node)
-            self.only = None
-            root = self._held(name)
+            node = IrTextNode(f"op{self.count}", "SchedulerNode", "ComputedBuffer", [], 0, 0)
+            node.buffers = [self._written(site, store, memory, name)]
+            node.body, node.reads = body, builder.reads
+            self.memory.nodes[node.name] = node
+            root = main.get(key) if again else None
+            hints.only = None if root is None else Offer(self.graph.values[root[0]], root[1], 0.0)
+            hints.inner = builder.below_reductions()
+            yield node, hints
+            root = self.memory.held.get(name)
             if root is not None and not again:
                 main[key] = root
             self._take(site, builder, node, store)
             if root is not None:
-                root = self._as_read(name, root)
-            if root is not None:
-                self._cut(site, node, store, name, root)
+                self._cut(site, node, store, name, self._as_read(name, root))
             site.stored.setdefault(memory, []).append((store.lines[0], name))
             after[memory] = name
         if not again:
             self.versions.update(after)
 
+    def _written(self, site: Site, store: RaisedStore, memory: str, name: str) -> IrBuffer:
+        """The buffer that a store makes."""
+        buffer = self._buffer(name, self.wrapper.buffers.get(memory))
+        before = site.versions.get(memory, self._version(memory))
+        held = self.memory.value_in(before)
+        if store.atomic or (held is not None and held.placeholder):
+            buffer.mutations = [before]
+        elif memory in self.refilled:
+            self.memory.refilled.add(name)
+        return buffer
+
     def _as_read(self, name: str, root: Root) -> Root:
         """Maps the memory of a copy to the copied value for later reads."""
         value = self.graph.values[root[0]]
         if value.op == "copy_" and len(value.inputs) > 1:
-            root = self.result.held[name] = self.graph.root(value.inputs[1])
+            root = self.memory.held[name] = self.graph.root(value.inputs[1])
         return root
 
     def _cut(
         self, site: Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
     ) -> None:
         """Makes later reads of a stored value refer to the computed value, not its copy."""
-        owner = self.result.nodes.get((node.name, "body", store.value))
+        owner = self.origins.nodes.get((node.name, "body", store.value))
         if owner is None or store.value in site.cuts or store.part:
             return
         inner = f"{name}.value"
@@ -354,26 +296,20 @@ class RaisedWalk(OriginWalk):
             if value is None or value.op.startswith("_foreach_"):
                 return
             root = self.graph.root(owner)
-        self.result.held[inner] = root
+        self.memory.held[inner] = root
         site.cuts[store.value] = inner
 
-    def _take(
-        self,
-        site: Site,
-        builder: Bodies,
-        node: IrTextNode,
-        store: RaisedStore,
-    ) -> None:
+    def _take(self, site: Site, builder: Bodies, node: IrTextNode, store: RaisedStore) -> None:
         """Adds the lines of a body, unless an earlier body had the same statement."""
-        cost = self.result.costs.get(node.name)
+        cost = self.origins.costs.get(node.name)
         if cost is None:
             return
         nodes = self.lines_of_calls.setdefault((site.call.kernel, site.call.handle), [])
-        owner = self.result.nodes.get((node.name, "body", "store"))
+        owner = self.origins.nodes.get((node.name, "body", "store"))
         if owner is not None:
             nodes += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
         for raised in builder.used:
-            own = self.result.nodes.get((node.name, "body", raised.name))
+            own = self.origins.nodes.get((node.name, "body", raised.name))
             if own is None or id(raised) in site.owned:
                 continue
             site.owned.add(id(raised))

@@ -1,0 +1,109 @@
+"""The nodes that extern calls compute."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.lowerings import TAKES_AS_IS, same_operation
+from inductorscope.correlate.nodes.memory import Memory
+from inductorscope.correlate.nodes.origins import Origins
+from inductorscope.correlate.nodes.sizes import numel
+from inductorscope.correlate.nodes.store_owners import kernel_of
+from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
+
+COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
+_MOST_USERS = 12
+_UNREAD = 0.5
+"""What speaks against a node for each of its arguments that the call does not read."""
+_OTHER_SIZE = 0.5
+
+
+class ExternCalls:
+    def __init__(
+        self, memory: Memory, outputs_of: dict[str, tuple[str, int]], origins: Origins
+    ) -> None:
+        """`outputs_of`: buffer → (buffer of several outputs, index)."""
+        self.memory, self.graph = memory, memory.graph
+        self.outputs_of, self.origins = outputs_of, origins
+
+    def read(self, node: IrTextNode, named: Collection[str]) -> None:
+        """Notes what the buffers of an extern call hold. `named`: nodes of the call, if known."""
+        if not node.buffers:
+            return
+        held = self.memory.held
+        if node.detail == "MultiOutput":
+            buffer = node.buffers[0].name
+            unread = node.reads[0] if node.reads else ""
+            source, index = self.outputs_of.get(buffer, (unread, 0))
+            if source in held:
+                held[buffer] = (held[source][0], index)
+            return
+        computed = self._only_named(node, named) or self._computed(node)
+        if computed is not None:
+            self.memory.used.add(computed.name)
+            self.memory.extern.add(computed.name)
+            for made in node.buffers:
+                self.origins.externs[made.name] = computed.name
+                for name in (made.name, *made.mutations):
+                    held[name] = (computed.name, 0)
+
+    def _only_named(self, node: IrTextNode, named: Collection[str]) -> FxValue | None:
+        values = (self.graph.values.get(name) for name in named if name not in self.memory.used)
+        fitting = [value for value in values if value is not None and _is_called(node, value)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _computed(self, node: IrTextNode) -> FxValue | None:
+        """The node that reads what the call reads, the first of several."""
+        kernel = kernel_of(node)
+        if kernel == "copy_":
+            return self._converted(node)
+        if not kernel and node.detail == "ComputedBuffer":
+            return self._empty(node.buffers[0])  # memory that other nodes write to
+        reads = {root[0] for name in node.reads if (root := self.memory.held.get(name)) is not None}
+
+        def rank(value: FxValue) -> tuple[float, int]:
+            roots = {self.graph.root(name)[0] for name in value.inputs}
+            missing = -1 if value.name in reads else len(reads - roots)  # pieces of `cat`
+            cost = missing + _UNREAD * len(roots - reads)
+            return cost + (0.0 if _has_size(node, value) else _OTHER_SIZE), value.order
+
+        return min(self._waiting(node, kernel, reads), key=rank, default=None)
+
+    def _waiting(self, node: IrTextNode, kernel: str, reads: set[str]) -> Iterator[FxValue]:
+        """The nodes that the call may compute."""
+        in_place = kernel.endswith("_") and not kernel.endswith("__")
+        for value in self.graph.values.values():
+            # Its copy of an argument, which the kernel overwrites, is stored already.
+            begun = in_place and value.name in reads and value.name not in self.memory.extern
+            if value.view or value.placeholder or (value.name in self.memory.used and not begun):
+                continue
+            known = _is_called(node, value) if kernel else value.op in TAKES_AS_IS
+            if known or (not kernel and value.op == "convolution"):
+                yield value
+
+    def _empty(self, buffer: IrBuffer) -> FxValue | None:
+        made = (value for value in self.graph.by_op.get("empty", ()) if value.dtype == buffer.dtype)
+        alike = (value for value in made if value.numel == numel(buffer.size))
+        return next((value for value in alike if value.name not in self.memory.used), None)
+
+    def _converted(self, node: IrTextNode) -> FxValue | None:
+        """The node of a copy into new memory, usually a conversion."""
+        for name in node.reads:
+            source = self.memory.value_in(name)
+            users = self.graph.descendants(source.name, _MOST_USERS) if source is not None else []
+            for user in users:
+                if user.op in COPIES and user.name not in self.memory.used:
+                    return user
+        return None
+
+
+def _is_called(node: IrTextNode, value: FxValue) -> bool:
+    if node.detail == "RandomSeeds":
+        return value.op == "inductor_seeds"
+    return same_operation(kernel_of(node), value.op)
+
+
+def _has_size(node: IrTextNode, value: FxValue) -> bool:
+    size = node.buffers[0].size
+    return size is None or value.numel in ("", numel(size))

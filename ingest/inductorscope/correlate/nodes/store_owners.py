@@ -1,0 +1,217 @@
+"""The owner of a store: the node whose lowering made the buffer. The first rule to answer counts.
+
+Usually this is the node whose value the buffer holds, its producer. But an extern call that needs
+certain strides copies its inputs, and so does a view with other users; the store then belongs to
+that call or view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from inductorscope.correlate.nodes.concatenations import next_joining, whole_of
+from inductorscope.correlate.nodes.convolutions import is_on_cpu, takes_inputs_as_they_are
+from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.lowerings import (
+    SCANS,
+    TAKES_AS_IS,
+    extern_name,
+    same_operation,
+)
+from inductorscope.correlate.nodes.memory import Memory
+from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.shown_values import shown_value
+from inductorscope.correlate.nodes.sizes import numel, same_shape
+from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
+
+_FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
+"""If a value has several users, these request its strides while it is lowered."""
+
+
+class Store(msgspec.Struct, frozen=True):
+    """A store, and the value that it puts into a buffer."""
+
+    memory: Memory
+    takes_as_is: frozenset[str]
+    """Extern calls whose inputs are stored as they are; others request strides, and copy."""
+    buffer: IrBuffer
+    region: Region
+    operation: Operation
+    """The outermost operation of the value."""
+    producer: FxValue
+    index: int
+    """Which of the producer's results it is."""
+    shown: FxValue
+    """The view of the value that the buffer has the shape of, or the value."""
+
+    @property
+    def copies(self) -> bool:
+        """Whether it copies the producer's value from another buffer."""
+        loaded = self.memory.loaded(self.operation)
+        return loaded is self.producer and not self.operation.indirect
+
+    @property
+    def users(self) -> list[FxValue]:
+        return self.memory.users(self.shown)
+
+
+OwnerRule = Callable[[Store], FxValue | None]
+
+
+def written_over(store: Store) -> FxValue | None:
+    """What writes into memory that exists owns its stores."""
+    return store.producer if store.buffer.mutations and store.producer.op != "copy_" else None
+
+
+def joined(store: Store) -> FxValue | None:
+    """A concatenation copies its pieces, unless they are computed into its memory as they are."""
+    if whole_of(store.memory, store.buffer) is None:
+        return None
+    joining = next_joining(store.memory, store.shown, store.buffer)
+    if joining is None or store.copies:
+        return joining
+    viewed = store.shown is not store.producer
+    value = store.shown if viewed else store.memory.output_of(store.producer, store.index)
+    as_it_is = not viewed and same_shape(value.shape, store.buffer.size)
+    as_it_is = as_it_is and joining.name in value.users
+    return None if as_it_is or store.shown.op == "cat" else joining
+
+
+def only_user(store: Store) -> FxValue | None:
+    """The only user of a value copies it if it needs other strides."""
+    if len(store.users) != 1:
+        return None
+    (user,) = store.users
+    if user.op == "cat":
+        viewed = store.shown is not store.producer
+        copies = (store.copies or viewed) and whole_of(store.memory, store.buffer) is not None
+    else:
+        copies = user.strided and (user.op not in store.takes_as_is or store.copies)
+    return user if copies else None
+
+
+def shared_view(store: Store) -> FxValue | None:
+    """A view of several users is copied for one that reads it, or requests strides itself."""
+    shared = len(store.users) != 1 or store.shown.op == "getitem"
+    shared = shared or store.shown.name in store.memory.returned
+    if store.shown is store.producer or not shared:
+        return None
+    if (not store.copies and store.region.reads() > 1) or _fixes_layout(store, store.shown):
+        return store.shown  # stored once any user reads it from memory
+    kernels = [kernel_of(user) for user in store.memory.readers(store.buffer) if user.body is None]
+    waiting = (user for user in store.users if user.strided and user.name not in store.memory.used)
+    asking = (user for user in waiting if any(same_operation(k, user.op) for k in kernels if k))
+    return next(asking, store.shown)
+
+
+def returned(store: Store) -> FxValue | None:
+    """What the caller receives too is stored as it is."""
+    users = store.producer.users
+    shared = "output" in users and len(users) > 1
+    return store.producer if shared and not store.copies and store.region.reads() > 0 else None
+
+
+def extern_call(store: Store) -> FxValue | None:
+    """An extern call that reads the buffer copied the value, or the last view before it did if the
+    view has other users."""
+    readers = store.memory.readers(store.buffer)
+    if not store.copies and (not readers or any(user.body is not None for user in readers)):
+        return None
+    for user in readers:
+        name = kernel_of(user) if user.body is None else ""
+        for value, call in _calls_below(store) if name else ():
+            if not same_operation(name, call.op) or call.name in store.memory.extern:
+                continue
+            if not _requests(store, call, value):
+                continue
+            # A value of indices only is computed again for each call.
+            shared = len(value.users) > 1 and call.op != "cat" and not value.constant
+            if shared and not store.copies and call.op not in SCANS:
+                return None
+            return value if _fixes_layout(store, value) else call
+    return None
+
+
+OWNERS: tuple[OwnerRule, ...] = (
+    written_over,
+    joined,
+    only_user,
+    shared_view,
+    returned,
+    extern_call,
+)
+
+
+class StoreOwners:
+    """Finds the owners of stores."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.takes_as_is = TAKES_AS_IS
+        if takes_inputs_as_they_are(memory):
+            self.takes_as_is |= {"convolution"}
+        if is_on_cpu(memory):  # torch 2.1; later it has another name there
+            self.takes_as_is |= {"_scaled_dot_product_flash_attention"}
+
+    def owner(
+        self, buffer: IrBuffer, operation: Operation, producer: FxValue, index: int, region: Region
+    ) -> tuple[str, OwnerRule | None]:
+        """The node whose lowering made a buffer, and the rule that says so: none for a producer."""
+        shown = producer
+        if not buffer.mutations or producer.op == "copy_":
+            turns = "convolution" in self.takes_as_is  # to channels last
+            shown = shown_value(self.memory, buffer, operation, producer, index, region, turns)
+        store = Store(
+            memory=self.memory, takes_as_is=self.takes_as_is, buffer=buffer, region=region,
+            operation=operation, producer=producer, index=index, shown=shown,
+        )  # fmt: skip
+        for rule in OWNERS:
+            owner = rule(store)
+            if owner is not None:
+                return owner.name, rule
+        return producer.name, None
+
+
+def _calls_below(store: Store) -> Iterator[tuple[FxValue, FxValue]]:
+    """What takes the producer's value or a view of it, with that view."""
+    queue = [store.producer]
+    seen = {store.producer.name}
+    for value in queue:
+        for user in store.memory.users(value):
+            if user.name in seen:
+                continue
+            seen.add(user.name)
+            if user.view or user.op == "getitem":
+                queue.append(user)
+            else:
+                yield value, user
+
+
+def _requests(store: Store, call: FxValue, value: FxValue) -> bool:
+    """Whether a call requests the whole of a value in strides of its own."""
+    as_is = call.op in store.takes_as_is or not call.strided
+    joined_as_is = call.op == "cat" and value is store.producer
+    if not store.copies and (as_is or joined_as_is):
+        return False
+    source = store.memory.graph.values.get(value.inputs[0]) if value.inputs else None
+    repeats = value.op == "expand" and source is not None  # which is never copied
+    sizes = (value.numel, source.numel if repeats and source is not None else value.numel)
+    return numel(store.buffer.size) in sizes
+
+
+def _fixes_layout(store: Store, value: FxValue) -> bool:
+    """Whether a value with several users requests its strides while it is lowered itself."""
+    if len(value.users) < 2:
+        return False
+    chosen = "convolution" in store.takes_as_is and len(value.shape or ()) == 4
+    if "output" in value.users and store.memory.graph.dense(value.name):
+        return chosen or not value.placeholder  # an input has the strides of the graph
+    fixing = _FIX_LAYOUT | ({"convolution"} - store.takes_as_is)
+    return not value.placeholder and any(user.op in fixing for user in store.memory.users(value))
+
+
+def kernel_of(node: IrTextNode) -> str:
+    """The operation of an extern call."""
+    return "cat" if "Concat" in node.detail else extern_name(node.extern)

@@ -1,0 +1,495 @@
+"""Matches loop-body operations with post-grad nodes, by walking buffers in lowering order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from inductorscope.correlate.nodes.body import Body
+from inductorscope.correlate.nodes.by_place import BAD, LEAVES
+from inductorscope.correlate.nodes.candidates import Candidates, Hints, Offer
+from inductorscope.correlate.nodes.concatenations import may_be_placed, whole_of
+from inductorscope.correlate.nodes.extern_calls import ExternCalls
+from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.correlate.nodes.lowerings import (
+    MOVES,
+    POOLS,
+    PURE_COPIES,
+    SCANS,
+    SCATTERS,
+    STRICT,
+    is_foreign,
+)
+from inductorscope.correlate.nodes.memory import Memory
+from inductorscope.correlate.nodes.origins import Comments, Origins
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
+from inductorscope.correlate.nodes.sizes import same_shape
+from inductorscope.correlate.nodes.store_owners import StoreOwners
+from inductorscope.correlate.nodes.unify import Unifier
+from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
+
+_NUMBER = re.compile(r"\d+")
+DOUBTFUL = 2.5
+"""The highest cost of a usable reading."""
+_EACH = 0.02
+"""How much more a reading may cost with each of its operations."""
+SAME = 0.001
+"""Readings whose costs differ by less are equally good."""
+MOST_RIVALS = 3
+_MOST_VIEWS = 20
+"""The most views of a value to look at."""
+_MOST_COPIES = 8
+
+_ABSORBED = 0.01
+"""Cost of each operation that is only a part of a larger one."""
+_COPIED_PIECE = 0.1
+"""Cost of a copy of a value that exists, for a concatenation."""
+_OTHER_SHAPE = 0.1
+"""Cost of a buffer that has neither the shape of a node nor that of a view of it."""
+_PLACED = 0.1
+"""Cost of a value that another piece of the same concatenation holds already, or that no later
+concatenation takes; decides ties."""
+_TAKEN = 0.15
+"""Cost of a value that another buffer holds already."""
+_ONLY_CLONED = 0.2
+"""Cost of a value of which only copies are stored."""
+_NOT_COMPUTED = 0.5
+"""Cost of a mere copy as the value of a node whose lowering is not known."""
+_AGAIN = 0.6
+"""Cost of a copy made a second time, since all read the first."""
+_COPIED = 0.6
+"""Cost of a copy of a value that exists, for an extern call."""
+_RESHAPED = 0.6
+_NEVER_A_COPY = 1.5
+
+_UNUSED = frozenset(["maximum", "minimum"])
+_SAME_MEMORY = frozenset(["getitem", "expand"])
+"""Operations whose nodes take over the name of a buffer without being what stored it."""
+
+
+class LoopBodies(Protocol):
+    """Where loop bodies come from: the IR, or kernels that they are raised from."""
+
+    long_loops: bool
+    """Whether loops are as long as those of torch 2.13, as `IrText` says."""
+    worst: float
+    """The highest cost of a reading; others are mostly wrong and mislead later ones."""
+
+    def nodes(self, memory: Memory, origins: Origins) -> Iterator[tuple[IrTextNode, Hints | None]]:
+        """Scheduler nodes in the order of lowering. Each is read before the next one is asked
+        for."""
+
+
+class IrBodies:
+    """The loop bodies of an IR."""
+
+    worst = float("inf")
+
+    def __init__(self, ir: IrText) -> None:
+        self.long_loops = ir.long_loops
+        self.leaves = sorted(filter(_is_leaf, ir.nodes), key=lambda node: _order(node.name))
+
+    def nodes(self, memory: Memory, origins: Origins) -> Iterator[tuple[IrTextNode, Hints | None]]:
+        for node in self.leaves:
+            yield node, None
+
+
+def find_origins(
+    graph: FxGraph,
+    ir: IrText,
+    outputs_of: dict[str, tuple[str, int]],
+    comments: Comments | None = None,
+) -> Origins:
+    """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
+    unpacks them."""
+    for scan in ("cumsum", "cumprod") if ir.dense_scans else ():
+        for value in graph.by_op.get(scan, ()):
+            value.strided = True
+    bodies = IrBodies(ir)
+    memory = Memory(graph, {node.name: node for node in bodies.leaves}, ir.layouts)
+    return Walk(memory, bodies, outputs_of, comments or Comments()).run()
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """What a loop body stores."""
+
+    node: IrTextNode
+    buffer: IrBuffer
+    region: Region
+    unifier: Unifier
+    value: Place
+    whole: str | None
+    """The concatenation that the buffer is a piece of."""
+    members: frozenset[str] | None
+    """The nodes of the body's kernel, if all are known."""
+
+    @property
+    def operation(self) -> Operation:
+        return self.region.operations[self.value]
+
+    @property
+    def piece(self) -> bool:
+        """Whether a piece of a concatenation is loaded or filled, not computed."""
+        return self.operation.op in LEAVES and self.whole is not None
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A loop body read as the value of a node."""
+
+    rank: tuple[float, int]
+    cost: float
+    node: FxValue
+    index: int
+    """Which of the node's results."""
+    free: bool
+    """Whether no buffer holds the value yet."""
+
+
+class Walk:
+    """Reads loop bodies in the order of lowering."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        bodies: LoopBodies,
+        outputs_of: dict[str, tuple[str, int]],
+        comments: Comments,
+    ) -> None:
+        self.memory, self.bodies, self.comments = memory, bodies, comments
+        self.graph = memory.graph
+        self.result = Origins(held=memory.held)
+        self.candidates = Candidates(memory, comments)
+        self.owners = StoreOwners(memory)
+        self.externs = ExternCalls(memory, outputs_of, self.result)
+        self.eager: set[str] = set()
+        """Scheduler nodes that scan, sort or reduce and fit several nodes."""
+        self.assertions = iter(self.graph.by_op.get("_assert_async", ()))
+
+    def run(self) -> Origins:
+        for node, hints in self.bodies.nodes(self.memory, self.result):
+            if node.body is not None:
+                self._read(node, hints)
+            else:
+                self.externs.read(node, hints.named if hints is not None else ())
+        self._settle()
+        return self.result
+
+    def _settle(self) -> None:
+        """Removes rivals that a later loop body computes: scans and reductions are stored when they
+        are lowered, in graph order."""
+        settled = {
+            name
+            for name, rivals in self.result.rivals.items()
+            if name in self.eager and self.memory.used.issuperset(rivals)
+        }
+        for name in settled:
+            del self.result.rivals[name]
+        others = self.result.others
+        self.result.others = {key: v for key, v in others.items() if key[0] not in settled}
+
+    def _read(self, node: IrTextNode, hints: Hints | None) -> None:
+        """Reads one loop body, and notes what its buffer holds."""
+        memory = self.memory
+        region = Region(
+            node,
+            memory.is_fixed,
+            long_loops=self.bodies.long_loops,
+            divisors=self.graph.divisors,
+        )
+        if not node.buffers or not region.stores or self._is_assertion(node, region):
+            return
+        value = _stored_value(region, region.stores[-1])
+        if value is None:
+            return
+        buffer = node.buffers[0]
+        members = self.comments.members.get(node.name)
+        unifier = Unifier(self._body(region, members))
+        whole = whole_of(memory, buffer)
+        stored = Stored(node, buffer, region, unifier, value, whole, members)
+        readings = self._readings(stored, hints)
+        best = min(readings, key=lambda reading: reading.rank, default=None)
+        if best is None or best.cost > self.bodies.worst:
+            return
+        owners = self._owners(stored, best, hints)
+        self._note(stored, best, owners)
+        self._note_rivals(stored, best, readings, owners)
+        self._hold(stored, best)
+
+    def _body(self, region: Region, members: frozenset[str] | None = None) -> Body:
+        memory = self.memory
+        return Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members)
+
+    def _is_assertion(self, node: IrTextNode, region: Region) -> bool:
+        """Reads a stored assertion, if it is one: they are lowered in order and store no value."""
+        store = region.stores[-1]
+        value = _stored_value(region, store)
+        if value is None or region.operations[value].op != "device_assert_async":
+            return False
+        asserted = next(self.assertions, None)
+        if asserted is None:
+            return False
+        unifier = Unifier(self._body(region))
+        self.memory.used.add(asserted.name)
+        self.result.costs[node.name] = unifier.inside(value, asserted)
+        owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
+        return True
+
+    # -- the node whose value is stored ----------------------------------------------------------
+
+    def _readings(self, stored: Stored, hints: Hints | None) -> list[Reading]:
+        """The nodes whose value a loop body may store."""
+        readings: list[Reading] = []
+        best = float("inf")
+        for offer in self.candidates.of(
+            stored.buffer, stored.region, stored.operation, stored.members, hints
+        ):
+            penalty = offer.penalty
+            if not self._holds(stored.operation, offer.value):  # a copy's may be another kernel's
+                penalty += stored.unifier.body.cost_outside(offer.value)
+            if penalty > best:
+                continue  # whatever it costs, it is no better
+            reading = self._reading(stored, offer, penalty)
+            if reading is not None:
+                readings.append(reading)
+                best = min(best, reading.rank[0])
+        return readings
+
+    def _reading(self, stored: Stored, offer: Offer, penalty: float) -> Reading | None:
+        """A loop body read as the value of a node; None where it hardly is."""
+        node, operation, unifier = offer.value, stored.operation, stored.unifier
+        if operation.op == "load" and not operation.indirect:
+            cost = self._cost_of_copy(stored, node)
+        else:
+            cost = unifier.inside(stored.value, node)
+        cost += penalty + self._cost_of_shape(operation, node, stored.buffer)
+        unlikely = cost > DOUBTFUL + _EACH * operation.size
+        unlikely = unlikely or unifier.costs.refuses(stored.value, node)
+        if unlikely and stored.buffer.name not in self.comments.made_for:
+            return None
+        region = stored.region
+        if not (region.eager() or region.is_large()) and self._is_only_cloned(node, region):
+            cost += _ONLY_CLONED
+        taken = self._is_taken(node, operation, offer.index)
+        return Reading(
+            rank=(self._rank(stored, node, cost, taken=taken), node.order),
+            cost=cost,
+            node=node,
+            index=offer.index,
+            free=not taken and (stored.whole, node.name) not in self.memory.placed,
+        )
+
+    def _rank(self, stored: Stored, node: FxValue, cost: float, *, taken: bool) -> float:
+        """The cost with what speaks against a node, however well it fits."""
+        operation, whole, memory = stored.operation, stored.whole, self.memory
+        copied = stored.piece and self._holds(operation, node)
+        again = operation.op == "load" and node.op in PURE_COPIES and not copied
+        completed = node.name in memory.extern and stored.unifier.body.adds_bias(operation, node)
+        against = (
+            (_TAKEN, taken and not (copied or completed)),
+            (_AGAIN, taken and again),
+            (_PLACED, (whole, node.name) in memory.placed),
+            (_PLACED, whole is not None and not may_be_placed(memory, node, stored.buffer)),
+        )
+        cost += sum(weight for weight, holds in against if holds)
+        return cost + self.candidates.distance(self.candidates.store_order(node))
+
+    def _is_taken(self, node: FxValue, operation: Operation, index: int) -> bool:
+        """Whether its value, or this output of it, is in another buffer already."""
+        if node.name not in self.memory.used:
+            return False
+        if node.op.startswith(POOLS) and node.name not in self.memory.extern:
+            return (node.name, f"output {index}") in self.memory.outputs
+        return not operation.part or (node.name, operation.part) in self.memory.outputs
+
+    def _is_only_cloned(self, value: FxValue, region: Region) -> bool:
+        """Whether a value is only copied: then usually its copies are stored, not the value, unless
+        it is written into memory piece by piece or is too much to compute again for each copy."""
+        if value.op in SCATTERS and value.op not in ("select_scatter", "slice_scatter"):
+            return False
+        for _ in range(_MOST_COPIES):
+            users = [self.graph.values.get(name) for name in value.users]
+            if all(user is not None and user.op in PURE_COPIES for user in users):
+                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
+            if len(users) != 1 or users[0] is None or not users[0].view:
+                return False
+            value = users[0]
+        return False
+
+    def _cost_of_copy(self, stored: Stored, node: FxValue) -> float:
+        """Cost of a body that only loads and stores, as a copy of a value."""
+        if self._holds(stored.operation, node):
+            return _COPIED_PIECE if stored.piece else _COPIED
+        cost = stored.unifier.inside(stored.value, node)
+        if node.op in MOVES or cost >= BAD:
+            return cost
+        power = node.op == "pow" and node.arguments[1:2] not in (["1"], ["1.0"])
+        return _NEVER_A_COPY if power or node.op in STRICT else _NOT_COMPUTED
+
+    def _cost_of_shape(self, operation: Operation, node: FxValue, buffer: IrBuffer) -> float:
+        """Cost of a buffer for a node of another shape. A copy in the shape of its source, or of a
+        view of it, is a new memory layout, which belongs to the source."""
+        if same_shape(node.shape, buffer.size):
+            return 0.0
+        if operation.op != "load" or operation.indirect:
+            return 0.0 if self._is_viewed_as(node, buffer) else _OTHER_SHAPE
+        source = self.memory.loaded(operation)
+        if source is None or source is node:
+            return 0.0
+        own = same_shape(source.shape, buffer.size)
+        viewed = self._is_viewed_as(source, buffer) and not self._is_viewed_as(node, buffer)
+        return _RESHAPED if own or viewed else 0.0
+
+    def _is_viewed_as(self, value: FxValue, buffer: IrBuffer) -> bool:
+        """Whether a view of the value, or one of several results, has the buffer's shape."""
+        queue = [value]
+        for source in queue:
+            for view in self.memory.users(source) if len(queue) <= _MOST_VIEWS else ():
+                if view.view or view.op == "getitem":
+                    if same_shape(view.shape, buffer.size):
+                        return True
+                    queue.append(view)
+        return False
+
+    def _holds(self, operation: Operation, node: FxValue) -> bool:
+        return self.memory.loaded(operation) is node
+
+    # -- the nodes of its operations -------------------------------------------------------------
+
+    def _owners(self, stored: Stored, best: Reading, hints: Hints | None) -> dict[Place, str]:
+        """The node of each operation of a loop body."""
+        operation, producer, unifier = stored.operation, best.node, stored.unifier
+        store = stored.region.stores[-1]
+        owners = unifier.owners(stored.value, producer.name)
+        owner = self._store_owner(stored, best, hints)
+        leaf = operation.op in ("constant", "index_expr")
+        leaf = leaf or (operation.op == "load" and not operation.indirect)
+        loaded = self.memory.loaded(operation)
+        own = loaded is None or loaded is producer  # otherwise the producer reads it
+        if leaf and own and owner != producer.name:
+            owners = {stored.value: owner}
+        owners[store.place] = owner
+        for child in store.children:
+            if child not in owners:  # dependencies of an indirect store's index
+                unifier.inside(child, producer)
+                for place, name in unifier.owners(child, producer.name).items():
+                    owners.setdefault(place, name)
+        self._assign_unused(stored.region, owners, owner)
+        return owners
+
+    def _store_owner(self, stored: Stored, best: Reading, hints: Hints | None) -> str:
+        region, buffer = stored.region, stored.buffer
+        if hints is not None:
+            region = region.without(hints.inner)
+        owner, rule = self.owners.owner(buffer, stored.operation, best.node, best.index, region)
+        made_for = self.graph.values.get(self.comments.made_for.get(buffer.name, ""))
+        if made_for is not None and made_for.op not in _SAME_MEMORY:
+            return made_for.name
+        if rule is not None:
+            self.result.rules[stored.node.name, *region.stores[-1].place] = _says(rule)
+        return owner
+
+    def _assign_unused(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
+        """Assigns checks and other unused operations to the node of what follows in their block;
+        a largest value, of which only the place is used, to the node of the values."""
+        scatters = self.graph.values[fallback].op in SCATTERS
+        following: dict[str, str] = {}
+        looked_up: set[Place] = set()
+        for place in reversed(region.order):
+            if place in owners:
+                following[place[0]] = owners[place]
+                continue
+            operation = region.operations[place]
+            makers = {owners[child] for child in operation.children if child in owners}
+            if operation.op in _UNUSED and len(makers) == 1:
+                owners[place] = makers.pop()
+            elif scatters and (operation.op == "set_indirect" or place in looked_up):
+                # With a single possible place there is no index to show it.
+                owners[place] = fallback
+                looked_up.update(operation.children)
+            else:
+                owners[place] = following.get(place[0], fallback)
+
+    # -- what is found ---------------------------------------------------------------------------
+
+    def _note(self, stored: Stored, best: Reading, owners: Mapping[Place, str]) -> None:
+        name = stored.node.name
+        for place, owner in owners.items():
+            node, operation = self.graph.values[owner], stored.region.operations[place].op
+            self.result.nodes[name, *place] = node.owner
+            rule = stored.unifier.costs.rules.get((place, owner))
+            if rule is not None:
+                self.result.rules.setdefault((name, *place), _says(rule))
+            if is_foreign(operation, node.op):
+                self.result.doubtful[name, *place] = f"`{node.op}` needs no `{operation}`"
+        spread = _ABSORBED * stored.operation.size if best.cost < BAD else 0.0
+        self.result.costs[name] = max(0.0, best.cost - spread)
+
+    def _note_rivals(
+        self, stored: Stored, best: Reading, readings: list[Reading], owners: Mapping[Place, str]
+    ) -> None:
+        """Keeps the nodes that fit as well as the chosen one, where only the order of nodes
+        decided, unless none fits well."""
+        name = stored.node.name
+        free = (r for r in readings if r.free and r.node is not best.node)
+        rivals = [r.node for r in free if r.cost <= best.cost + SAME][:MOST_RIVALS]
+        if not rivals or self.result.costs[name] > DOUBTFUL:
+            return
+        if stored.region.eager():
+            self.eager.add(name)
+        self.result.rivals[name] = [node.name for node in (best.node, *rivals)]
+        for rival in rivals:
+            for place, owner in stored.unifier.owners(stored.value, rival.name).items():
+                if owners.get(place, owner) != owner:
+                    other = self.graph.values[owner].owner
+                    known = self.result.others.setdefault((name, *place), [])
+                    if other not in known:
+                        known.append(other)
+
+    def _hold(self, stored: Stored, best: Reading) -> None:
+        """Notes that the buffer, and what it is written over, hold the node's value."""
+        memory, buffer, producer = self.memory, stored.buffer, best.node
+        scans = any(operation.op == "scan" for operation in stored.region.operations.values())
+        if producer.op in SCANS and not scans and not self._holds(stored.operation, producer):
+            if producer.inputs:  # its converted input; the scan is a later extern call
+                memory.held[buffer.name] = self.graph.root(producer.inputs[0])
+            return
+        if stored.whole is not None:
+            memory.placed.add((stored.whole, producer.name))
+        else:
+            memory.used.add(producer.name)
+            memory.outputs.add((producer.name, stored.operation.part))
+            memory.outputs.add((producer.name, f"output {best.index}"))
+        memory.reached = max(memory.reached, producer.order)
+        memory.held[buffer.name] = (producer.name, best.index)
+        if producer.op != "copy_":
+            for mutated in buffer.mutations:
+                memory.held[mutated] = (producer.name, best.index)
+
+
+def _says(rule: Callable[..., object]) -> str:
+    return " ".join((rule.__doc__ or "").split())
+
+
+def _stored_value(region: Region, store: Operation) -> Place | None:
+    """The stored value: the last operand that is not an index dependency."""
+    values = [c for c in store.children if region.operations[c].op != "set_indirect"]
+    return values[-1] if values else (store.children[-1] if store.children else None)
+
+
+def _is_leaf(node: IrTextNode) -> bool:
+    return (
+        node.body is not None
+        or node.kind.startswith(("Extern", "Nop"))
+        or ("Template" in node.detail)
+    )
+
+
+def _order(name: str) -> int:
+    match = _NUMBER.search(name)
+    return int(match.group()) if match and len(match.group()) < 12 else 0
