@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.kernel_nodes import complete_nodes
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
+from inductorscope.correlate.links.texts import ParsedTexts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.lowerings import AROUND
 from inductorscope.correlate.nodes.origins import OpKey, Origins
@@ -47,32 +49,41 @@ OpPlace = tuple[int, int, str, str]
 """(line, index of the call's node, block, operation)"""
 
 
-def link_lines(
-    collector: Collector,
-    code: OutputCode,
-    text: str,
-    ir: IrText,
-    graph: FxGraph,
-    nodes: dict[tuple[str, int], list[str]],
-    recorded: set[str],
-) -> Origins:
-    """`ir`: scheduler nodes after fusion. `nodes`: call → all its nodes, where known.
-    `recorded`: calls that need no inference."""
-    lines = lines_of(text)
-    sites = call_sites(code, lines, ir)
-    comments = kernel_comments(sites, nodes, graph)
-    origins = find_origins(graph, ir, unpacked_outputs(code, lines), comments)
-    for entity, site, places in aligned_calls(sites, lines, recorded):
-        origins.doubtful.update(doubtful_operations(site, places))
-        for line, position, block, op in places:
-            node = site.nodes[position]
-            asked = dumped_operation(node.body, block, op)
-            if asked != op:  # a conversion by the back end, without a line in the IR
-                own = op_entity(node.name, block, op)
-                collector.add("code", line, own, Confidence.inferred, call=entity)
-            _link(collector, line, (node.name, block, asked), entity, origins)
-    _link_externs(collector, code, origins)
-    return origins
+class Inference:
+    """What is inferred of a graph's loop bodies and of the calls that compute them."""
+
+    def __init__(self, read: ParsedTexts, text: str, recorded: set[str]) -> None:
+        """`recorded`: calls that need no inference."""
+        self.ir = read.ir_post or IrText()
+        self.code = read.code or OutputCode()
+        lines = lines_of(text)
+        sites = call_sites(self.code, lines, self.ir)
+        graph = FxGraph(read.post_grad)
+        complete = complete_nodes(self.code, read.provenance)
+        self.comments = kernel_comments(sites, complete, graph)
+        outputs = unpacked_outputs(self.code, lines)
+        self.origins = find_origins(graph, self.ir, outputs, self.comments)
+        self.calls = list(_aligned_calls(sites, lines, recorded))
+        """Calls without a record, as entities, with the lines of their nodes' operations."""
+        for _, site, places in self.calls:
+            self.origins.doubtful.update(doubtful_operations(site, places))
+
+    def lines(self) -> Iterator[tuple[str, int, OpKey, str]]:
+        """Calls as entities, a line of theirs, the operation in the IR that the line belongs to,
+        and the back end's own, which may be a conversion that has no line in the IR."""
+        for entity, site, places in self.calls:
+            for line, position, block, op in places:
+                node = site.nodes[position]
+                yield entity, line, (node.name, block, dumped_operation(node.body, block, op)), op
+
+
+def link_lines(collector: Collector, inference: Inference) -> None:
+    for call, line, key, written in inference.lines():
+        for op in dict.fromkeys((written, key[2])):
+            own = op_entity(key[0], key[1], op)
+            collector.add("code", line, own, Confidence.inferred, call=call)
+        _link_nodes(collector, "code", line, key, inference.origins, call)
+    _link_externs(collector, inference.code, inference.origins)
 
 
 def doubtful_operations(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
@@ -123,10 +134,9 @@ def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> N
                 collector.add("code", call.line, f"fx:{name}", Confidence.inferred, call=entity)
 
 
-def aligned_calls(
+def _aligned_calls(
     sites: list[CallSite], lines: list[str], recorded: set[str]
 ) -> Iterator[tuple[str, CallSite, list[OpPlace]]]:
-    """Calls without a record, as entities, with the lines of their nodes' operations."""
     texts: dict[str, KernelText] = {}
     known: dict[object, list[OpPlace]] = {}
     for site in sites:
@@ -154,15 +164,19 @@ def _places(aligned: LineOps, site: CallSite) -> list[OpPlace]:
     ]
 
 
-def _link(
-    collector: Collector, line: int, key: tuple[str, str, str], call: str, origins: Origins
+def _link_nodes(
+    collector: Collector,
+    stage: str,
+    line: int,
+    key: OpKey,
+    origins: Origins,
+    call: str | None = None,
 ) -> None:
-    collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
     node = origins.nodes.get(key)
     if node is not None:
-        collector.add("code", line, f"fx:{node}", certainty_of(origins, key), call=call)
-    for other in origins.others.get(key, ()):
-        collector.add("code", line, f"fx:{other}", Confidence.kernel, call=call)
+        collector.add(stage, line, f"fx:{node}", certainty_of(origins, key), call=call)
+        for other in origins.others.get(key, ()):
+            collector.add(stage, line, f"fx:{other}", Confidence.kernel, call=call)
 
 
 def certainty_of(origins: Origins, key: OpKey) -> Confidence:
@@ -186,10 +200,6 @@ def link_ir_nodes(
                 exact = recorded.get(entity)
                 for name in exact or ():
                     collector.add(stage, op.line, name, Confidence.exact)
-                key = (node.name, block.name, op.name)
-                owner = origins.nodes.get(key)
-                if exact or owner is None:
-                    continue
-                collector.add(stage, op.line, f"fx:{owner}", certainty_of(origins, key))
-                for other in origins.others.get(key, ()):
-                    collector.add(stage, op.line, f"fx:{other}", Confidence.kernel)
+                if not exact:
+                    key = (node.name, block.name, op.name)
+                    _link_nodes(collector, stage, op.line, key, origins)

@@ -10,22 +10,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from inductorscope.correlate.code_lines import (
-    DOUBTFUL,
-    aligned_calls,
-    certainty_of,
-    doubtful_operations,
-)
-from inductorscope.correlate.kernel_comments import kernel_comments
-from inductorscope.correlate.links.kernel_nodes import complete_nodes, nodes_of_calls
+from inductorscope.correlate.code_lines import DOUBTFUL, Inference, certainty_of
+from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import OpKey
-from inductorscope.correlate.nodes.walk import find_origins
-from inductorscope.correlate.replay.schedule import CallSite, call_sites, unpacked_outputs
-from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
@@ -58,55 +49,31 @@ class Explainer:
     """Reasons for the lines of one graph."""
 
     def __init__(self, texts: GraphTexts) -> None:
-        read = parse_texts(texts)
-        self.before, self.after = read.ir_pre or IrText(), read.ir_post or IrText()
-        self.code = read.code
-        self.lines = lines_of(texts.code or "")
-        outputs: dict[str, tuple[str, int]] = {}
-        complete: dict[tuple[str, int], list[str]] = {}
-        self.sites: list[CallSite] = []
-        if self.code is not None:
-            outputs = unpacked_outputs(self.code, self.lines)
-            complete = complete_nodes(self.code, read.provenance)
-            self.sites = call_sites(self.code, self.lines, self.after)
-        graph = FxGraph(read.post_grad)
-        self.comments = kernel_comments(self.sites, complete, graph)
-        self.origins = find_origins(graph, self.after, outputs, self.comments)
-        self.nodes = self.after.by_name()
-        self.read = read
+        self.read = parse_texts(texts)
+        self.text = texts.code or ""
+        self.inference = Inference(self.read, self.text, set())
+        self.nodes = self.inference.ir.by_name()
         self._raised: dict[int, list[Reason]] | None = None
-        self._of_line: dict[int, dict[OpKey, list[str]]] | None = None
+        self._operations: dict[int, dict[OpKey, list[str]]] = {}
+        """Line of the code → its operations → their calls."""
+        for call, line, key, _ in self.inference.lines():
+            self._operations.setdefault(line, {}).setdefault(key, []).append(call)
 
     def reasons(self, stage: str, line: int) -> list[Reason]:
         """One reason for each operation of the line; empty when nothing was inferred."""
-        if stage == "code" and not has_bodies(self.after):
-            return self._without_ir().get(line, [])
+        if stage == "code" and not has_bodies(self.inference.ir):
+            if self._raised is None:
+                self._raised = raised_reasons(self.read, self.text)
+            return self._raised.get(line, [])
         if stage == "code":
-            return [self._reason(key, calls) for key, calls in self._operations_on(line).items()]
-        self._operations_on(0)  # lines of the code make some operations of the loops doubtful
-        parsed = {IR_PRE: self.before, IR_POST: self.after}.get(stage, IrText())
-        return [self._reason(key, []) for key in _operations(parsed, line)]
-
-    def _without_ir(self) -> dict[int, list[Reason]]:
-        if self._raised is None:
-            self._raised = {}
-            if self.code is not None:
-                self._raised = raised_reasons(self.code, self.lines, self.read)
-        return self._raised
-
-    def _operations_on(self, line: int) -> dict[OpKey, list[str]]:
-        if self._of_line is None:
-            self._of_line = {}
-            for entity, site, places in aligned_calls(self.sites, self.lines, set()):
-                self.origins.doubtful.update(doubtful_operations(site, places))
-                for number, position, block, op in places:
-                    node = site.nodes[position]
-                    key = (node.name, block, dumped_operation(node.body, block, op))
-                    self._of_line.setdefault(number, {}).setdefault(key, []).append(entity)
-        return self._of_line.get(line, {})
+            return [
+                self._reason(key, calls) for key, calls in self._operations.get(line, {}).items()
+            ]
+        parsed = {IR_PRE: self.read.ir_pre, IR_POST: self.read.ir_post}.get(stage)
+        return [self._reason(key, []) for key in _operations(parsed or IrText(), line)]
 
     def _reason(self, key: OpKey, calls: list[str]) -> Reason:
-        origins = self.origins
+        origins = self.inference.origins
         node = origins.nodes.get(key)
         others = origins.others.get(key, [])
         cost = origins.costs.get(key[0])
@@ -136,6 +103,8 @@ class Explainer:
             second = (
                 f"By its operands and the stored value it belongs to `{node}` (cost {cost:.2f})."
             )
+            rule = origins.rules.get(key)
+            second += f" The rule: {rule.partition('. ')[0].rstrip('.')}." if rule else ""
         sentence = f"Matched by operation and data flow: {self._describe(key)}. "
         sentence += self._made_for(key) + second
         certainty = certainty_of(origins, key) if nodes else Confidence.kernel
@@ -144,7 +113,7 @@ class Explainer:
     def _made_for(self, key: OpKey) -> str:
         node = self.nodes.get(key[0])
         for buffer in node.buffers if node is not None else ():
-            name = self.comments.made_for.get(buffer.name)
+            name = self.inference.comments.made_for.get(buffer.name)
             if name is not None:
                 return f"The kernel's comment says that {buffer.name} was made for `{name}`. "
         return ""
@@ -168,14 +137,13 @@ def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:
     return Explainer(texts).reasons(stage, line)
 
 
-def raised_reasons(
-    code: OutputCode, lines: list[str], read: ParsedTexts
-) -> dict[int, list[Reason]]:
+def raised_reasons(read: ParsedTexts, text: str) -> dict[int, list[Reason]]:
     """Line → reasons, for a graph without dumped loop bodies."""
-    post = read.post_grad
+    post, code = read.post_grad, read.code or OutputCode()
     nodes = nodes_of_calls(code, read.provenance, post.main())
     result: dict[int, dict[tuple[str, str], Reason]] = {}
-    for (kernel, handle), raised in nodes_of_lines(FxGraph(post), code, lines, nodes).items():
+    found = nodes_of_lines(FxGraph(post), code, lines_of(text), nodes)
+    for (kernel, handle), raised in found.items():
         for each in raised:
             sentence = (
                 "This graph has no IR, so loop bodies were reconstructed from the kernel. "

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.code_lines import link_ir_nodes, link_lines
+from inductorscope.correlate.code_lines import Inference, link_ir_nodes, link_lines
 from inductorscope.correlate.links import text_stages
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.coverage import coverage_of
 from inductorscope.correlate.links.dynamo_nodes import link_dynamo
 from inductorscope.correlate.links.kernel_nodes import (
-    complete_nodes,
     link_kernels,
     nodes_of_calls,
 )
@@ -59,16 +58,9 @@ def graph_links(
         recorded = link_record(collector, code, texts.line_record)
         origins = Origins()
         if align:
-            complete = complete_nodes(code, read.provenance)
-            origins = link_lines(
-                collector,
-                code,
-                texts.code,
-                after,
-                FxGraph(post),
-                complete,
-                recorded.calls,
-            )
+            inference = Inference(read, texts.code, recorded.calls)
+            link_lines(collector, inference)
+            origins = inference.origins
             if not has_bodies(after):
                 link_raised(collector, code, texts.code, FxGraph(post), nodes, recorded.calls)
         for stage, ir in ((IR_PRE, before), (IR_POST, after)):
