@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from inductorscope.correlate.nodes.body import Body
-from inductorscope.correlate.nodes.by_place import BAD, OTHER_TEST, tests_place
+from inductorscope.correlate.nodes.by_place import BAD
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
-    CHOOSE_BY_PLACE,
     CHOOSES,
     MASKS,
     MOVES,
@@ -77,12 +76,6 @@ def masked_move(_: Body, operation: Operation, node: FxValue) -> float | None:
     return _MASKED if masked else None
 
 
-def other_test(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """A slice that is written into tests its own bounds: `where(x >= 3, …)` is not `[:3]`."""
-    chooses = operation.op == "where" and node.op in CHOOSE_BY_PLACE
-    return OTHER_TEST if chooses and not tests_place(body, operation, node) else None
-
-
 def scan(_: Body, operation: Operation, node: FxValue) -> float | None:
     """`cumsum` scans, perhaps converts, and does nothing else; nothing else scans."""
     if node.op in SCANS and operation.op not in ("scan", "getitem"):
@@ -144,8 +137,9 @@ def conversion(_: Body, operation: Operation, node: FxValue) -> float | None:
 
 
 def known_lowering(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """`mul` is lowered to `mul`. `div` is a `mul` only where it divides by a number, and `add` a
-    `sub` only where its argument is negated."""
+    """A node is lowered to the operation of its name, or to one that its table lists. `div` is a
+    `mul` only where it divides by a number, and `add` a `sub` only where its argument is
+    negated."""
     strict = STRICT.get(node.op)
     if strict is None:
         return None
@@ -208,7 +202,7 @@ def move(_: Body, operation: Operation, node: FxValue) -> float | None:
 
 
 RULES: tuple[Rule, ...] = (
-    masked_move, other_test, scan, several_results, around_values, spelled_out, library,
+    masked_move, scan, several_results, around_values, spelled_out, library,
     indices_of_a_sort, conversion, known_lowering, reduction, same_name, power, unrolled, pool,
     choice, move,
 )  # fmt: skip

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 
 from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.nodes.lowerings import STRICT
+from inductorscope.correlate.replay.emission import EXPECTED
 
 _FUNCTIONS: dict[str, str] = {
     "max_propagate_nan": "maximum", "min_propagate_nan": "minimum", "fmadd": "fma",
@@ -21,61 +23,8 @@ _FUNCTIONS: dict[str, str] = {
 }  # fmt: skip
 """Functions whose name differs from the operation's."""
 
-KNOWN = frozenset(
-    [
-        "maximum",
-        "minimum",
-        "where",
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sqrt",
-        "rsqrt",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "sinh",
-        "cosh",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "asinh",
-        "acosh",
-        "atanh",
-        "erf",
-        "erfc",
-        "erfinv",
-        "lgamma",
-        "sigmoid",
-        "abs",
-        "floor",
-        "ceil",
-        "trunc",
-        "round",
-        "isnan",
-        "isinf",
-        "signbit",
-        "fmod",
-        "remainder",
-        "pow",
-        "neg",
-        "rand",
-        "randn",
-        "randint64",
-        "fma",
-        "sign",
-        "hypot",
-        "nextafter",
-        "copysign",
-        "reciprocal",
-    ]
-)
+KNOWN = EXPECTED.keys() | frozenset().union(*STRICT.values())
+"""Functions that have the operation's name."""
 
 _OPERATORS: dict[str, str] = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod",
