@@ -38,7 +38,6 @@ NOT_FROM_TEXTS = (
     "inductorscope.analyze.compile.words", "inductorscope.analyze.compare.waterfall",
     "inductorscope.analyze.compare.changes",
     "inductorscope.correlate.annotate.files", "inductorscope.correlate.directory",
-    "inductorscope.correlate.nodes.layouts",
 )  # fmt: skip
 """Modules that get short values of records, or folders, and leave texts to others."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.origins import Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.origins import Origins
 from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir

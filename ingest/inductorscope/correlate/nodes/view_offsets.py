@@ -118,12 +118,6 @@ def part_of(source: FxValue, index: int, place: Place | None, own: FxValue) -> P
     arguments = source.arguments
     dimension = _dimension(arguments[2] if len(arguments) > 2 else "0", len(sizes))
     shape = sizes_of(own)
-    if source.op == "unbind":
-        dimension = _dimension(arguments[1] if len(arguments) > 1 else "0", len(sizes))
-        if dimension is None or shape is None:
-            return None
-        kept = strides[:dimension] + strides[dimension + 1 :]
-        return offset + index * strides[dimension], shape, kept
     if dimension is None or shape is None or len(shape) != len(sizes) or len(arguments) < 2:
         return None
     size = whole_number(arguments[1])

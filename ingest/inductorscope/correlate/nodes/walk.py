@@ -27,7 +27,6 @@ from inductorscope.correlate.nodes.lowerings import (
 from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.origins import Comments, Origins
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
-from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.store_owners import StoreOwners
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
@@ -40,16 +39,12 @@ _EACH = 0.02
 SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
-_MOST_VIEWS = 20
-"""The most views of a value to look at."""
 _MOST_COPIES = 8
 
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
 _COPIED_PIECE = 0.1
 """Cost of a copy of a value that exists, for a concatenation."""
-_OTHER_SHAPE = 0.1
-"""Cost of a buffer that has neither the shape of a node nor that of a view of it."""
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
@@ -63,7 +58,6 @@ _AGAIN = 0.6
 """Cost of a copy made a second time, since all read the first."""
 _COPIED = 0.6
 """Cost of a copy of a value that exists, for an extern call."""
-_RESHAPED = 0.6
 _NEVER_A_COPY = 1.5
 
 _UNUSED = frozenset(["maximum", "minimum"])
@@ -267,7 +261,7 @@ class Walk:
             cost = self._cost_of_copy(stored, node)
         else:
             cost = unifier.inside(stored.value, node)
-        cost += penalty + self._cost_of_shape(operation, node, stored.buffer)
+        cost += penalty
         unlikely = cost > DOUBTFUL + _EACH * operation.size
         unlikely = unlikely or unifier.costs.refuses(stored.value, node)
         if unlikely and stored.buffer.name not in self.comments.made_for:
@@ -330,31 +324,6 @@ class Walk:
             return cost
         power = node.op == "pow" and node.arguments[1:2] not in (["1"], ["1.0"])
         return _NEVER_A_COPY if power or node.op in STRICT else _NOT_COMPUTED
-
-    def _cost_of_shape(self, operation: Operation, node: FxValue, buffer: IrBuffer) -> float:
-        """Cost of a buffer for a node of another shape. A copy in the shape of its source, or of a
-        view of it, is a new memory layout, which belongs to the source."""
-        if same_shape(node.shape, buffer.size):
-            return 0.0
-        if operation.op != "load" or operation.indirect:
-            return 0.0 if self._is_viewed_as(node, buffer) else _OTHER_SHAPE
-        source = self.memory.loaded(operation)
-        if source is None or source is node:
-            return 0.0
-        own = same_shape(source.shape, buffer.size)
-        viewed = self._is_viewed_as(source, buffer) and not self._is_viewed_as(node, buffer)
-        return _RESHAPED if own or viewed else 0.0
-
-    def _is_viewed_as(self, value: FxValue, buffer: IrBuffer) -> bool:
-        """Whether a view of the value, or one of several results, has the buffer's shape."""
-        queue = [value]
-        for source in queue:
-            for view in self.memory.users(source) if len(queue) <= _MOST_VIEWS else ():
-                if view.view or view.op == "getitem":
-                    if same_shape(view.shape, buffer.size):
-                        return True
-                    queue.append(view)
-        return False
 
     def _holds(self, operation: Operation, node: FxValue) -> bool:
         return self.memory.loaded(operation) is node
