@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import INDEXERS
-from inductorscope.correlate.nodes.pieces import pieces_of
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
@@ -36,7 +35,6 @@ class Body:
         self.extern = extern
         self.layouts = layouts
         self.members = members
-        self.pieces = pieces_of(region)
 
     def children(self, operation: Operation) -> list[Operation]:
         return [self.region.operations[child] for child in operation.children]

@@ -46,8 +46,6 @@ def placed(
     """Cost of an operand whose place determines its role."""
     if node.op == "slice_scatter":
         return _sliced(reader, parent, index, child, node, depth)
-    if node.op == "cat" and parent.place in reader.body.pieces:
-        return _joined(reader, parent, index, child, node, depth)
     return None
 
 
@@ -72,21 +70,4 @@ def _sliced(
         return None
     name = node.arguments[0 if parent.op == "where" else 1]
     cost = reader.value(child, name, depth + 1) if name in reader.body.graph.values else BAD
-    return (cost, ("value", name)) if cost < BAD else None
-
-
-def _joined(
-    reader: Reader, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-) -> tuple[float, Choice] | None:
-    """Conditions and masks belong to the concatenation; the value under a mask is the piece at
-    that place."""
-    piece = len(node.inputs) - 1 - reader.body.pieces[parent.place]
-    if piece < 0:
-        return None
-    if parent.op == "where" or index > 0:
-        return reader.inside(child, node, depth + 1), ("inside", node.name)
-    if reader.body.region.operations[child].op in ("constant", "index_expr"):
-        return None
-    name = node.inputs[piece]
-    cost = reader.value(child, name, depth + 1)
     return (cost, ("value", name)) if cost < BAD else None

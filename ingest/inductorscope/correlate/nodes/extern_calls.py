@@ -12,8 +12,6 @@ from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.nodes.store_owners import kernel_of
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
-COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
-_MOST_USERS = 12
 _UNREAD = 0.5
 """What speaks against a node for each of its arguments that the call does not read."""
 _OTHER_SIZE = 0.5
@@ -56,8 +54,6 @@ class ExternCalls:
     def _computed(self, node: IrTextNode) -> FxValue | None:
         """The node that reads what the call reads, the first of several."""
         kernel = kernel_of(node)
-        if kernel == "copy_":
-            return self._converted(node)
         if not kernel and node.detail == "ComputedBuffer":
             return self._empty(node.buffers[0])  # memory that other nodes write to
         reads = {root[0] for name in node.reads if (root := self.memory.held.get(name)) is not None}
@@ -86,16 +82,6 @@ class ExternCalls:
         made = (value for value in self.graph.by_op.get("empty", ()) if value.dtype == buffer.dtype)
         alike = (value for value in made if value.numel == numel(buffer.size))
         return next((value for value in alike if value.name not in self.memory.used), None)
-
-    def _converted(self, node: IrTextNode) -> FxValue | None:
-        """The node of a copy into new memory, usually a conversion."""
-        for name in node.reads:
-            source = self.memory.value_in(name)
-            users = self.graph.descendants(source.name, _MOST_USERS) if source is not None else []
-            for user in users:
-                if user.op in COPIES and user.name not in self.memory.used:
-                    return user
-        return None
 
 
 def _is_called(node: IrTextNode, value: FxValue) -> bool:

@@ -12,14 +12,7 @@ from inductorscope.correlate.nodes.lowerings import (
 )
 from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.nodes.view_offsets import (
-    Place,
-    dense,
-    part_of,
-    place_of,
-    sizes_of,
-    without_gaps,
-)
+from inductorscope.correlate.nodes.view_offsets import offset_in_root
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 from inductorscope.formats.text import split_top
 
@@ -67,7 +60,7 @@ class FxGraph:
         self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
         """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
-        self._places: dict[str, Place | None] = {}
+        self._offsets: dict[str, int | None] = {}
         self._reuses: dict[Root, Reuse] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
@@ -203,40 +196,10 @@ class FxGraph:
         return result
 
     def offset(self, name: str) -> int | None:
-        """The offset of a value in the memory of its root, if the views determine it."""
-        place = self._place(name)
-        return None if place is None else place[0]
-
-    def dense(self, name: str) -> bool:
-        """Whether a value, or the part of its root that a view shows, has no gaps in memory."""
-        place = self._place(name)
-        return place is None or without_gaps(place)
-
-    def strides(self, name: str) -> tuple[int, ...] | None:
-        """The strides of a value in the memory of its root, if that is dense and in order."""
-        place = self._place(name)
-        return None if place is None else place[2]
-
-    def _place(self, name: str) -> Place | None:
-        trail: list[FxValue] = []
-        current = self.values.get(name)
-        while current is not None and current.name not in self._places:
-            trail.append(current)
-            if not (current.view or current.op == "getitem") or not current.inputs:
-                break
-            current = self.values.get(current.inputs[0])
-        for value in reversed(trail):
-            self._places[value.name] = self._own_place(value)
-        return self._places.get(name)
-
-    def _own_place(self, value: FxValue) -> Place | None:
-        source = self.values.get(value.inputs[0]) if value.inputs else None
-        if value.op == "getitem" and source is not None and source.view:
-            return part_of(source, _index(value), self._places.get(source.inputs[0]), value)
-        if value.view and source is not None:
-            return place_of(value, self._places.get(source.name))
-        sizes = sizes_of(value)
-        return None if sizes is None else (0, sizes, dense(sizes))
+        """The offset of a value in the memory of its root; None if it is not known."""
+        if name not in self._offsets:
+            self._offsets[name] = offset_in_root(self.values, name)
+        return self._offsets[name]
 
     def descendants(self, start: str, limit: int) -> list[FxValue]:
         """Nodes computed from a node, nearest first, at most `limit`."""

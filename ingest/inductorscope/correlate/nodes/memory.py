@@ -32,10 +32,6 @@ class Memory:
         """Nodes computed by extern calls."""
         self.placed: set[tuple[str, str]] = set()
         """Concatenation → nodes whose values its pieces hold."""
-        self.copies: dict[str, FxValue] = {}
-        """Buffer → the view or output whose value it holds."""
-        self.returned: set[str] = set()
-        """Views whose copies the caller receives."""
         self.reached = 0
         """The place in the graph of the last node that was stored."""
 

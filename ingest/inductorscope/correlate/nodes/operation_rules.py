@@ -23,7 +23,6 @@ from inductorscope.correlate.nodes.lowerings import (
     STRICT,
     UNROLLED,
     by_library,
-    is_spelled_out,
 )
 from inductorscope.correlate.nodes.region import Operation
 
@@ -44,7 +43,6 @@ _PART = 0.005
 """Cost of an operation that combines the elements of a reduction or of a window."""
 _STEP = 0.01
 """Cost of an operation that the lowering uses, but others use too."""
-_SPELLED_OUT = 0.02
 _CONVERTS = 0.03
 _ABSORBED = 0.03
 """Cost of any operation for a node whose lowering is not known."""
@@ -83,25 +81,12 @@ def scan(_: Body, operation: Operation, node: FxValue) -> float | None:
     return _SCANS if operation.op == "scan" and node.op not in SCANS else None
 
 
-def several_results(_: Body, operation: Operation, node: FxValue) -> float | None:
-    """One result of several is no library's, and hardly ever only moved."""
-    if operation.op in ("getitem", "scan") and by_library(node.op):
-        return BAD
-    return _AROUND if operation.op == "getitem" and node.op in MOVES else None
-
-
 def around_values(_: Body, operation: Operation, node: FxValue) -> float | None:
     """Results, checked indices and masks stand around the operations of any lowering, unless that
     is one operation, as of `add`."""
     if operation.op not in _AROUND_VALUES:
         return None
     return _FITS if node.op not in STRICT or node.op in (operation.op, "sort") else BAD
-
-
-def spelled_out(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """A small `bmm` is a sum of products in loops."""
-    own = is_spelled_out(operation.op, node.op) and node.name not in body.extern
-    return _SPELLED_OUT if own else None
 
 
 def library(body: Body, operation: Operation, node: FxValue) -> float | None:
@@ -202,7 +187,7 @@ def move(_: Body, operation: Operation, node: FxValue) -> float | None:
 
 
 RULES: tuple[Rule, ...] = (
-    masked_move, scan, several_results, around_values, spelled_out, library,
+    masked_move, scan, around_values, library,
     indices_of_a_sort, conversion, known_lowering, reduction, same_name, power, unrolled, pool,
     choice, move,
 )  # fmt: skip

@@ -75,7 +75,6 @@ _LIBRARYS = 0.4
 _OTHER_LEAF = 0.5
 _INNER_PRODUCT = 0.7
 _ONLY_LOADED = 0.8
-_PADDED = 1.0
 _UNKNOWN_LOAD = 1.2
 """Cost of a load of a buffer that holds nothing known."""
 
@@ -178,13 +177,6 @@ class Costs:
         known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
         return [*(each.constant for each in known), False].index(False)
 
-    def refuses(self, place: Place, node: FxValue) -> bool:
-        """Whether the operation cannot be the node's, regardless of the cost of the rest."""
-        operation = self.region.operations[place]
-        if operation.op in LEAVES or (place, node.name) in self.passes:
-            return False
-        return cost_of_operation(self.body, operation, node)[0] >= BAD
-
     def _inside(self, place: Place, node: FxValue, depth: int) -> float:
         operation = self.region.operations[place]
         op = operation.op
@@ -241,14 +233,6 @@ class Costs:
         ]
         return sum(cost for cost, _ in readings), [choice for _, choice in readings]
 
-    def _pads(self, name: str, node: FxValue) -> bool:
-        """Whether a pool's input was padded before, and the pool adds no padding."""
-        maker = self.graph.values.get(self.graph.root(name)[0])
-        padded = maker is not None and maker.op == "constant_pad_nd"
-        rounds_up = 5 if "max_pool" in node.op else 4  # after the dilation, which others lack
-        own = "".join([*node.arguments[3:4], *node.arguments[rounds_up : rounds_up + 1]])
-        return padded and node.op.startswith(POOLS) and not any(c in own for c in "123456789T")
-
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.body.held(operation.buffer)
         cost = BAD
@@ -302,15 +286,13 @@ class Costs:
     ) -> tuple[float, Choice]:
         """The argument of the node whose value an operand most likely is."""
         best: tuple[float, Choice] = (BAD, ("inside", node.name))
-        operation, inputs = self.region.operations[child], node.inputs
+        inputs = node.inputs
         by_order = node.op in STRICT and len(inputs) == len(parent.children)
         folded = self._folded(node)
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
             if cost <= 2 * ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
                 cost = 0.0  # windows move over their input, or over the input's source
-            elif cost < _PADDED and operation.op == "masked_subblock" and self._pads(name, node):
-                cost = 0.0
             if by_order and place != index and cost < BAD:
                 cost += _OTHER_OPERAND
             if place != folded + 1 + self.region.ranks.get(parent.place, place - folded - 1):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.concatenations import may_be_placed, whole_of
+from inductorscope.correlate.nodes.concatenations import whole_of
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import REDUCES, reads_memory
 from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
-from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST_VIEWS = 40
@@ -26,14 +25,12 @@ def shown_value(
 ) -> FxValue:
     """`turns`: whether Inductor turns images to channels last."""
     copied = memory.loaded(operation) is producer and not operation.indirect
-    value = _viewed_in_shape(memory, producer, buffer, operation)
+    computed = operation.op != "load" and whole_of(memory, buffer) is None
+    value = _view_in_shape(memory, producer, buffer) if computed else None
     if value is None:
         value = _stored_output(memory, producer, index, operation, region, turns)
-        value = _viewed_in_shape(memory, value, buffer, operation) or value
     if value is producer and not (copied or region.eager() or region.is_large()):
         value = _returned_expansion(memory, producer)
-    if value is not producer:
-        memory.copies[buffer.name] = value
     return value
 
 
@@ -65,49 +62,18 @@ def _stored_output(
     return part if turns and (repeated or region.is_large()) else producer
 
 
-def _viewed_in_shape(
-    memory: Memory, producer: FxValue, buffer: IrBuffer, operation: Operation
-) -> FxValue | None:
-    """The view whose shape the buffer has, if not the producer's; of several, the one that
-    begins at the offset that the body reads."""
-    if producer.shape is None or buffer.size is None:
+def _view_in_shape(memory: Memory, producer: FxValue, buffer: IrBuffer) -> FxValue | None:
+    """The view whose shape the buffer has, if not the producer's."""
+    if producer.shape is None or same_shape(producer.shape, buffer.size):
         return None
-    own = same_shape(producer.shape, buffer.size)
-    again = memory.loaded(operation) is producer and "output" not in producer.users
-    if own and (buffer.users or not again):
-        return None
-    copied = memory.copies.get(operation.buffer) if operation.op == "load" else None
-    if copied is not None and same_shape(copied.shape, buffer.size):
-        return copied
-    alike = _views_in_shape(memory, producer, buffer)
-    if not buffer.users:  # only the caller receives it
-        outputs = [v for v in alike if "output" in v.users and v.name not in memory.returned]
-        alike = outputs if own else outputs or alike
-    if whole_of(memory, buffer) is not None:  # only its concatenation asked for it
-        alike = [view for view in alike if may_be_placed(memory, view, buffer)] or alike
-    begins = constant_term(operation.index) if operation.op == "load" else None
-    layout = memory.layouts.get(operation.buffer)
-    fitting = (v for v in alike if begins is None or _begin(memory, v, layout) == begins)
-    view = next(fitting, alike[0] if alike else None)
-    if view is not None and not buffer.users:
-        memory.returned.add(view.name)
-    return view
-
-
-def _views_in_shape(memory: Memory, producer: FxValue, buffer: IrBuffer) -> list[FxValue]:
-    """The views of a value with the shape of a buffer."""
-    alike: list[FxValue] = []
     queue = [producer]
     for value in queue:
-        for user in memory.users(value):
-            part = user.op == "getitem" and value.view
-            if not (user.view or part) or len(queue) > _MOST_VIEWS:
-                continue
-            if same_shape(user.shape, buffer.size):
-                alike.append(user)
-            if not buffer.users or not same_shape(user.shape, buffer.size):
+        for user in memory.users(value) if len(queue) <= _MOST_VIEWS else ():
+            if user.view or (user.op == "getitem" and value.view):
+                if same_shape(user.shape, buffer.size):
+                    return user
                 queue.append(user)
-    return alike
+    return None
 
 
 def _returned_expansion(memory: Memory, value: FxValue) -> FxValue:
@@ -119,12 +85,3 @@ def _returned_expansion(memory: Memory, value: FxValue) -> FxValue:
             break
         view = user
     return view if "output" in view.users else value
-
-
-def _begin(memory: Memory, view: FxValue, layout: IrBuffer | None) -> int | None:
-    """The offset of a view in the memory that holds its root."""
-    offset = memory.graph.offset(view.name)
-    root = memory.graph.values.get(memory.graph.root(view.name)[0])
-    if offset is None or layout is None or root is None:
-        return offset
-    return offset_in_memory(offset, root, layout)

@@ -24,6 +24,7 @@ from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.shown_values import shown_value
 from inductorscope.correlate.nodes.sizes import numel, same_shape
+from inductorscope.correlate.nodes.view_offsets import shows_all
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
@@ -79,23 +80,9 @@ def joined(store: Store) -> FxValue | None:
     return None if as_it_is or store.shown.op == "cat" else joining
 
 
-def only_user(store: Store) -> FxValue | None:
-    """The only user of a value copies it if it needs other strides."""
-    if len(store.users) != 1:
-        return None
-    (user,) = store.users
-    if user.op == "cat":
-        viewed = store.shown is not store.producer
-        copies = (store.copies or viewed) and whole_of(store.memory, store.buffer) is not None
-    else:
-        copies = user.strided and (user.op not in store.takes_as_is or store.copies)
-    return user if copies else None
-
-
 def shared_view(store: Store) -> FxValue | None:
     """A view of several users is copied for one that reads it, or requests strides itself."""
     shared = len(store.users) != 1 or store.shown.op == "getitem"
-    shared = shared or store.shown.name in store.memory.returned
     if store.shown is store.producer or not shared:
         return None
     if (not store.copies and store.region.reads() > 1) or _fixes_layout(store, store.shown):
@@ -137,7 +124,6 @@ def extern_call(store: Store) -> FxValue | None:
 OWNERS: tuple[OwnerRule, ...] = (
     written_over,
     joined,
-    only_user,
     shared_view,
     returned,
     extern_call,
@@ -206,7 +192,7 @@ def _fixes_layout(store: Store, value: FxValue) -> bool:
     if len(value.users) < 2:
         return False
     chosen = "convolution" in store.takes_as_is and len(value.shape or ()) == 4
-    if "output" in value.users and store.memory.graph.dense(value.name):
+    if "output" in value.users and shows_all(store.memory.graph.values, value.name):
         return chosen or not value.placeholder  # an input has the strides of the graph
     fixing = _FIX_LAYOUT | ({"convolution"} - store.takes_as_is)
     return not value.placeholder and any(user.op in fixing for user in store.memory.users(value))

@@ -26,7 +26,7 @@ from inductorscope.correlate.nodes.lowerings import (
 )
 from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.origins import Comments, Origins
-from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
+from inductorscope.correlate.nodes.region import Operation, Place, Region
 from inductorscope.correlate.nodes.store_owners import StoreOwners
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
@@ -39,7 +39,6 @@ _EACH = 0.02
 SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
-_MOST_COPIES = 8
 
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
@@ -50,8 +49,6 @@ _PLACED = 0.1
 concatenation takes; decides ties."""
 _TAKEN = 0.15
 """Cost of a value that another buffer holds already."""
-_ONLY_CLONED = 0.2
-"""Cost of a value of which only copies are stored."""
 _NOT_COMPUTED = 0.5
 """Cost of a mere copy as the value of a node whose lowering is not known."""
 _AGAIN = 0.6
@@ -263,12 +260,8 @@ class Walk:
             cost = unifier.inside(stored.value, node)
         cost += penalty
         unlikely = cost > DOUBTFUL + _EACH * operation.size
-        unlikely = unlikely or unifier.costs.refuses(stored.value, node)
         if unlikely and stored.buffer.name not in self.comments.made_for:
             return None
-        region = stored.region
-        if not (region.eager() or region.is_large()) and self._is_only_cloned(node, region):
-            cost += _ONLY_CLONED
         taken = self._is_taken(node, operation, offer.index)
         return Reading(
             rank=(self._rank(stored, node, cost, taken=taken), node.order),
@@ -300,20 +293,6 @@ class Walk:
         if node.op.startswith(POOLS) and node.name not in self.memory.extern:
             return (node.name, f"output {index}") in self.memory.outputs
         return not operation.part or (node.name, operation.part) in self.memory.outputs
-
-    def _is_only_cloned(self, value: FxValue, region: Region) -> bool:
-        """Whether a value is only copied: then usually its copies are stored, not the value, unless
-        it is written into memory piece by piece or is too much to compute again for each copy."""
-        if value.op in SCATTERS and value.op not in ("select_scatter", "slice_scatter"):
-            return False
-        for _ in range(_MOST_COPIES):
-            users = [self.graph.values.get(name) for name in value.users]
-            if all(user is not None and user.op in PURE_COPIES for user in users):
-                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
-            if len(users) != 1 or users[0] is None or not users[0].view:
-                return False
-            value = users[0]
-        return False
 
     def _cost_of_copy(self, stored: Stored, node: FxValue) -> float:
         """Cost of a body that only loads and stores, as a copy of a value."""

@@ -76,8 +76,7 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
         members = state.positions_leading_to(check.uses, start)
         reaches = isinstance(value, str) and _reaches(state, check.uses, value)
         bounds = op.op == "check_bounds"
-        other = isinstance(value, str) or (bounds and _foreign(state, check))
-        if other and not reaches and not (bounds and not check.uses):
+        if isinstance(value, str) and not reaches and not (bounds and not check.uses):
             continue
         if bounds and members:
             continue
@@ -92,15 +91,6 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
         if statement.tags & {"where", "?", "blendv"} and statement.defines:
             result = statement.defines[0]
     return state.remember(expression, result)
-
-
-def _foreign(state: ReplayState, check: Statement) -> bool:
-    """Whether a check is about a value of an earlier operation, not about index bounds."""
-    return any(
-        id(state.definitions[name]) in state.result.owner
-        for name in check.uses
-        if name in state.definitions
-    )
 
 
 def _reaches(state: ReplayState, names: tuple[str, ...], value: str) -> bool:

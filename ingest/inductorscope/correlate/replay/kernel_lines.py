@@ -196,26 +196,13 @@ def _again(fit: _Fit) -> ReplayState:
 
 
 def _collect(result: LineOps, block: Block, alignment: Alignment) -> None:
-    """Collects lines. Statements without owner go to their user, or stay unexplained."""
+    """Collects lines. Statements without owner stay unexplained."""
     owner = alignment.owner
-    for index, statement in enumerate(block.numbered):
-        if id(statement) not in owner:
-            user = _user(block, index, alignment)
-            if user is not None:
-                owner[id(statement)] = user
     for statement in [*block.numbered, *block.others]:
         key = owner.get(id(statement))
         if key is not None:
             for line in statement.lines:
                 result.add(line, key)
-
-
-def _user(block: Block, index: int, alignment: Alignment) -> OpKey | None:
-    names = set(block.numbered[index].defines)
-    for statement in [*block.numbered[index + 1 : index + 12], *block.others]:
-        if names & set(statement.uses) and id(statement) in alignment.owner:
-            return alignment.owner[id(statement)]
-    return None
 
 
 def _outside(
