@@ -29,7 +29,7 @@ import msgspec
 from bench.corpus import programs, unpack
 from bench.link_measure import lines_of_program, program_folders
 
-_PACKAGES = ("nodes", "replay", "without_ir")
+_PACKAGES = ("buffers", "nodes", "replay", "without_ir")
 _BREAKS = 10**6
 """Counts as wrong lines where the engine fails without a rule."""
 _WEIGHT = re.compile(r"_?[A-Z][A-Z_]+")

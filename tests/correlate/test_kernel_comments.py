@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from inductorscope.correlate.buffers.origins import Origins
+from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.origins import Origins
-from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.correlate.replay.schedule import CallSite
 from inductorscope.formats.code.kernel_facts import read_fragment
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel

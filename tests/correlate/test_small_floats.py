@@ -111,17 +111,6 @@ def test_conversions_stand_where_the_back_end_puts_them() -> None:
     assert found["tmp14"] == "op1.to_dtype_3 add"
 
 
-def test_what_is_only_negated_stays_small() -> None:
-    only = "load = ops.load('primals_1', index0)\nneg = ops.neg(load)\n" + (
-        "store = ops.store('buf0', index0, neg, None)\nreturn store"
-    )
-    nodes = parse_ir(node(0, only)).nodes
-    assert with_conversions(nodes, half) == nodes
-    copied = only.replace("neg = ops.neg(load)\n", "").replace("neg", "load")
-    nodes = parse_ir(node(0, copied) + node(1, STATE)).nodes
-    assert with_conversions(nodes, half)[0] == nodes[0]
-
-
 def test_a_conversion_that_is_converted_once_more_is_dropped() -> None:
     """The small float between two others is no type to compute with, so it is never made."""
     body = """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffers.origins import Origins
+from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.origins import Origins
-from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir
 

@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
+from inductorscope.correlate.buffers.origins import OpKey, Origins
+from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.kernel_nodes import complete_nodes
@@ -15,8 +17,6 @@ from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import ParsedTexts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.lowerings import AROUND
-from inductorscope.correlate.nodes.origins import OpKey, Origins
-from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.correlate.replay.kernel_lines import (
     KernelText,
     LineOps,

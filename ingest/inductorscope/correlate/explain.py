@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.code_lines import DOUBTFUL, Inference, certainty_of
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.origins import OpKey
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode

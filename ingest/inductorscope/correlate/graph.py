@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffers.origins import Origins
 from inductorscope.correlate.code_lines import Inference, link_ir_nodes, link_lines
 from inductorscope.correlate.links import text_stages
 from inductorscope.correlate.links.collect import Collector
@@ -20,7 +21,6 @@ from inductorscope.correlate.links.texts import (
     parse_texts,
 )
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.origins import Origins
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.vocabulary import DYNAMO, IR_POST, IR_PRE, PRE_GRAD

@@ -7,10 +7,10 @@ buffer was made for, or its own name where Inductor knows no node.
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffers.origins import Comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import FILLS, SCATTERS
-from inductorscope.correlate.nodes.origins import Comments
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.replay.schedule import CallSite
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode

@@ -9,12 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from inductorscope.analyze.memory.layouts import annotation_layout
+from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.correlate.nodes.lowerings import by_library
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.nodes.walk import find_origins
 from inductorscope.correlate.replay.schedule import call_sites, unpacked_outputs
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import OutputCode

@@ -16,8 +16,6 @@ from msgspec.structs import replace
 from inductorscope.formats.graph.ir import IrBlock, IrLoopBody, IrOp, IrTextNode
 
 SMALL = frozenset(["bfloat16", "float16"])
-_NATIVE = frozenset(["load", "store", "abs", "neg"])
-"""Operations computed in small floats, if the kernel's loop has no others."""
 _NAME = re.compile(r"\w+")
 _COUNT = re.compile(r"to_dtype(?:_(\d+))?$")
 _FLOAT = "float32"
@@ -39,25 +37,7 @@ def dumped_operation(body: IrLoopBody | None, block: str, op: str) -> str:
 
 def with_conversions(nodes: list[IrTextNode], dtype_of: DtypeOf) -> list[IrTextNode]:
     """The nodes of a C++ kernel as written. `dtype_of`: type of a buffer; empty if unknown."""
-    groups: dict[str, list[IrTextNode]] = {}
-    for node in nodes:
-        groups.setdefault(node.parent or node.name, []).append(node)
-    native = {
-        name for name, members in groups.items() if all(_is_native(n, dtype_of) for n in members)
-    }
-    return [
-        node if (node.parent or node.name) in native else _converted(node, dtype_of)
-        for node in nodes
-    ]
-
-
-def _is_native(node: IrTextNode, dtype_of: DtypeOf) -> bool:
-    blocks = node.body.blocks.values() if node.body is not None else ()
-    ops = [op for block in blocks for op in block.ops if op.op != "get_index"]
-    return all(
-        op.op in _NATIVE and (op.op not in ("load", "store") or dtype_of(_buffer(op)) in SMALL)
-        for op in ops
-    )
+    return [_converted(node, dtype_of) for node in nodes]
 
 
 def _converted(node: IrTextNode, dtype_of: DtypeOf) -> IrTextNode:

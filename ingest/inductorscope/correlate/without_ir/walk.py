@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from inductorscope.correlate.nodes.candidates import Hints, Offer
+from inductorscope.correlate.buffers.candidates import Hints, Offer
+from inductorscope.correlate.buffers.memory import Memory
+from inductorscope.correlate.buffers.origins import Comments, Origins
+from inductorscope.correlate.buffers.walk import Walk
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.memory import Memory
-from inductorscope.correlate.nodes.origins import Comments, Origins
-from inductorscope.correlate.nodes.walk import Walk
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
 from inductorscope.correlate.without_ir.bodies import Bodies, Site, pointers_of
 from inductorscope.correlate.without_ir.kernel import raise_kernel

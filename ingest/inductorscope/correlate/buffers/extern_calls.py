@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from inductorscope.correlate.buffers.memory import Memory
+from inductorscope.correlate.buffers.origins import Origins
+from inductorscope.correlate.buffers.store_owners import kernel_of
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import TAKES_AS_IS, same_operation
-from inductorscope.correlate.nodes.memory import Memory
-from inductorscope.correlate.nodes.origins import Origins
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.nodes.store_owners import kernel_of
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _UNREAD = 0.5

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from inductorscope.correlate.buffers.memory import Memory
+from inductorscope.correlate.buffers.origins import Comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
@@ -15,8 +17,6 @@ from inductorscope.correlate.nodes.lowerings import (
     by_library,
     is_spelled_out,
 )
-from inductorscope.correlate.nodes.memory import Memory
-from inductorscope.correlate.nodes.origins import Comments
 from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.sizes import numel, same_shape
 from inductorscope.formats.graph.ir import IrBuffer

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.concatenations import whole_of
+from inductorscope.correlate.buffers.concatenations import whole_of
+from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import REDUCES, reads_memory
-from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.formats.graph.ir import IrBuffer

@@ -8,11 +8,14 @@ from typing import Protocol
 
 import msgspec
 
+from inductorscope.correlate.buffers.candidates import Candidates, Hints, Offer
+from inductorscope.correlate.buffers.concatenations import may_be_placed, whole_of
+from inductorscope.correlate.buffers.extern_calls import ExternCalls
+from inductorscope.correlate.buffers.memory import Memory
+from inductorscope.correlate.buffers.origins import Comments, Origins
+from inductorscope.correlate.buffers.store_owners import StoreOwners
 from inductorscope.correlate.nodes.body import Body
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES
-from inductorscope.correlate.nodes.candidates import Candidates, Hints, Offer
-from inductorscope.correlate.nodes.concatenations import may_be_placed, whole_of
-from inductorscope.correlate.nodes.extern_calls import ExternCalls
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
@@ -24,10 +27,7 @@ from inductorscope.correlate.nodes.lowerings import (
     STRICT,
     is_foreign,
 )
-from inductorscope.correlate.nodes.memory import Memory
-from inductorscope.correlate.nodes.origins import Comments, Origins
 from inductorscope.correlate.nodes.region import Operation, Place, Region
-from inductorscope.correlate.nodes.store_owners import StoreOwners
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 

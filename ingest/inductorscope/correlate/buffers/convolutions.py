@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from inductorscope.correlate.nodes.memory import Memory
+from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.formats.graph.ir import IrBuffer
 
 

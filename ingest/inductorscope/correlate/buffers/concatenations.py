@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import PURE_COPIES
-from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.formats.graph.ir import IrBuffer
 

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from inductorscope.correlate.nodes.concatenations import next_joining, whole_of
-from inductorscope.correlate.nodes.convolutions import is_on_cpu, takes_inputs_as_they_are
+from inductorscope.correlate.buffers.concatenations import next_joining, whole_of
+from inductorscope.correlate.buffers.convolutions import is_on_cpu, takes_inputs_as_they_are
+from inductorscope.correlate.buffers.memory import Memory
+from inductorscope.correlate.buffers.shown_values import shown_value
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     SCANS,
@@ -20,9 +22,7 @@ from inductorscope.correlate.nodes.lowerings import (
     extern_name,
     same_operation,
 )
-from inductorscope.correlate.nodes.memory import Memory
 from inductorscope.correlate.nodes.region import Operation, Region
-from inductorscope.correlate.nodes.shown_values import shown_value
 from inductorscope.correlate.nodes.sizes import numel, same_shape
 from inductorscope.correlate.nodes.view_offsets import shows_all
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode

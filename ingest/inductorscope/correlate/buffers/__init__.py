@@ -1,0 +1,1 @@
+"""Buffers in the order of lowering: whose values they hold, and whose lowering made them."""
