@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import httpx
@@ -20,14 +23,42 @@ ROOT = Path(__file__).resolve().parent.parent
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
+def built(source: Path, place: Path) -> Path:
+    """Returns the wheel of a source tree."""
+    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(place)]
+    subprocess.run([*PIP, "wheel", *options, str(source)], check=True)
+    (wheel,) = place.glob("inductorscope-*.whl")
+    return wheel
+
+
+def contents(wheel: Path) -> dict[str, int]:
+    with zipfile.ZipFile(wheel) as packed:
+        return {item.filename: item.CRC for item in packed.infolist()}
+
+
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a new environment that holds the wheel and what it needs, nothing else."""
     place = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", place, ROOT], check=True
-    )
-    (wheel,) = place.glob("inductorscope-*.whl")
+    wheel = built(ROOT, place / "of the tree")
+    build = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "sdist",
+        "--directory",
+        str(place),
+    ]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (archive,) = place.glob("inductorscope-*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(place, filter="data")
+    unpacked = place / archive.name.removesuffix(".tar.gz")
+    # The bundle of these sources is there already; from others, it would be made again.
+    shutil.copytree(ROOT / "frontend" / "dist", unpacked / "frontend" / "dist")
+    assert contents(built(unpacked, place / "of the archive")) == contents(wheel)
     venv.create(place / "venv")
     python = place / "venv" / "bin" / "python"
     # Compiled when it is imported: most of what is installed never is.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inductorscope.api.profiler import trace_handler
 
 __all__ = ["capture", "explain", "load_ipython_extension", "trace_handler"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "capture": "inductorscope.api.capture",
@@ -27,7 +27,7 @@ _MODULES = {
 """Functions for programs, each with its module, which is imported on first use."""
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # any function
     if name not in _MODULES:
         raise AttributeError(f"module 'inductorscope' has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
