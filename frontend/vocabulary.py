@@ -1,12 +1,12 @@
 """Writes `src/shared/vocabulary.ts` from the vocabulary of the server, when the front end is built.
 
-It loads that one file by its path: nothing of the product needs to be installed yet.
+The vocabulary needs no package: nothing of the product has to be installed yet.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
+import importlib
 import json
 import re
 import sys
@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType
 
 HERE = Path(__file__).resolve().parent
-VOCABULARY = HERE.parent / "ingest" / "inductorscope" / "formats" / "vocabulary.py"
 WRITTEN = HERE / "src" / "shared" / "vocabulary.ts"
 
 TYPES = """\
@@ -52,13 +51,8 @@ export interface CertaintyEntry {
 
 
 def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("vocabulary_of_the_product", VOCABULARY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(HERE.parent / "ingest"))
+    return importlib.import_module("inductorscope.formats.vocabulary")
 
 
 FIELDS = {

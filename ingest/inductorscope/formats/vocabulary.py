@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from inductorscope.plugins import added
+
 # Stages. The role of a stage's file is the stage's id.
 SOURCE: Final = "source"
 DYNAMO: Final = "dynamo"
@@ -248,6 +250,7 @@ STAGES: tuple[Stage, ...] = (
         missing="A C++ kernel has it: the instructions of the library that ran, which captures "
         "keep and Inductor's cache folder holds. None came with this kernel.",
     ),
+    *added("stages", Stage),
 )  # fmt: skip
 
 

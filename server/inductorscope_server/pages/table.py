@@ -7,6 +7,7 @@ the navigation of a run if it has a `nav`, and makes the tests open it.
 
 from __future__ import annotations
 
+from inductorscope.plugins import added
 from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 
 from inductorscope_server.access.rules import CHANGES, MAINTAINS, OPEN, READS_FILES
@@ -116,6 +117,7 @@ PAGES = (
          "A kernel and one of its calls"),
     Page(GRAPH + "/kernels/{kernel}/case", kernel.load_case, "fragments/_kernel_case.html", GRAPHS,
          "What a kernel's test case compares"),
+    *added("pages", Page),
 )  # fmt: skip
 
 ACTIONS = (

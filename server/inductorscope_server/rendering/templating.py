@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from inductorscope import __version__, urls
 from inductorscope.formats import vocabulary
+from inductorscope.plugins import templates
 from inductorscope.settings import Settings
 from inductorscope.store.who import OWNER, WHO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
@@ -29,10 +31,33 @@ from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from inductorscope_server.rendering.choices import Choices
 from inductorscope_server.rendering.filters import FILTERS
 from inductorscope_server.web import headers
 from inductorscope_server.web.answers import json_bytes
+
+COOKIE = "inductorscope_choices"
+"""Example: `theme=dark&fold-types=0`, as `frontend/src/shared/choices.ts` writes it."""
+CHOICE = re.compile(r"([a-z-]{1,20})=([a-z0-9]{1,20})")
+THEMES = ("light", "dark")
+MOST = 20
+
+
+class Choices:
+    """The choices in a request's cookie; malformed ones are ignored."""
+
+    def __init__(self, request: Request) -> None:
+        pairs = request.cookies.get(COOKIE, "").split("&")
+        matches = [match for pair in pairs[:MOST] if (match := CHOICE.fullmatch(pair))]
+        self.all = {match[1]: match[2] for match in matches}
+
+    @property
+    def theme(self) -> str | None:
+        theme = self.all.get("theme")
+        return theme if theme in THEMES else None
+
+    def __str__(self) -> str:
+        return "&".join(f"{name}={value}" for name, value in self.all.items())
+
 
 PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
@@ -124,7 +149,7 @@ class Pages:
         web = folder or web_folder()
         self.settings = settings
         self.assets = Assets(web / "dist")
-        self._templates = web / "templates"
+        self._templates = [web / "templates", *templates()]
         self._environment = Environment(
             loader=FileSystemLoader(self._templates),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -146,7 +171,7 @@ class Pages:
         )
 
     def has(self, name: str) -> bool:
-        return (self._templates / name).is_file()
+        return any((folder / name).is_file() for folder in self._templates)
 
     def set_run_pages(self, pages: Iterable[object]) -> None:
         """Sets the pages of the navigation of a run: each has a `name`, a `path` and a `nav`."""

@@ -1,19 +1,17 @@
 """The changes that `inductorscope improve` tries: what each is, and for which programs.
 
-To add one, add an entry. A package adds its own with the entry point `inductorscope.changes`, which
-names a sequence of entries.
+To add one, add an entry, or write a package with some: docs/extending.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
+from inductorscope.plugins import added
 
-GROUP = "inductorscope.changes"
 PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "_int_mm"))
 CONVOLUTION = "convolution"
 FROZEN = {"freezing": "True"}
@@ -224,11 +222,7 @@ ENTRIES: tuple[Entry, ...] = (
 
 def catalogue() -> list[Entry]:
     """Returns our entries and those of other packages."""
-    found = {entry.title: entry for entry in ENTRIES}
-    for point in entry_points(group=GROUP):
-        theirs: Sequence[Entry] = point.load()
-        found |= {entry.title: entry for entry in theirs}
-    return list(found.values())
+    return list({entry.title: entry for entry in (*ENTRIES, *added("changes", Entry))}.values())
 
 
 def that_apply(known: Known, entries: Iterable[Entry]) -> list[tuple[str, Change]]:

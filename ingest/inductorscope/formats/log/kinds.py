@@ -33,6 +33,7 @@ from inductorscope.formats.vocabulary import (
     ROLE_TITLES,
     STAGES,
 )
+from inductorscope.plugins import added
 
 # Kinds that code refers to by name.
 ARTIFACT: Final = "artifact"
@@ -196,6 +197,7 @@ KINDS: tuple[Kind, ...] = (
         text=Text(IR_PRE, "before code")),
     Kind(IR_AFTER, "the IR after fusion, from a TORCH_LOGS text", KEPT,
         text=Text(IR_POST, "before code")),
+    *added("kinds", Kind),
 )  # fmt: skip
 
 ARTIFACTS: tuple[Kind, ...] = (
@@ -269,6 +271,7 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind("torch_version", "torch's version", "records; version of the run"),
     Kind("compiled_autograd_compile_reasons", "why compiled autograd compiled", KEPT),
     Kind("put_local_code_state", "profile for the next run: what is dynamic", KEPT),
+    *added("artifacts", Kind),
 )  # fmt: skip
 
 BYTECODE: tuple[Kind, ...] = (

@@ -20,10 +20,11 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
 from inductorscope.answers.trials.trials import trials_of
+from inductorscope.plugins import added
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
-    *communication.CHECKS,
+    *communication.CHECKS, *added("causes"),
 )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""A package that adds one entry to each table: docs/extending.md."""
