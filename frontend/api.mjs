@@ -6,7 +6,7 @@ import { compile } from "json-schema-to-typescript";
 
 const target = join(import.meta.dirname, "src/shared/api.d.ts");
 const python = process.env.PYTHON ?? "python3";
-const described = execFileSync(python, ["-m", "inductorscope_server.describe"], {
+const described = execFileSync(python, [join(import.meta.dirname, "describe.py")], {
   encoding: "utf8",
   maxBuffer: 64 * 1024 * 1024,
 });

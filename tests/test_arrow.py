@@ -28,13 +28,12 @@ ARROW = {
 } | {"": {"api", "cli"}}
 
 # Modules that something outside the product loads: Python at its start, Alembic, whoever changes
-# the tables, pytest, and the front end's type checker.
+# the tables, and pytest.
 LOADED_FROM_OUTSIDE = (
     "inductorscope.capturing.script.startup.sitecustomize",
     "inductorscope.store.migrations",
     "inductorscope.store.database.revise",
     "inductorscope.testing.plugin",
-    "inductorscope_server.describe",
 )
 
 

@@ -273,8 +273,7 @@ EMPTY = ("{}", "[]", "set()", "dict()", "defaultdict(", "Counter(", "deque(")
 ELSEWHERE = ("cli/", "api/", "testing/", "capturing/")
 """Rooms of ingest that run in processes of a command, a program or a job."""
 COMMANDS = {
-    "describe.py", "jobs/backup.py", "jobs/doctor.py", "store/database/revise.py",
-    "jobs/uploads/kept.py",
+    "jobs/backup.py", "jobs/doctor.py", "jobs/uploads/kept.py", "store/database/revise.py",
 }  # fmt: skip
 """Modules that only commands use."""
 

@@ -1,4 +1,4 @@
-"""The description of the API, as JSON: `python -m inductorscope_server.describe`."""
+"""Prints the description of the API as JSON, from which `api.mjs` makes types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 from inductorscope.settings import Settings
-
 from inductorscope_server.web.app import create_app
 
 
