@@ -238,7 +238,7 @@ def run(
         closing(JobsClient(installation.settings)) as jobs,
     ):
         capture = {"model": "neg-maximum-cat", "seconds": 0.2}
-        asked = [jobs.enqueue_capture(capture, (), device) for device in KINDS[:captures]]
+        asked = [jobs.programs.capture(capture, (), device) for device in KINDS[:captures]]
         killing = pool.submit(
             keep_killing, installation, kinds or itertools.cycle(KILLED), over, between
         )

@@ -59,13 +59,13 @@ class Crew:
 
     def ask(self, name: str) -> str:
         """A job whose process behaves as the name says."""
-        return self.client.enqueue_capture({"model": "neg-maximum-cat", "name": name})
+        return self.client.programs.capture({"model": "neg-maximum-cat", "name": name})
 
     def send(self, name: str, size: int = 1) -> str:
         """A job that reads an upload of this name; its process behaves as the name says."""
-        upload = self.client.create_upload(name, [], [("a.log", size)])
-        self.client.append(upload.id, 0, 0, bytes(size))
-        return self.client.finish_upload(upload.id)
+        upload = self.client.uploads.create(name, [], [("a.log", size)])
+        self.client.uploads.append(upload.id, 0, 0, bytes(size))
+        return self.client.uploads.finish(upload.id)
 
     def wait(self, job_id: str, seconds: float = 30.0) -> JobStatus:
         return self.until(lambda: self._if_over(job_id), seconds, f"the end of {job_id}")

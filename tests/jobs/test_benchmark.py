@@ -17,8 +17,9 @@ from inductorscope.capturing.benchmark.run import BenchmarkFailed, BenchmarkRequ
 from inductorscope.capturing.benchmark.text import case_text, vector_bits
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.cli.local import read_paths
-from inductorscope.jobs.api import BenchmarkAsked, JobsClient
+from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import CaptureRefusedError
+from inductorscope.jobs.programs import BenchmarkAsked
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
@@ -164,7 +165,7 @@ def test_a_job_benchmarks_a_kernel_of_a_capture(
     here: Settings, client: JobsClient, fixtures: Path
 ) -> None:
     run = read(here, fixtures, "capture")
-    job = client.enqueue_benchmark(asked(run, here))
+    job = client.programs.benchmark(asked(run, here))
     factory = sessions(make_engine(here))
     attempt = claim(factory, job, "a test")
     assert attempt is not None
@@ -190,12 +191,12 @@ def test_what_was_not_captured_here_never_runs(
 ) -> None:
     run = read(here, fixtures, "upload")
     with pytest.raises(CaptureRefusedError, match="never run here"):
-        client.enqueue_benchmark(asked(run, here))
+        client.programs.benchmark(asked(run, here))
     # Nor when somebody gets a job into the queue: the child looks again.
     factory = sessions(make_engine(here))
     with factory.begin() as session:
         session.execute(update(Run).values(origin="capture"))
-    job = client.enqueue_benchmark(asked(run, here))
+    job = client.programs.benchmark(asked(run, here))
     with factory.begin() as session:
         session.execute(update(Run).values(origin="upload"))
     attempt = claim(factory, job, "a test")
@@ -219,7 +220,7 @@ def compiled_without(
             .join(Kernel, Kernel.id == KernelCall.kernel_id)
             .where(Graph.run_id == run, Kernel.name == kernel)
         ).one()  # fmt: skip
-    job = client.enqueue_benchmark(BenchmarkAsked(run, slug, kernel, handle, without=line))
+    job = client.programs.benchmark(BenchmarkAsked(run, slug, kernel, handle, without=line))
     attempt = claim(factory, job, "a test")
     assert attempt is not None
     perform_job(here, attempt)

@@ -24,9 +24,8 @@ from inductorscope.cli.app import app
 from inductorscope.cli.commands import bisect
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.jobs.work.bisecting import ByCount, ByTime, search_settings, search_versions
-from inductorscope.jobs.work.pair import groups_of
+from inductorscope.jobs.work.pair import NoSwap, groups_of, swaps_of
 from inductorscope.jobs.work.settings import Version, revisions_between, settings_between
-from inductorscope.jobs.work.swapping import NoSwap, swaps_of
 from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import silent
 from inductorscope.settings import Settings

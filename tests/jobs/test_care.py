@@ -58,9 +58,9 @@ def found(settings: Settings, *, repair: bool = False) -> list[Finding]:
 def test_a_backup_has_runs_and_uploads_that_wait_and_jobs_go_on(
     settings: Settings, client: JobsClient, factory: Sessions, run: str, tmp_path: Path
 ) -> None:
-    upload = client.create_upload("x", [], [("a", 3)])
-    client.append(upload.id, 0, 0, b"abc")
-    job = client.finish_upload(upload.id)
+    upload = client.uploads.create("x", [], [("a", 3)])
+    client.uploads.append(upload.id, 0, 0, b"abc")
+    job = client.uploads.finish(upload.id)
     transitions.claim(factory, job, "a worker that is gone")
     file = tmp_path / "backup.tar.zst"
     assert back_up(settings, file).runs == 1
@@ -124,7 +124,7 @@ def test_the_doctor_finds_and_mends(
 
     half = HalfRead(factory, "half")
     half.read_log()
-    client.enqueue_capture({"model": "neg-maximum-cat"})
+    client.programs.capture({"model": "neg-maximum-cat"})
     settings.captures.mkdir()
     (settings.captures / "capture-0123456789abcdef").mkdir()
     with factory.begin() as session:

@@ -49,10 +49,10 @@ def ingested(
 ) -> JobStatus:
     """Sends paths as `push` does and does the job, after so many attempts."""
     files = files_of(paths)
-    upload = client.create_upload("sent", [], [(file.name, file.size) for file in files])
+    upload = client.uploads.create("sent", [], [(file.name, file.size) for file in files])
     for index, file in enumerate(files):
-        client.append(upload.id, index, 0, file.path.read_bytes())
-    job = client.finish_upload(upload.id)
+        client.uploads.append(upload.id, index, 0, file.path.read_bytes())
+    job = client.uploads.finish(upload.id)
     with engine.begin() as connection:
         connection.execute(update(Job).where(Job.id == job).values(attempts=before))
     attempt = claim(sessions(engine), job, "a test")

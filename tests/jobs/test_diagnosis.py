@@ -89,9 +89,9 @@ def test_each_kind_of_end_is_a_verdict_and_the_worker_goes_on(place: Place) -> N
         "hangs": "the program took longer than 2 s and was stopped",
     }
     jobs = {
-        name: place.client.enqueue_diagnosis("components", place.captured(name), {"seconds": 2})
+        name: place.client.programs.diagnose("components", place.captured(name), {"seconds": 2})
         if name == "hangs"
-        else place.client.enqueue_diagnosis("components", place.captured(name), {})
+        else place.client.programs.diagnose("components", place.captured(name), {})
         for name in said
     }
     for name, words in said.items():
@@ -107,7 +107,7 @@ def test_each_kind_of_end_is_a_verdict_and_the_worker_goes_on(place: Place) -> N
 
 def test_a_cancelled_one_leaves_no_process_and_says_so(place: Place) -> None:
     run = place.captured("hangs_for_long")
-    job = place.client.enqueue_diagnosis("components", run, {})
+    job = place.client.programs.diagnose("components", run, {})
     end = time.monotonic() + 60
     while place.client.job(job).step != "running the program eagerly":
         assert time.monotonic() < end
@@ -126,4 +126,4 @@ def test_runs_of_others_are_refused(place: Place, fixtures: Path) -> None:
         progress=lambda *_: None,
     ).run_id  # fmt: skip
     with pytest.raises(CaptureRefusedError, match="never run here"):
-        place.client.enqueue_diagnosis("components", run, {})
+        place.client.programs.diagnose("components", run, {})

@@ -39,7 +39,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def announce(client: JobsClient, name: str, size: int = 1) -> str:
-    return client.create_upload(name, [], [("a", size)]).id
+    return client.uploads.create(name, [], [("a", size)]).id
 
 
 def grow_old(client: JobsClient, engine: Engine, upload: str) -> None:
@@ -64,19 +64,19 @@ def test_a_sender_may_have_some_and_all_some_more(client: JobsClient) -> None:
     SENDER.set("three")
     with pytest.raises(TooManyUploadsError, match="3 uploads on this server are not finished"):
         announce(client, "too many")
-    client.drop_upload(client.kept_uploads()[-1].id)
+    client.uploads.drop(client.uploads.kept()[-1].id)
     announce(client, "now there is a place")
 
 
 @pytest.mark.usefixtures("few")
 def test_an_upload_that_nothing_arrives_of_makes_way(client: JobsClient, engine: Engine) -> None:
     old, other = announce(client, "old"), announce(client, "other")
-    client.append(old, 0, 0, b"1")
+    client.uploads.append(old, 0, 0, b"1")
     grow_old(client, engine, old)
     new = announce(client, "new")
-    assert {upload.id for upload in client.kept_uploads()} == {other, new}
+    assert {upload.id for upload in client.uploads.kept()} == {other, new}
     with pytest.raises(NotFoundError):
-        client.upload(old)
+        client.uploads.get(old)
 
 
 @pytest.mark.usefixtures("few")
@@ -89,7 +89,7 @@ def test_nobody_takes_the_place_of_another_sender(client: JobsClient, engine: En
     announce(client, "b")
     with pytest.raises(TooManyUploadsError):
         announce(client, "c")
-    assert client.upload(old).name == "old"
+    assert client.uploads.get(old).name == "old"
 
 
 def test_announced_bytes_are_limited(
@@ -110,30 +110,30 @@ def test_more_than_the_disk_holds_is_refused(settings: Settings, client: JobsCli
     with pytest.raises(StorageError, match=f"The disk of {settings.uploads} has little room"):
         announce(huge, "huge", 2**59)
     huge.close()
-    assert not client.kept_uploads()
+    assert not client.uploads.kept()
 
 
 def test_what_is_dropped_is_gone_and_what_is_read_stays(client: JobsClient) -> None:
     upload = announce(client, "half", 2)
-    client.append(upload, 0, 0, b"1")
-    (shown,) = client.kept_uploads()
+    client.uploads.append(upload, 0, 0, b"1")
+    (shown,) = client.uploads.kept()
     assert (shown.name, shown.files, shown.size, shown.received, shown.job) == (
         "half", 1, 2, 1, None,
     )  # fmt: skip
-    with client.open_file(upload, 0, 1) as file:  # a request that is still sending
-        client.drop_upload(upload)
+    with client.uploads.open_file(upload, 0, 1) as file:  # a request that is still sending
+        client.uploads.drop(upload)
         with pytest.raises(NotFoundError):
             file.write(b"2")
     with pytest.raises(NotFoundError):
-        client.append(upload, 0, 1, b"2")
+        client.uploads.append(upload, 0, 1, b"2")
     with pytest.raises(NotFoundError):
-        client.drop_upload(upload)
+        client.uploads.drop(upload)
     whole = announce(client, "whole")
-    client.append(whole, 0, 0, b"1")
-    job = client.finish_upload(whole)
-    assert client.kept_uploads() == []
+    client.uploads.append(whole, 0, 0, b"1")
+    job = client.uploads.finish(whole)
+    assert client.uploads.kept() == []
     with pytest.raises(UploadOverError, match=job):
-        client.drop_upload(whole)
+        client.uploads.drop(whole)
 
 
 def test_files_of_a_failed_job_are_kept_and_make_way_first(
@@ -142,13 +142,13 @@ def test_files_of_a_failed_job_are_kept_and_make_way_first(
     monkeypatch.setattr(kept, "LEAST_BYTES", MIB)
     small = JobsClient(replace(client.settings, max_upload_bytes=MIB), engine)
     failed = announce(small, "failed", MIB)
-    small.append(failed, 0, 0, bytes(MIB))
-    job = small.finish_upload(failed)
+    small.uploads.append(failed, 0, 0, bytes(MIB))
+    job = small.uploads.finish(failed)
     assert transitions.give_up(sessions(engine), job, "It could not be read.")
-    assert [upload.job for upload in small.kept_uploads()] == [job]
+    assert [upload.job for upload in small.uploads.kept()] == [job]
     for _ in range(kept.BYTES_OF_ONE):
         announce(small, "new", MIB)
-    assert failed not in {upload.id for upload in small.kept_uploads()}
+    assert failed not in {upload.id for upload in small.uploads.kept()}
     small.close()
 
 

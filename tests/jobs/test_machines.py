@@ -66,7 +66,7 @@ def test_a_gpu_is_found_as_the_driver_lists_it(
 
 def test_a_job_waits_for_a_worker_that_has_what_it_needs(crew: Crew) -> None:
     crew.start(1, device=CPU)
-    needs_gpu = crew.client.enqueue_capture({"model": "neg-maximum-cat", "name": "ok"}, (), H100)
+    needs_gpu = crew.client.programs.capture({"model": "neg-maximum-cat", "name": "ok"}, (), H100)
     of_before = crew.ask("ok")
     table = "dbos.workflow_status" if "postgresql" in crew.settings.url else "workflow_status"
     forget = f"UPDATE {table} SET queue_partition_key = NULL WHERE workflow_uuid = :job"

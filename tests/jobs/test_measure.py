@@ -33,10 +33,10 @@ def test_a_job_measures_captures_alone(tmp_path: Path, fixtures: Path) -> None:
     client = JobsClient(settings)
     try:
         with pytest.raises(CaptureRefusedError):
-            client.enqueue_measurement(ours, uploaded)
+            client.programs.measure(ours, uploaded)
         with pytest.raises(NotHere):
-            client.enqueue_measurement(ours, "0" * 16)
-        job = client.enqueue_measurement(ours, ours, settings=True)
+            client.programs.measure(ours, "0" * 16)
+        job = client.programs.measure(ours, ours, settings=True)
         attempt = claim(sessions(make_engine(settings)), job, "a test")
         assert attempt is not None
         subprocess.run(child_command(attempt), env=environment(settings), check=True)

@@ -72,9 +72,9 @@ def a_run(name: str, **values: object) -> Run:
 
 def ended(client: JobsClient, factory: Sessions, at: datetime) -> str:
     """A job of an upload that ended then."""
-    upload = client.create_upload("x", [], [("a", 1)])
-    client.append(upload.id, 0, 0, b"1")
-    job = client.finish_upload(upload.id)
+    upload = client.uploads.create("x", [], [("a", 1)])
+    client.uploads.append(upload.id, 0, 0, b"1")
+    job = client.uploads.finish(upload.id)
     client.cancel(job)
     with factory.begin() as session:
         ended_then = {"ended_at": at, "created_at": at}
@@ -88,7 +88,7 @@ def test_old_jobs_go_with_their_logs_uploads_and_rows_of_the_engine(
 ) -> None:
     old = ended(client, factory, now() - JOBS_KEPT - DAY)
     fresh = ended(client, factory, now() - JOBS_KEPT / 2)
-    waiting = client.enqueue_capture({"model": "neg-maximum-cat"})
+    waiting = client.programs.capture({"model": "neg-maximum-cat"})
     assert prune(factory, queue, now()) == 2  # a job and its upload
     assert {job.id for job in client.jobs()} == {fresh, waiting}
     assert not client.events(old)
@@ -165,17 +165,17 @@ def test_a_rule_refuses_one_run_too_many(client: JobsClient, factory: Sessions) 
         for name in ("a", "b"):
             session.add(a_run(name, origin="upload", tags=["ci"], created_at=now()))
     with pytest.raises(TooManyRunsError, match="ci: at most 2\\. There are 2 runs"):
-        client.create_upload("c", ["ci"], [("a", 1)])
-    client.create_upload("c", [], [("a", 1)])
+        client.uploads.create("c", ["ci"], [("a", 1)])
+    client.uploads.create("c", [], [("a", 1)])
     with factory.begin() as session:
         session.add(Rule(project="team", most_runs=1))
         place_run(session, "b", None, add_project(session, "team", now()).id)
     with pytest.raises(TooManyRunsError, match="in the project team: at most 1\\. There is 1 run"):
-        client.create_upload("c", [], [("a", 1)], "team")
+        client.uploads.create("c", [], [("a", 1)], "team")
     with factory.begin() as session:
         session.execute(delete(Rule).where(Rule.project == "team"))
     assert client.trash_run("a")
-    client.create_upload("c", ["ci"], [("a", 1)])
+    client.uploads.create("c", ["ci"], [("a", 1)])
     with factory.begin() as session:
         session.execute(update(Rule).values(most_runs=None, most_bytes=1))
         add_blobs(session, [content_of_bytes(b"four")])
@@ -183,7 +183,7 @@ def test_a_rule_refuses_one_run_too_many(client: JobsClient, factory: Sessions) 
         for run in ("a", "b"):
             session.add(Artifact(run_id=run, role="other", path="x", digest=digest, size=4))
     with pytest.raises(TooManyRunsError, match="There is 1 run of 4\u202fB already"):
-        client.enqueue_capture({"model": "neg-maximum-cat"}, ["ci"])
+        client.programs.capture({"model": "neg-maximum-cat"}, ["ci"])
     assert client.trash().runs[0].own == client.trash().own == 0  # b uses it too
     assert client.trash_run("b")
     assert client.trash().own == 4
@@ -206,37 +206,37 @@ def test_a_rule_refuses_a_persons_run_or_job_too_many(
         place_run(session, "a", grace.person, None)
     VIEWER.set(grace)
     with pytest.raises(TooManyRunsError, match=r"of each person: at most 1\. There is 1 run"):
-        client.create_upload("b", [], [("a", 1)])
+        client.uploads.create("b", [], [("a", 1)])
     VIEWER.set(ada)
-    upload = client.create_upload("b", [], [("a", 1)]).id
-    client.append(upload, 0, 0, b"x")
-    first = client.enqueue_capture({"model": "neg-maximum-cat"})
+    upload = client.uploads.create("b", [], [("a", 1)]).id
+    client.uploads.append(upload, 0, 0, b"x")
+    first = client.programs.capture({"model": "neg-maximum-cat"})
     with pytest.raises(TooManyJobsError, match=r"Jobs of ada: at most 1 .+ 1 waits or runs"):
-        client.enqueue_capture({"model": "neg-maximum-cat"})
-    client.finish_upload(upload)  # it runs no code
+        client.programs.capture({"model": "neg-maximum-cat"})
+    client.uploads.finish(upload)  # it runs no code
     with factory.begin() as session:
         ran = {"state": "done", "started_at": now() - 2 * DAY, "ended_at": now() - DAY + FIVE / 2}
         session.execute(update(Job).where(Job.id == first).values(ran))
-    client.create_upload("b", [], [("a", 1)])  # almost all of it is longer ago
+    client.uploads.create("b", [], [("a", 1)])  # almost all of it is longer ago
     with factory.begin() as session:
         session.execute(update(Job).where(Job.id == first).values(ended_at=None, state="running"))
     with pytest.raises(TooManyJobsError, match="They took 1\u202f440 minutes"):
-        client.create_upload("b", [], [("a", 1)])
+        client.uploads.create("b", [], [("a", 1)])
     VIEWER.set(None)
-    client.create_upload("b", [], [("a", 1)])
+    client.uploads.create("b", [], [("a", 1)])
 
 
 def test_uploads_that_nobody_finished_and_silent_workers_go(
     client: JobsClient, queue: DBOSClient, factory: Sessions
 ) -> None:
-    left, under_way = (client.create_upload("x", [], [("a", 1)]).id for _ in range(2))
+    left, under_way = (client.uploads.create("x", [], [("a", 1)]).id for _ in range(2))
     with factory.begin() as session:
         long_ago = now() - ABANDONED_AFTER - DAY
         session.execute(update(Upload).where(Upload.id == left).values(created_at=long_ago))
         for name, beat in (("silent", long_ago), ("alive", now())):
             session.add(Worker(id=name, host="h", pid=1, started_at=long_ago, beat_at=beat))
     assert prune(factory, queue, now()) == 2
-    assert client.upload(under_way).id == under_way
+    assert client.uploads.get(under_way).id == under_way
     assert [worker.id for worker in client.workers()] == ["alive"]
 
 
@@ -244,7 +244,7 @@ def test_a_log_does_not_grow_without_end(
     client: JobsClient, factory: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "MOST_LINES", 100)
-    job = client.enqueue_capture({"model": "neg-maximum-cat"})
+    job = client.programs.capture({"model": "neg-maximum-cat"})
     attempt = claim(factory, job, "a test")
     assert isinstance(attempt, Attempt)
     report = Report(factory, attempt, overtaken=lambda: None)

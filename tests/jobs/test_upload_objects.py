@@ -55,43 +55,43 @@ def objects(tmp_path: Path) -> list[str]:
 
 
 def announce(client: JobsClient, size: int) -> str:
-    return client.create_upload("sent", [], [("a.log", size), ("empty", 0)]).id
+    return client.uploads.create("sent", [], [("a.log", size), ("empty", 0)]).id
 
 
 def test_a_file_goes_on_at_another_web_process(webs: list[JobsClient], tmp_path: Path) -> None:
     one, two = webs
     upload = announce(one, 9)
-    assert one.append(upload, 0, 0, b"123") == 3
+    assert one.uploads.append(upload, 0, 0, b"123") == 3
     with pytest.raises(OffsetError) as wrong:
-        two.append(upload, 0, 0, b"1")
+        two.uploads.append(upload, 0, 0, b"1")
     assert wrong.value.offset == 3
     # Both go on at the same place: the first to arrive wins, who sent the same has it too.
-    with one.open_file(upload, 0, 3) as late, one.open_file(upload, 0, 3) as same:
+    with one.uploads.open_file(upload, 0, 3) as late, one.uploads.open_file(upload, 0, 3) as same:
         late.write(b"abc")
         same.write(b"456")
-        assert two.append(upload, 0, 3, b"456") == 6
+        assert two.uploads.append(upload, 0, 3, b"456") == 6
         same.flush()
         with pytest.raises(FileBusyError) as busy:
             late.flush()
     assert busy.value.offset == 6
-    assert two.append(upload, 0, 6, b"789") == 9
-    assert [file.received for file in one.upload(upload).files] == [9, 0]
-    one.finish_upload(upload)
+    assert two.uploads.append(upload, 0, 6, b"789") == 9
+    assert [file.received for file in one.uploads.get(upload).files] == [9, 0]
+    one.uploads.finish(upload)
     two.cancel(f"ingest-{upload}")
 
 
 def test_what_is_dropped_leaves_nothing(webs: list[JobsClient], tmp_path: Path) -> None:
     one, two = webs
     upload = announce(one, 4)
-    one.append(upload, 0, 0, b"12")
-    assert [kept.received for kept in two.kept_uploads()] == [2]
-    with one.open_file(upload, 0, 2) as file:
+    one.uploads.append(upload, 0, 0, b"12")
+    assert [kept.received for kept in two.uploads.kept()] == [2]
+    with one.uploads.open_file(upload, 0, 2) as file:
         file.write(b"34")
-        two.drop_upload(upload)
+        two.uploads.drop(upload)
         with pytest.raises(NotFoundError):
             file.flush()
     with pytest.raises(NotFoundError):
-        one.append(upload, 0, 2, b"34")
+        one.uploads.append(upload, 0, 2, b"34")
     assert objects(tmp_path) == []
 
 
@@ -99,10 +99,10 @@ def test_a_worker_with_a_folder_of_its_own_reads_it(
     webs: list[JobsClient], apart: Settings, factory: Sessions, fixtures: Path, tmp_path: Path
 ) -> None:
     files = files_of([fixtures / "cuda-foo1"])
-    made = webs[0].create_upload("sent", [], [(file.name, file.size) for file in files])
+    made = webs[0].uploads.create("sent", [], [(file.name, file.size) for file in files])
     for index, file in enumerate(files):
-        webs[index % 2].append(made.id, index, 0, file.path.read_bytes())
-    job = webs[1].finish_upload(made.id)
+        webs[index % 2].uploads.append(made.id, index, 0, file.path.read_bytes())
+    job = webs[1].uploads.finish(made.id)
     attempt = claim(factory, job, "a test")
     assert attempt is not None
     worker = replace(apart, data=tmp_path / "worker")
@@ -120,8 +120,8 @@ def test_the_doctor_finds_what_is_left_and_a_backup_has_what_waits(
 ) -> None:
     waiting, cancelled = announce(webs[0], 3), announce(webs[0], 3)
     for upload in (waiting, cancelled):
-        webs[0].append(upload, 0, 0, b"abc")
-    webs[0].cancel(webs[0].finish_upload(cancelled))
+        webs[0].uploads.append(upload, 0, 0, b"abc")
+    webs[0].cancel(webs[0].uploads.finish(cancelled))
     with closing(Doctor(apart)) as doctor:
         (found,) = [each for each in doctor.findings() if each.repair is not None]
         assert f"uploads/{cancelled}" in found.what
@@ -131,11 +131,11 @@ def test_the_doctor_finds_what_is_left_and_a_backup_has_what_waits(
     before = objects(tmp_path)
     assert {path.partition("/")[0] for path in before} == {waiting}
     back_up(apart, tmp_path / "backup")
-    webs[0].drop_upload(waiting)
+    webs[0].uploads.drop(waiting)
     assert objects(tmp_path) == []
     restore(apart, tmp_path / "backup")
     assert objects(tmp_path) == before
-    assert webs[1].append(waiting, 0, 3, b"") == 3
+    assert webs[1].uploads.append(waiting, 0, 3, b"") == 3
     monkeypatch.setattr(folders, "ABANDONED_AFTER", timedelta(0))
     assert folders.sweep(apart, factory) == [f"uploads/{waiting}"]
     assert objects(tmp_path) == []

@@ -26,44 +26,47 @@ from tests.conftest import ON_SQLITE
 
 
 def test_an_upload_from_announcement_to_job(client: JobsClient) -> None:
-    upload = client.create_upload(None, ["a"], [("run/a.py", 6), ("run/empty", 0)])
+    upload = client.uploads.create(None, ["a"], [("run/a.py", 6), ("run/empty", 0)])
     assert upload.name == "run"
-    assert client.append(upload.id, 0, 0, b"abc") == 3
-    assert [file.received for file in client.upload(upload.id).files] == [3, 0]
-    assert client.append(upload.id, 0, 3, b"def") == 6
-    job = client.finish_upload(upload.id)
+    assert client.uploads.append(upload.id, 0, 0, b"abc") == 3
+    assert [file.received for file in client.uploads.get(upload.id).files] == [3, 0]
+    assert client.uploads.append(upload.id, 0, 3, b"def") == 6
+    job = client.uploads.finish(upload.id)
     assert job == f"ingest-{upload.id}"
     status = client.job(job)
     assert (status.state, status.kind, status.title) == ("queued", "ingest", "run")
     assert status.spec["bytes"] == 6
-    after = client.upload(upload.id)
+    after = client.uploads.get(upload.id)
     assert (after.finished, after.job) == (True, job)
 
 
 @ON_SQLITE
 def test_a_wrong_offset_tells_the_right_one(client: JobsClient) -> None:
-    upload = client.create_upload("x", [], [("a", 10)])
-    client.append(upload.id, 0, 0, b"1234")
+    upload = client.uploads.create("x", [], [("a", 10)])
+    client.uploads.append(upload.id, 0, 0, b"1234")
     for wrong in (0, 3, 5):
         with pytest.raises(OffsetError) as caught:
-            client.append(upload.id, 0, wrong, b"z")
+            client.uploads.append(upload.id, 0, wrong, b"z")
         assert caught.value.offset == 4
 
 
 @ON_SQLITE
 def test_more_than_announced_is_refused_and_not_kept(client: JobsClient) -> None:
-    upload = client.create_upload("x", [], [("a", 4)])
+    upload = client.uploads.create("x", [], [("a", 4)])
     with pytest.raises(UploadRefusedError, match="More bytes"):
-        client.append(upload.id, 0, 0, b"12345")
-    assert client.upload(upload.id).files[0].received == 0
+        client.uploads.append(upload.id, 0, 0, b"12345")
+    assert client.uploads.get(upload.id).files[0].received == 0
 
 
 @ON_SQLITE
 def test_one_request_at_a_time_writes_a_file(client: JobsClient) -> None:
-    upload = client.create_upload("x", [], [("a", 4)])
-    with client.open_file(upload.id, 0, 0), pytest.raises(OffsetError, match="Another request"):
-        client.open_file(upload.id, 0, 0)
-    client.append(upload.id, 0, 0, b"12")
+    upload = client.uploads.create("x", [], [("a", 4)])
+    with (
+        client.uploads.open_file(upload.id, 0, 0),
+        pytest.raises(OffsetError, match="Another request"),
+    ):
+        client.uploads.open_file(upload.id, 0, 0)
+    client.uploads.append(upload.id, 0, 0, b"12")
 
 
 @ON_SQLITE
@@ -86,37 +89,37 @@ def test_what_cannot_be_laid_out_is_refused(
     client: JobsClient, files: list[tuple[str, int]]
 ) -> None:
     with pytest.raises(UploadRefusedError):
-        client.create_upload("x", [], files)
+        client.uploads.create("x", [], files)
 
 
 @ON_SQLITE
 def test_limits_are_named(settings: Settings) -> None:
     client = JobsClient(replace(settings, max_upload_bytes=10, max_members=2))
     with pytest.raises(UploadRefusedError) as large:
-        client.create_upload("x", [], [("a", 11)])
+        client.uploads.create("x", [], [("a", 11)])
     with pytest.raises(UploadRefusedError) as many:
-        client.create_upload("x", [], [("a", 1), ("b", 1), ("c", 1)])
+        client.uploads.create("x", [], [("a", 1), ("b", 1), ("c", 1)])
     client.close()
     assert (large.value.limit, many.value.limit) == ("max_upload_bytes", "max_members")
 
 
 @ON_SQLITE
 def test_finishing_too_early_names_what_lacks(client: JobsClient) -> None:
-    upload = client.create_upload("x", [], [(f"{name}.py", 2) for name in "abcde"])
-    client.append(upload.id, 0, 0, b"12")
+    upload = client.uploads.create("x", [], [(f"{name}.py", 2) for name in "abcde"])
+    client.uploads.append(upload.id, 0, 0, b"12")
     with pytest.raises(IncompleteError, match=r"b\.py \(0 of 2 bytes\).* and 1 more") as caught:
-        client.finish_upload(upload.id)
+        client.uploads.finish(upload.id)
     assert len(caught.value.missing) == 4
 
 
 def test_finishing_at_once_from_many_sides_gives_one_job(
     client: JobsClient, engine: Engine
 ) -> None:
-    upload = client.create_upload("x", [], [("a", 1)])
-    client.append(upload.id, 0, 0, b"1")
+    upload = client.uploads.create("x", [], [("a", 1)])
+    client.uploads.append(upload.id, 0, 0, b"1")
     jobs: list[str] = []
     threads = [
-        threading.Thread(target=lambda: jobs.append(client.finish_upload(upload.id)))
+        threading.Thread(target=lambda: jobs.append(client.uploads.finish(upload.id)))
         for _ in range(6)
     ]
     for thread in threads:
@@ -131,22 +134,22 @@ def test_finishing_at_once_from_many_sides_gives_one_job(
 
 
 def test_a_finished_upload_takes_nothing_more(client: JobsClient) -> None:
-    upload = client.create_upload("x", [], [("a", 1)])
-    client.append(upload.id, 0, 0, b"1")
-    client.finish_upload(upload.id)
+    upload = client.uploads.create("x", [], [("a", 1)])
+    client.uploads.append(upload.id, 0, 0, b"1")
+    client.uploads.finish(upload.id)
     with pytest.raises(UploadOverError):
-        client.append(upload.id, 0, 1, b"2")
+        client.uploads.append(upload.id, 0, 1, b"2")
 
 
 @ON_SQLITE
 def test_what_is_not_there_is_not_found(client: JobsClient) -> None:
-    upload = client.create_upload("x", [], [("a", 1)])
+    upload = client.uploads.create("x", [], [("a", 1)])
     for ask in (
-        lambda: client.upload("0" * 16),
-        lambda: client.upload("../../etc"),
-        lambda: client.append(upload.id, 1, 0, b""),
-        lambda: client.append(upload.id, -1, 0, b""),
-        lambda: client.finish_upload("0" * 16),
+        lambda: client.uploads.get("0" * 16),
+        lambda: client.uploads.get("../../etc"),
+        lambda: client.uploads.append(upload.id, 1, 0, b""),
+        lambda: client.uploads.append(upload.id, -1, 0, b""),
+        lambda: client.uploads.finish("0" * 16),
         lambda: client.job("nothing"),
         lambda: client.cancel("nothing"),
     ):
@@ -157,20 +160,20 @@ def test_what_is_not_there_is_not_found(client: JobsClient) -> None:
 @ON_SQLITE
 def test_a_capture_that_cannot_be_is_refused_at_once(client: JobsClient) -> None:
     with pytest.raises(CaptureRefusedError, match="neg-maximum-cat"):
-        client.enqueue_capture({"model": "neg-maximum-dog"})
+        client.programs.capture({"model": "neg-maximum-dog"})
 
 
 def test_a_capture_for_a_gpu_needs_one_unless_it_pretends(client: JobsClient) -> None:
     asked = {"model": "neg-maximum-cat", "device": "cuda:0"}
     needs = [
-        client.job(client.enqueue_capture(spec)).spec["needs"]
+        client.job(client.programs.capture(spec)).spec["needs"]
         for spec in (asked, asked | {"pretend": "NVIDIA H100"}, {"model": "neg-maximum-cat"})
     ]
     assert needs == [GPU, TORCH, TORCH]
 
 
 def test_jobs_come_newest_first_in_pages(client: JobsClient) -> None:
-    made = [client.enqueue_capture({"model": "neg-maximum-cat"}) for _ in range(5)]
+    made = [client.programs.capture({"model": "neg-maximum-cat"}) for _ in range(5)]
     first = [job.id for job in client.jobs(limit=3)]
     second = [job.id for job in client.jobs(limit=3, before=first[-1])]
     assert first + second == made[::-1]
@@ -181,17 +184,17 @@ def test_jobs_come_newest_first_in_pages(client: JobsClient) -> None:
 def test_files_of_cancelled_uploads_are_swept_and_others_stay(
     client: JobsClient, settings: Settings, engine: Engine
 ) -> None:
-    under_way, gone = (client.create_upload("x", [], [("a", 1)]) for _ in range(2))
-    client.append(gone.id, 0, 0, b"1")
-    client.cancel(client.finish_upload(gone.id))
+    under_way, gone = (client.uploads.create("x", [], [("a", 1)]) for _ in range(2))
+    client.uploads.append(gone.id, 0, 0, b"1")
+    client.cancel(client.uploads.finish(gone.id))
     assert sweep(settings, sessions(engine)) == [f"uploads/{gone.id}"]
-    assert client.append(under_way.id, 0, 0, b"1") == 1
+    assert client.uploads.append(under_way.id, 0, 0, b"1") == 1
 
 
 def test_folders_of_ended_jobs_are_swept_and_of_active_ones_stay(
     client: JobsClient, settings: Settings, engine: Engine
 ) -> None:
-    active, ended = (client.enqueue_capture({"model": "neg-maximum-cat"}) for _ in range(2))
+    active, ended = (client.programs.capture({"model": "neg-maximum-cat"}) for _ in range(2))
     client.cancel(ended)
     of_diagnosis = "numbers-0123456789abcdef"
     for job in (active, ended, of_diagnosis):

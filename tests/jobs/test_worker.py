@@ -237,7 +237,7 @@ def test_what_never_reaches_the_database_is_not_called_a_death(
     client: JobsClient, engine: Engine
 ) -> None:
     """Each attempt ends with TRY_AGAIN, which leaves the job as it is."""
-    job = client.enqueue_capture({"model": "neg-maximum-cat"})
+    job = client.programs.capture({"model": "neg-maximum-cat"})
     for _ in range(MOST_ATTEMPTS):
         assert claim(sessions(engine), job, "a worker") is not None
     assert claim(sessions(engine), job, "a worker") is None

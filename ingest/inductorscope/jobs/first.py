@@ -24,4 +24,4 @@ def capture_if_empty(settings: Settings, model: str) -> str | None:
         if used:
             return None
         with closing(JobsClient(settings, engine)) as client:
-            return client.enqueue_capture({"model": model})
+            return client.programs.capture({"model": model})

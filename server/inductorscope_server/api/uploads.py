@@ -103,7 +103,7 @@ RAW_BODY = {
 def create_upload(parts: Shared, body: UploadRequest) -> Response:
     """Takes the names and sizes of the files. Then send each file with PATCH."""
     files = [(file.path, file.size) for file in body.files]
-    upload = parts.jobs.create_upload(body.name, body.tags, files, body.project)
+    upload = parts.jobs.uploads.create(body.name, body.tags, files, body.project)
     return as_json(upload, 201, {"Location": f"{urls.api_uploads()}/{upload.id}"})
 
 
@@ -113,7 +113,7 @@ def kept_uploads(parts: Shared) -> Response:
 
     Their files take room on the server's disk. `DELETE` drops one.
     """
-    return as_json(KeptUploads(parts.jobs.kept_uploads()))
+    return as_json(KeptUploads(parts.jobs.uploads.kept()))
 
 
 @api.delete(
@@ -125,7 +125,7 @@ def kept_uploads(parts: Shared) -> Response:
 )
 def drop_upload(parts: Shared, upload: UploadId) -> Response:
     """Removes an upload and its files. To drop an upload that a job reads, cancel the job."""
-    parts.jobs.drop_upload(upload)
+    parts.jobs.uploads.drop(upload)
     return Response(status_code=204)
 
 
@@ -137,7 +137,7 @@ def drop_upload(parts: Shared, upload: UploadId) -> Response:
 def upload_state(parts: Shared, upload: UploadId) -> Response:
     """Returns how much of each file has arrived. To resume an upload, continue each file from its
     `received`."""
-    return as_json(parts.jobs.upload(upload))
+    return as_json(parts.jobs.uploads.get(upload))
 
 
 @files.patch(
@@ -225,10 +225,10 @@ async def _open_when_free(
 
 def _open(parts: Parts, upload: str, index: int, offset: int) -> Receiving:
     try:
-        return parts.jobs.open_file(upload, index, offset)
+        return parts.jobs.uploads.open_file(upload, index, offset)
     except UploadOverError as error:
         # The upload is finished, so the whole file arrived and the offset is its end.
-        size = parts.jobs.upload(upload).files[index].size
+        size = parts.jobs.uploads.get(upload).files[index].size
         raise OffsetError(error.what, size) from error
 
 
@@ -262,4 +262,4 @@ async def _write_body(request: Request, file: Receiving, threads: CapacityLimite
 )
 def finish_upload(parts: Shared, upload: UploadId) -> Response:
     """Starts the job that reads the upload. Finishing again returns the same job."""
-    return started(parts.jobs.finish_upload(upload))
+    return started(parts.jobs.uploads.finish(upload))

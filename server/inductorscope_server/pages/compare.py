@@ -81,7 +81,7 @@ def show_several(
 )
 def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) -> Response:
     """Measures both runs in fresh processes, in turns. Only for runs captured here."""
-    job = parts.jobs.enqueue_measurement(run, other, settings=body.settings)
+    job = parts.jobs.programs.measure(run, other, settings=body.settings)
     return started(job)
 
 
@@ -90,5 +90,5 @@ async def measure_by_form(request: Request, parts: Shared, run: RunId, other: Ru
     """Starts the job and redirects to the page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
         settings = bool(form.get("settings"))
-    await run_in_threadpool(parts.jobs.enqueue_measurement, run, other, settings=settings)
+    await run_in_threadpool(parts.jobs.programs.measure, run, other, settings=settings)
     return RedirectResponse(f"{urls.compare(run, other)}#measured", 303)

@@ -128,7 +128,7 @@ async def post_minify(parts: Shared, run: RunId, body: MinifyRequest) -> Respons
 )
 def post_search(parts: Shared, run: RunId, search: Search) -> Response:
     """Runs the program again to find where it fails. Only for runs captured here."""
-    return started(parts.jobs.enqueue_diagnosis(search, run, {}))
+    return started(parts.jobs.programs.diagnose(search, run, {}))
 
 
 async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
@@ -140,7 +140,7 @@ async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
     if body.resume is not None and not (page.job == body.resume and page.can_resume):
         raise Refusal(409, "That search cannot be resumed.", do="Start a new one.")
     options = body.model_dump(exclude_none=True)
-    return await run_in_threadpool(parts.jobs.enqueue_diagnosis, "minify", run, options)
+    return await run_in_threadpool(parts.jobs.programs.diagnose, "minify", run, options)
 
 
 @html.post(f"{PATH}/minify")
@@ -159,4 +159,4 @@ async def minify_by_form(request: Request, parts: Shared, run: RunId) -> Respons
 @html.post(f"{PATH}/{{search}}")
 def search_by_form(parts: Shared, run: RunId, search: Search) -> Response:
     """Starts the job and redirects to it."""
-    return RedirectResponse(urls.job(parts.jobs.enqueue_diagnosis(search, run, {})), 303)
+    return RedirectResponse(urls.job(parts.jobs.programs.diagnose(search, run, {})), 303)

@@ -59,7 +59,7 @@ def load_jobs(parts: Shared, active: Active = False, cursor: Cursor = None) -> J
         living_workers=sum(worker.alive for worker in workers),
         next_cursor=jobs[SHOWN - 1].id if len(jobs) > SHOWN else None,
         active_only=active,
-        uploads=parts.jobs.kept_uploads(),
+        uploads=parts.jobs.uploads.kept(),
         disk=disk.sentence() if disk.lacks() else None,
     )
 
@@ -97,7 +97,7 @@ def again(parts: Shared, job: JobId) -> Response:
 @html.post("/uploads/{upload}/drop")
 def drop(parts: Shared, upload: UploadId) -> Response:
     """Drops the upload and redirects to the list of jobs."""
-    parts.jobs.drop_upload(upload)
+    parts.jobs.uploads.drop(upload)
     return RedirectResponse(urls.jobs(), 303)
 
 

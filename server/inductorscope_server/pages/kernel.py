@@ -15,7 +15,7 @@ from inductorscope.answers.explorer.kernel import (
     permalink_answer,
 )
 from inductorscope.formats.text import whole_number
-from inductorscope.jobs.api import BenchmarkAsked
+from inductorscope.jobs.programs import BenchmarkAsked
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -104,7 +104,7 @@ def _start(
 ) -> str:
     name, handle = _named(kernel)
     call_of(session, run, slug, name, handle)  # raises NotHere
-    return parts.jobs.enqueue_benchmark(
+    return parts.jobs.programs.benchmark(
         BenchmarkAsked(run, slug, name, handle, **body.model_dump())
     )
 

@@ -39,7 +39,7 @@ def load(session: Reading, run: RunId) -> TrialsPage:
 def post_trial(parts: Shared, run: RunId, body: TrialRequest) -> Response:
     """Runs the program with and without the change, in fresh processes. Its files stay as they are.
     Only for runs captured here."""
-    return started(parts.jobs.enqueue_trial(run, body.title, read_change(body.change)))
+    return started(parts.jobs.programs.try_change(run, body.title, read_change(body.change)))
 
 
 @api.post(
@@ -51,7 +51,7 @@ def post_trial(parts: Shared, run: RunId, body: TrialRequest) -> Response:
 )
 def post_improvement(parts: Shared, run: RunId, body: ImproveRequest) -> Response:
     """Tries the changes of the catalogue, and joins those that help. Only for captured runs."""
-    return started(parts.jobs.enqueue_search(run, body.minutes))
+    return started(parts.jobs.programs.search(run, body.minutes))
 
 
 @html.post(ONE)
@@ -62,7 +62,7 @@ async def try_by_form(request: Request, parts: Shared, run: RunId) -> Response:
             {"title": form.get("title") or "", "change": _json(str(form.get("change") or ""))}
         )
     change = read_change(body.change)
-    await run_in_threadpool(parts.jobs.enqueue_trial, run, body.title, change)
+    await run_in_threadpool(parts.jobs.programs.try_change, run, body.title, change)
     return RedirectResponse(urls.trials(run), 303)
 
 
@@ -71,7 +71,7 @@ async def search_by_form(request: Request, parts: Shared, run: RunId) -> Respons
     """Starts the job and redirects to the page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
         body = ImproveRequest.model_validate({"minutes": form.get("minutes") or 20})
-    await run_in_threadpool(parts.jobs.enqueue_search, run, body.minutes)
+    await run_in_threadpool(parts.jobs.programs.search, run, body.minutes)
     return RedirectResponse(urls.trials(run), 303)
 
 

@@ -133,13 +133,13 @@ def test_what_failed_is_tried_again_once(client: TestClient) -> None:
 
 def test_an_upload_is_read_again_while_its_files_are_there(client: TestClient) -> None:
     jobs = parts_of(client).jobs
-    upload = jobs.create_upload("mine", [], [("half.zip", 4)])
-    jobs.append(upload.id, 0, 0, b"PK\3\4")
-    job = jobs.finish_upload(upload.id)
+    upload = jobs.uploads.create("mine", [], [("half.zip", 4)])
+    jobs.uploads.append(upload.id, 0, 0, b"PK\3\4")
+    job = jobs.uploads.finish(upload.id)
     change(client, job, state="failed", message="half.zip is not whole.")
     new = str(client.post(f"/api/jobs/{job}/again").json()["job"])
-    assert jobs.upload(upload.id).job == new
-    assert jobs.finish_upload(upload.id) == new
+    assert jobs.uploads.get(upload.id).job == new
+    assert jobs.uploads.finish(upload.id) == new
     jobs.cancel(new)
     shutil.rmtree(parts_of(client).settings.uploads / upload.id)
     assert client.get(f"/api/jobs/{new}").json()["job"]["again"] is False

@@ -29,10 +29,10 @@ def uploads(
     from inductorscope.units import size_in_bytes
 
     with closing(JobsClient(settings)) as client:
-        kept = client.kept_uploads()
+        kept = client.uploads.kept()
         wanted = [upload.id for upload in kept] if drop_all else drop or []
         for each in wanted:
-            client.drop_upload(each)
+            client.uploads.drop(each)
             typer.echo(f"Dropped {each}.")
     if drop_all or drop:
         return

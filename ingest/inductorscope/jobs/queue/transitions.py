@@ -205,7 +205,7 @@ def add_events(session: Session, job_id: str, events: Iterable[Event]) -> None:
         session.execute(insert(JobEvent), rows)
 
 
-def _end(session: Session, job_id: str, state: str, message: str, **values: Any) -> bool:  # noqa: ANN401
+def _end(session: Session, job_id: str, state: str, message: str, **values: Any) -> bool:  # noqa: ANN401  # columns
     statement = (
         update(Job)
         .where(Job.id == job_id, Job.state.in_(ACTIVE))
