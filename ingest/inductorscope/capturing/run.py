@@ -115,16 +115,7 @@ def _start(
     # its list of working vector instructions are shared with other programs.
     command += ["--cache", str(cache or scratch / "cache")]
     command += ["--reuse"] if cache is not None else []
-    with (out / LOG).open("wb") as stream:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            env=launch.variables(own) | {"PYTHONUNBUFFERED": "1"},
-            pass_fds=(watch.write_end,),
-            start_new_session=True,
-        )
+    return watch.start(command, out / LOG, launch.variables(own))
 
 
 def _outcome(out: Path, status: int) -> CaptureFacts:

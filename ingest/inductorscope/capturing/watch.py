@@ -73,6 +73,35 @@ class Watch:
         self.read_end, self.write_end = os.pipe()
         self._unfinished = b""
 
+    def start(
+        self, command: list[str], log: Path, variables: dict[str, str], folder: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Starts a child as the leader of a new process group; `log` gets what it prints. A child
+        that reports has the write end among its arguments."""
+        with log.open("wb") as stream:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=variables | {"PYTHONUNBUFFERED": "1"},
+                pass_fds=[self.write_end] if str(self.write_end) in command else [],
+                start_new_session=True,
+            )
+
+    def run(
+        self, command: list[str], log: Path, variables: dict[str, str], folder: Path | None = None
+    ) -> int:
+        """Runs a child to its end; returns its status. Raises if it has to be stopped earlier."""
+        process = self.start(command, log, variables, folder)
+        try:
+            self.follow(process)
+        finally:
+            process_group.end_group(process)
+            self.close()
+        return process.returncode
+
     def follow(self, process: subprocess.Popen[bytes]) -> None:
         """Returns when the child has ended. Raises if it has to be stopped earlier."""
         os.close(self.write_end)

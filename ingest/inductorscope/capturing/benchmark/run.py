@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.capturing import process_group
 from inductorscope.capturing.watch import CaptureFailed, Limits, Watch
 from inductorscope.processes.programs import needed_variables
 from inductorscope.settings import Settings
@@ -75,23 +73,8 @@ def run_case(
         command = [*_ncu(folder), *command, "--launch"]
         done = " and profiling it"
     progress(f"Compiling the kernel{done}")
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=needed_variables(),
-            start_new_session=True,
-        )
     watch = Watch("benchmark", Limits(settings.capture_seconds, settings.capture_bytes))
-    try:
-        watch.follow(process)
-    finally:
-        process_group.end_group(process)
-        watch.close()
-    return _outcome(result, log, process.returncode)
+    return _outcome(result, log, watch.run(command, log, needed_variables(), folder))
 
 
 def _ncu(folder: Path) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.capturing import process_group
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import (
@@ -85,23 +83,9 @@ def run_diagnosis(
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]
-    with (folder / LOG).open("wb") as stream:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            env=(variables_without_settings() if trusted else needed_variables())
-            | {"PYTHONUNBUFFERED": "1"},
-            pass_fds=(watch.write_end,),
-            start_new_session=True,
-        )
-    try:
-        watch.follow(process)
-    finally:
-        process_group.end_group(process)
-        watch.close()
-    return _outcome(folder, KINDS[request.kind].lower(), process.returncode)
+    variables = variables_without_settings() if trusted else needed_variables()
+    status = watch.run(command, folder / LOG, variables)
+    return _outcome(folder, KINDS[request.kind].lower(), status)
 
 
 def _outcome(folder: Path, what: str, status: int) -> dict[str, Any]:
