@@ -18,7 +18,6 @@ from inductorscope.answers.failures.failures import failures_page
 from inductorscope.capturing import process_group
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
-from inductorscope.capturing.truth import NoTruth, write_truth
 from inductorscope.capturing.watch import CaptureCancelled, CaptureFailed
 from inductorscope.correlate.directory import links_of_path
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts
@@ -28,6 +27,7 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import select
 
+from bench.exact_links import NoTruth, write_truth
 from bench.link_measure import lines_of_program
 
 pytestmark = pytest.mark.torch

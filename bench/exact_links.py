@@ -1,4 +1,5 @@
-"""Writes the exact links of a captured run, against which inferred links are scored. Torch-free.
+"""Writes the exact links of a captured run, against which inferred links are scored:
+`python -m bench.exact_links RUN OUT`. Torch-free.
 
 It writes the files that a user would upload, and next to them `truth.json`: graph folder → line of
 output_code.py → [[op, loop-body node, FX node], …].
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,3 +82,8 @@ def _copy(folder: Path, out: Path) -> None:
     for name in UPLOADED:
         if (folder / name).is_file():
             shutil.copyfile(folder / name, target / name)
+
+
+if __name__ == "__main__":
+    written = write_truth(Path(sys.argv[1]), Path(sys.argv[2]))
+    print(f"{sys.argv[2]}: exact links of {written.lines:,} lines in {written.graphs:,} graphs.")
