@@ -18,7 +18,7 @@ from pathlib import Path
 
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.machine.text import machine_text
-from inductorscope.disassembling.nvdisasm import LINES, printed
+from inductorscope.disassembling.tools import LINES, sass_of
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.vocabulary import OF_KERNELS, SASS
 from inductorscope.reading.run import read_run
@@ -47,7 +47,7 @@ def measured(factory: Sessions, run: str) -> Counter[str]:
                 file = known[0].files.get(SASS)
                 if file is None:
                     continue
-                sass = printed(read_blob(session, file.digest) or b"", file.digest, LINES)
+                sass = sass_of(read_blob(session, file.digest) or b"", file.digest, LINES)
                 read = read_sass(sass)
                 mine = [
                     read.places[at][0]

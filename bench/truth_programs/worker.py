@@ -54,7 +54,7 @@ class Programs:
         from bench.truth_programs.older_torch import prepare
 
         prepare()
-        from inductorscope.capturing.record.recording import Recording
+        from inductorscope.capturing.record.install import Recording
 
         from bench.truth_programs.catalogue import all_programs
         from bench.truth_programs.compile_only import compile_no_kernels, generate_only

@@ -1,4 +1,4 @@
-"""Marks an answer's fields with what their names and types do not say."""
+"""Marks an answer's fields with what their names and types do not say, and fills them in."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_h
 import msgspec
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 HIDDEN, PROSE, UNIT_OF_ROW = "hidden", "prose", "unit of the row"
 Hidden = Annotated[T, HIDDEN]
@@ -41,3 +42,13 @@ def _marks(kind: object) -> Iterator[str]:
     yield from (mark for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, str))
     for part in get_args(kind):
         yield from _marks(part)
+
+
+def view(kind: type[S], *records: object, **more: object) -> S:
+    """Makes a struct of `more`, and of the fields that records have under the same names; an
+    earlier record comes first."""
+    for name in kind.__struct_fields__:
+        owner = next((record for record in records if hasattr(record, name)), None)
+        if name not in more and owner is not None:
+            more[name] = getattr(owner, name)
+    return kind(**more)

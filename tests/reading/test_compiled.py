@@ -23,8 +23,8 @@ from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.formats.machine.metadata import BINDINGS, COMPILED
-from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.machine.ncu import READ, read_report
+from inductorscope.formats.machine.triton_irs import read_mlir
 from inductorscope.formats.vocabulary import (
     AMDGCN,
     ASSEMBLY,

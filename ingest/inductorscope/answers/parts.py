@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import no_graph, no_run
 from inductorscope.correlate.links.model import CALLS, Coverage
+from inductorscope.fields import view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links, Run
 
 
@@ -102,17 +103,9 @@ def graph_rows(session: Session, run: str) -> list[GraphRow]:
         .order_by(Graph.position)
     )
     return [
-        GraphRow(
-            slug=graph.slug,
-            name=graph.name,
-            direction=graph.direction,
-            position=graph.position,
-            aot_id=graph.aot_id,
-            compile_id=graph.compile_id,
-            node_count=graph.node_count,
-            kernel_count=graph.kernel_count,
-            call_count=graph.call_count,
-            time_us=graph.time_us,
+        view(
+            GraphRow,
+            graph,
             share=share(graph.time_us, whole),
             coverage=None if coverage is None else Coverage(**coverage),
             aligning=engine == CALLS,
@@ -141,11 +134,8 @@ def kernels_of(run: str) -> Select[Kernel, str, int | None]:
 
 def kernel_row(kernel: Kernel, slug: str, first: int | None, whole: float | None) -> KernelRow:
     """Returns a kernel's row. `whole`: time of all kernels."""
-    return KernelRow(
-        graph=slug, name=kernel.name, handle=first, kind=kernel.kind, category=kernel.category,
-        call_count=kernel.call_count, time_us=kernel.time_us, time_calls=kernel.time_calls,
-        each_us=each(kernel), share=share(kernel.time_us, whole), time_source=kernel.time_source,
-    )  # fmt: skip
+    of_run = share(kernel.time_us, whole)
+    return view(KernelRow, kernel, graph=slug, handle=first, each_us=each(kernel), share=of_run)
 
 
 def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:

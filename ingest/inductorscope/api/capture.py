@@ -125,6 +125,6 @@ class Capture:
         )
 
 
-def capture(name: str | Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ANN401
+def capture(name: str | Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ANN401  # what is given
     """Returns a Capture; as a decorator without a name, returns the captured function."""
     return Capture(**options)(name) if callable(name) else Capture(name, **options)

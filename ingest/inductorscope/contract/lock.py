@@ -138,7 +138,7 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
             yield f"{name} = {_value(value)}"
 
 
-def _value(value: Any) -> str:  # noqa: ANN401
+def _value(value: Any) -> str:  # noqa: ANN401  # any TOML
     """Formats a value: JSON's strings, numbers and truth values are TOML's; a table takes one
     line."""
     if isinstance(value, dict):

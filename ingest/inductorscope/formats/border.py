@@ -94,7 +94,7 @@ def is_suspect(data: bytes) -> bool:
     return b"0e" in plain and _EXPONENT.search(plain) is not None
 
 
-def read_json(data: bytes | str, left_out: Counter[str] | dict[str, int]) -> Any:  # noqa: ANN401 (JSON)
+def read_json(data: bytes | str, left_out: Counter[str] | dict[str, int]) -> Any:  # noqa: ANN401  # JSON
     """Decodes JSON, also with NaN and control characters in it. Raises ValueError if it is not
     JSON, and RecursionError if it is nested too deeply."""
     try:
@@ -111,12 +111,12 @@ def read_as(data: bytes | str, kind: type[Read], left_out: Counter[str] | dict[s
 
 
 def admit(
-    value: Any,  # noqa: ANN401 (JSON)
+    value: Any,  # noqa: ANN401  # JSON
     left_out: Counter[str] | dict[str, int],
     name: str = "",
     *,
     figures: bool = True,
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # JSON
     """Returns JSON within the limits. An object lacks the keys of figures that are left out; in
     lists they are None. Without `figures`, only texts are looked at."""
     if isinstance(value, str):

@@ -99,7 +99,7 @@ class Analysis:
         answer: Answer = await self._in_turn(key, lambda process: process.ask(question))
         return answer
 
-    async def _in_turn(self, run: str, work: Callable[[Process], Any]) -> Any:  # noqa: ANN401
+    async def _in_turn(self, run: str, work: Callable[[Process], Any]) -> Any:  # noqa: ANN401  # any answer
         process = await self._process_for(run)
         done = asyncio.get_running_loop().run_in_executor(self._threads, work, process)
         done.add_done_callback(lambda _: self._release(process, run))

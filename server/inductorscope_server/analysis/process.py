@@ -9,12 +9,19 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
+from inductorscope.answers.compile import ranks, story
+from inductorscope.answers.explorer import kernel, reasons
+from inductorscope.answers.failures import report
 from inductorscope.answers.limits import Exceeded
+from inductorscope.answers.memory import memory
+from inductorscope.answers.runs import run
 from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.processes.memory import mapped_bytes
 from inductorscope.processes.programs import program
 from inductorscope.settings import PREFIX, Settings
+from sqlalchemy import text
+from sqlalchemy.orm import Session, configure_mappers
 
 from inductorscope_server.analysis.child import MEMORY, OUT_OF_MEMORY
 from inductorscope_server.analysis.protocol import (
@@ -26,7 +33,15 @@ from inductorscope_server.analysis.protocol import (
     packed,
     unpacked,
 )
-from inductorscope_server.analysis.warm import warm
+
+ANSWERS = (kernel, memory, ranks, reasons, report, run, story)
+
+
+def warm(session: Session) -> None:
+    """Takes the arguments of an answer. Importing this module does most of the work."""
+    configure_mappers()
+    session.execute(text("SELECT 1"))
+
 
 START_SECONDS = 60.0
 """Time that a process may take to start. It is generous, for busy machines."""

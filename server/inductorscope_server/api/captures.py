@@ -73,4 +73,4 @@ def capture(parts: Parts, body: CaptureRequest) -> str:
             limit="INDUCTORSCOPE_MODEL_FOLDERS",
         )
     spec = {**body.model_dump(exclude={"tags", "needs"}), "name": body.name or None}
-    return parts.jobs.enqueue_capture(spec, body.tags, body.needs)
+    return parts.jobs.programs.capture(spec, body.tags, body.needs)

@@ -105,7 +105,7 @@ class Agents:
         viewer = VIEWER.get()
         if viewer is None or not viewer.may(RUN):
             raise InWords("Your token may not run code.")
-        await run_in_threadpool(self._jobs.enqueue_trial, run, change.title, change)
+        await run_in_threadpool(self._jobs.programs.try_change, run, change.title, change)
         return urls.trials(run)
 
 

@@ -18,16 +18,7 @@ from inductorscope_server.access import login
 from inductorscope_server.access.identity import BehindProxies
 from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.analysis.here import Here
-from inductorscope_server.api import (
-    annotated,
-    artifacts,
-    captures,
-    health,
-    locks,
-    nodes,
-    reasons,
-    uploads,
-)
+from inductorscope_server.api import artifacts, captures, graphs, health, uploads
 from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.export import route as exports
 from inductorscope_server.pages import jobs as job_pages
@@ -45,7 +36,7 @@ from inductorscope_server.web.static import Bundle
 
 log = logging.getLogger(__name__)
 
-API = (uploads, captures, job_actions, artifacts, annotated, locks, nodes, reasons)
+API = (uploads, captures, job_actions, artifacts, graphs)
 """Modules of the API that do not belong to a page."""
 SENT_AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream")
 """Types that are not compressed: streams of events, and files to download, whose size is told."""

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time import intervals
 from inductorscope.analyze.time.breakdown import break_down
+from inductorscope.analyze.time.costs import Node, is_view, shares, tensor_bytes
 from inductorscope.analyze.time.eager_compiled import Entry, compare, fused_ops
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
 from inductorscope.analyze.time.intervals import BLOCK, cover, gaps, joined
-from inductorscope.analyze.time.shares import Node, is_view, shares, tensor_bytes
 from inductorscope.formats.trace.kineto import read_chrome_stream
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=40)

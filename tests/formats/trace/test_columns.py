@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time.breakdown import break_down
-from inductorscope.formats.trace import columns
-from inductorscope.formats.trace.columns import Column, NoRoomError
+from inductorscope.formats.trace import event_columns as columns
+from inductorscope.formats.trace.event_columns import Column, NoRoomError
 from inductorscope.formats.trace.kineto import read_chrome_trace
 
 

@@ -10,6 +10,7 @@ import msgspec
 from inductorscope.analyze.compile.advice import advice_for_break
 from inductorscope.analyze.compile.model import Frame, GraphBreak, Story
 from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.fields import view
 from inductorscope.formats.log.graph_breaks import plain_reason
 
 _QUOTED = re.compile(r"`([^`\n]{1,80})`")
@@ -81,20 +82,18 @@ def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
         function = resumed(story.compiles[graph_break.compile].function or "")[0]
     if stack:
         function, code = resumed(stack[-1].function)[0], stack[-1].code
-    return BreakPlace(
-        graph_break.file,
-        graph_break.at,
-        function,
-        title,
-        _short(graph_break, title, code),
-        graph_break.explanation,
-        graph_break.hints,
-        graph_break.context or ("" if title == graph_break.title else graph_break.title),
-        graph_break.link,
-        code,
-        0,
-        [],
-        stack,
+    return view(
+        BreakPlace,
+        graph_break,
+        line=graph_break.at,
+        function=function,
+        title=title,
+        short=_short(graph_break, title, code),
+        context=graph_break.context or ("" if title == graph_break.title else graph_break.title),
+        code=code,
+        count=0,
+        compiles=[],
+        stack=stack,
         advice=advice_for_break(graph_break, code),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.guard_tree import GuardNode, read_guard_tree
 
@@ -76,10 +76,7 @@ def _row(node: GuardNode) -> GuardRow:
     if node.kind == "manager":
         source = node.source or node.text
         return GuardRow(node.depth, "", _subject(source), "", "", node.type, None, None, node.line)
-    return GuardRow(
-        node.depth, node.kind, "", node.text, MEANING.get(node.kind, ""), node.type, node.code,
-        node.place, node.line,
-    )  # fmt: skip
+    return view(GuardRow, node, subject="", meaning=MEANING.get(node.kind, ""))
 
 
 def _subject(source: str) -> str:

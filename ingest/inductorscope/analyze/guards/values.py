@@ -164,7 +164,7 @@ def _type(node: GuardNode, values: dict[str, Value]) -> str:
     return "" if same else f"{source_as_written(match.group())} is of type {node.type}"
 
 
-def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401
+def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401  # any Python value
     """Returns the value of a condition. Raises _UnknownError for anything that is not in the
     grammar."""
     try:
@@ -182,7 +182,7 @@ def truth(test: ast.expr, values: dict[str, Value]) -> bool | None:
     return bool(answer) if isinstance(answer, int | float) else None
 
 
-def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401
+def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401  # any Python value
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None):
             return node.value
@@ -241,13 +241,13 @@ def _both(parts: list[ast.expr], values: dict[str, Value], every: bool) -> bool:
     return every
 
 
-def _limited(value: Any) -> Any:  # noqa: ANN401
+def _limited(value: Any) -> Any:  # noqa: ANN401  # any Python value
     if isinstance(value, int | float) and abs(value) > LARGEST:
         raise _UnknownError
     return value
 
 
-def _power(base: float, exponent: float) -> Any:  # noqa: ANN401
+def _power(base: float, exponent: float) -> Any:  # noqa: ANN401  # any Python value
     if abs(exponent) > 64 or abs(base) > 2**64:
         raise _UnknownError
     return base**exponent

@@ -8,7 +8,7 @@ from math import fsum
 from typing import Literal
 
 from cachetools import LRUCache, cached
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -37,6 +37,7 @@ from inductorscope.answers.compare.step import steps
 from inductorscope.answers.compare.texts import explained, peak_step, plans_of
 from inductorscope.answers.machine.compared import Called, machine_differences
 from inductorscope.answers.parts import run_of
+from inductorscope.fields import view
 from inductorscope.store.tables.models import Graph as GraphRow
 from inductorscope.store.tables.models import Links, Run
 
@@ -61,8 +62,9 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
     judged = None if shown.found is None else shown.found.judged
     verdict = judged.answer if judged is not None and shown.complete else "cannot tell"
     said = sentences(differ, shown, verdict, levels)
-    return ComparePage(
-        **asdict(differ),
+    return view(
+        ComparePage,
+        differ,
         said=said,
         verdict=verdict,
         measured=shown,

@@ -22,7 +22,7 @@ from inductorscope.answers.compile.unfused import (
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.tables.models import Graph
 
 PAGE = 300
@@ -167,10 +167,8 @@ def fusing_page(
         if not row.fused:
             reasons[row.reason] += row.count
     hints = [
-        HintRow(hint.compile_id, hint.topic, hint.text, hint.module, hint.count,
-                logs.get(log.path), hint.line)
-        for log in story.spoken for hint in log.hints
-    ]  # fmt: skip
+        view(HintRow, hint, log=logs.get(log.path)) for log in story.spoken for hint in log.hints
+    ]
     names = dict.fromkeys(
         name for log in story.spoken for node in log.nodes for name in (node.name, *node.origins)
     )
@@ -246,19 +244,21 @@ def _row(
     logs: dict[str, int],
     graphs: dict[str, str | None],
 ) -> FusionRow:
-    return FusionRow(
-        fusion.compile_id,
-        _node(fusion.one, nodes.get((fusion.compile_id, fusion.one))),
-        _node(fusion.other, nodes.get((fusion.compile_id, fusion.other))),
-        fusion.fused, fusion.reason, in_words(fusion.reason), fusion.count, logs.get(log.path),
-        fusion.line, graphs.get(fusion.compile_id or ""),
-    )  # fmt: skip
+    return view(
+        FusionRow,
+        fusion,
+        one=_node(fusion.one, nodes.get((fusion.compile_id, fusion.one))),
+        other=_node(fusion.other, nodes.get((fusion.compile_id, fusion.other))),
+        meaning=in_words(fusion.reason),
+        log=logs.get(log.path),
+        graph=graphs.get(fusion.compile_id or ""),
+    )
 
 
 def _node(name: str, node: LoggedNode | None) -> ScheduledNode:
     if node is None:
         return ScheduledNode(name, "", [], None, None, None)
-    return ScheduledNode(name, node.kind, node.origins, node.file, node.line, node.code)
+    return view(ScheduledNode, node, name=name)
 
 
 def _holds(row: FusionRow, words: list[str]) -> bool:

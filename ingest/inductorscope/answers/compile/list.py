@@ -14,7 +14,7 @@ from inductorscope.answers.compile.parts import CompileRef, read_run_story, ref_
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
-from inductorscope.fields import Hidden, Microseconds
+from inductorscope.fields import Hidden, Microseconds, view
 
 PAGE = 100
 Sort = Literal["number", "seconds", "guards", "nodes", "function"]
@@ -146,24 +146,15 @@ def _row(
     compile_: Compile, logs: list[str], graphs: dict[tuple[str, str | None], list[CompileGraph]]
 ) -> CompileRow:
     name, at = resumed(compile_.function or "")
-    return CompileRow(
-        ref_of(compile_),
-        name,
-        at,
-        compile_.file,
-        compile_.first_line,
-        compile_.outcome,
-        compile_.attempts,
-        compile_.breaks,
-        compile_.recompile,
-        compile_.hits,
-        compile_.seconds,
-        compile_.backward_seconds,
-        compile_.guards,
-        compile_.nodes,
-        compile_.ops,
-        compile_.codes,
-        graphs.get((logs[compile_.log], compile_.id), []),
-        compile_.phases,
-        logs[compile_.log],
+    log = logs[compile_.log]
+    return view(
+        CompileRow,
+        compile_,
+        ref=ref_of(compile_),
+        function=name,
+        resumed_at=at,
+        line=compile_.first_line,
+        graphs=graphs.get((log, compile_.id), []),
+        work=compile_.phases,
+        log=log,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -44,7 +45,7 @@ from inductorscope.answers.compile.tunings import TunedRow, tuned_rows
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, meaning, name_of
 from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.store.contents.texts import read_blob, stored_text
@@ -148,13 +149,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     earlier_artifacts = {
         row.what: row.artifact for row in (_records(run_story, earlier)[0] if earlier else ())
     }
-    records = [
-        RecordRow(
-            row.what, row.meaning, row.line, row.attempt, row.artifact, row.size, row.lines,
-            row.before, earlier_artifacts.get(row.what),
-        )
-        for row in records
-    ]  # fmt: skip
+    records = [replace(row, earlier=earlier_artifacts.get(row.what)) for row in records]
     guards = next((row for row in records if row.what in GUARDS and row.artifact), None)
     name, at = resumed(compile_.function or "")
     source = run_story.sources.get(compile_.file or "")
@@ -167,7 +162,9 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     ]  # fmt: skip
     wanted = [step.record for step in steps if step.record]
     texts = run_story.records(wanted)
-    return CompileOnePage(
+    return view(
+        CompileOnePage,
+        compile_,
         run=run_story.name,
         ref=ref_of(compile_),
         previous=run_story.ref(number - 1),
@@ -178,24 +175,10 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         ),
         log=log,
         log_artifact=_log_artifact(run_story, log),
-        line=compile_.line,
         function=name,
         resumed_at=at,
-        file=compile_.file,
-        first_line=compile_.first_line,
         file_artifact=None if source is None else source[0],
-        outcome=compile_.outcome,
-        attempts=compile_.attempts,
-        seconds=compile_.seconds,
-        backward_seconds=compile_.backward_seconds,
-        seconds_from=compile_.seconds_from,
         guard_count=compile_.guards,
-        guard_us=compile_.guard_us,
-        ops=compile_.ops,
-        nodes=compile_.nodes,
-        inputs=compile_.inputs,
-        cudagraph_skip=compile_.cudagraph_skip,
-        links=compile_.links,
         stack=run_story.frames(compile_.stack),
         graphs=(
             graphs_of_compiles(session, run_id, logs, {compile_.id}).get((log, compile_.id), [])

@@ -8,10 +8,10 @@ import msgspec
 
 from inductorscope.analyze.compile.breaks import BreakPlace
 from inductorscope.analyze.compile.model import CacheEvent, Failure
-from inductorscope.analyze.compile.recompiles import Change, History, Step
+from inductorscope.analyze.compile.recompiles import History, Step
 from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.vocabulary import WORK_BY_ID
 
 MOST_STEPS = 200
@@ -197,25 +197,15 @@ def break_rows(run_story: RunStory, places: Sequence[BreakPlace]) -> list[BreakR
     for place in places:
         source = run_story.sources.get(place.file or "")
         rows.append(
-            BreakRow(
-                place.name,
-                place.file,
-                place.line,
-                None if source is None else source[0],
-                place.function,
-                place.short,
-                place.title,
-                place.explanation,
-                place.hints,
-                place.advice,
-                place.context,
-                place.link,
-                place.count,
-                run_story.refs(place.compiles[:MOST_STEPS]),
-                run_story.refs(place.resumed[:MOST_STEPS]),
-                run_story.code_around(place.file, place.line, place.code),
-                [run_story.frame(frame) for frame in place.stack],
-                records.get(place.records[0]),
+            view(
+                BreakRow,
+                place,
+                artifact=None if source is None else source[0],
+                compiles=run_story.refs(place.compiles[:MOST_STEPS]),
+                resumed=run_story.refs(place.resumed[:MOST_STEPS]),
+                code=run_story.code_around(place.file, place.line, place.code),
+                stack=[run_story.frame(frame) for frame in place.stack],
+                record=records.get(place.records[0]),
             )
         )
     return rows
@@ -233,18 +223,15 @@ def history_row(
     run_story: RunStory, history: History, records: dict[tuple[int, int], int]
 ) -> HistoryRow:
     source = run_story.sources.get(history.file or "")
-    return HistoryRow(
-        history.function, history.resumed_at, history.file, history.line,
-        None if source is None else source[0], history.rank, history.frame, len(history.steps),
-        history.recompiles, history.seconds,
-        [_change(change) for change in history.changes],
-        [step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
-        max(0, len(history.steps) - MOST_STEPS), history.reached_limit,
-    )  # fmt: skip
-
-
-def _change(change: Change) -> ChangeRow:
-    return ChangeRow(change_in_words(change), change.advice)
+    return view(
+        HistoryRow,
+        history,
+        artifact=None if source is None else source[0],
+        compiles=len(history.steps),
+        changes=[ChangeRow(change_in_words(change), change.advice) for change in history.changes],
+        steps=[step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
+        more_steps=max(0, len(history.steps) - MOST_STEPS),
+    )
 
 
 def step_row(run_story: RunStory, step: Step, records: dict[tuple[int, int], int]) -> StepRow:
@@ -256,12 +243,7 @@ def step_row(run_story: RunStory, step: Step, records: dict[tuple[int, int], int
         ref,
         step.compile.outcome,
         sum(known) if known else None,
-        [
-            FailedGuard(
-                change.earlier, change.text, change.subject, change.old, change.new, change.place
-            )
-            for change in step.failures[:1]
-        ],
+        [view(FailedGuard, change) for change in step.failures[:1]],
         max(0, len(step.failures) - 1),
         [
             f"{each.subject}{f' ({each.old} → {each.new})' if each.old and each.new else ''}"
@@ -279,17 +261,14 @@ def failure_rows(run_story: RunStory, failures: Sequence[Failure]) -> list[Failu
     for failure in failures:
         source = run_story.sources.get(failure.file or "")
         rows.append(
-            FailureRow(
-                run_story.ref(failure.compile),
-                run_story.story.compiles[failure.compile].function or "",
-                failure.kind,
-                failure.message,
-                failure.restarted,
-                failure.file,
-                failure.at,
-                None if source is None else source[0],
-                failure.trace,
-                records.get((failure.log, failure.line)),
+            view(
+                FailureRow,
+                failure,
+                compile=run_story.ref(failure.compile),
+                function=run_story.story.compiles[failure.compile].function or "",
+                line=failure.at,
+                artifact=None if source is None else source[0],
+                record=records.get((failure.log, failure.line)),
             )
         )
     return rows
@@ -300,15 +279,11 @@ def cache_rows(run_story: RunStory, caches: Sequence[CacheEvent]) -> list[CacheR
         return []
     records = run_story.records((event.log, event.line) for event in caches)
     return [
-        CacheRow(
-            run_story.ref(event.compile),
-            event.cache,
-            event.outcome,
-            event.key,
-            event.reason,
-            event.saved_ms,
-            event.detail,
-            records.get((event.log, event.line)),
+        view(
+            CacheRow,
+            event,
+            compile=run_story.ref(event.compile),
+            record=records.get((event.log, event.line)),
         )
         for event in caches
     ]

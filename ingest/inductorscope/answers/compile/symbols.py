@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
 from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, read_run_story
 from inductorscope.answers.parts import RunName
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 
 MOST = 500
 
@@ -90,16 +90,14 @@ def symbol_rows(run_story: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRo
     for guard in story.symbol_guards:
         guards.setdefault(guard.compile, []).append(guard.text)
     return [
-        SymbolRow(
-            run_story.ref(symbol.compile),
-            symbol.name,
-            symbol.subject,
-            symbol.source,
-            symbol.value,
-            symbol.range,
-            symbol.unbacked,
-            _frame(run_story, symbol.frame),
-            [text for text in guards.get(symbol.compile, ()) if _names(text, symbol.name)][:20],
+        view(
+            SymbolRow,
+            symbol,
+            compile=run_story.ref(symbol.compile),
+            frame=_frame(run_story, symbol.frame),
+            guards=[text for text in guards.get(symbol.compile, ()) if _names(text, symbol.name)][
+                :20
+            ],
         )
         for symbol in symbols
     ]
@@ -113,13 +111,15 @@ def symbol_guard_rows(run_story: RunStory, guards: Sequence[SymbolGuard]) -> lis
     for expression in story.expressions:
         by_text.setdefault(expression.text, expression)
     return [
-        SymbolGuardRow(
-            run_story.ref(guard.compile), guard.kind, guard.text, guard.value, guard.reason,
-            _frame(run_story, guard.frame), guard.locals, guard.sources, guard.line,
-            _made(run_story, story, by_text, guard.text),
+        view(
+            SymbolGuardRow,
+            guard,
+            compile=run_story.ref(guard.compile),
+            frame=_frame(run_story, guard.frame),
+            made=_made(run_story, story, by_text, guard.text),
         )
         for guard in guards
-    ]  # fmt: skip
+    ]
 
 
 def _names(text: str, name: str) -> bool:
@@ -147,15 +147,8 @@ def _made(
             continue
         seen.add(number)
         expression = story.expressions[number]
-        rows.append(
-            ExpressionRow(
-                expression.text,
-                expression.method,
-                expression.arguments,
-                _frame(run_story, expression.frame),
-                depth,
-            )
-        )
+        frame = _frame(run_story, expression.frame)
+        rows.append(view(ExpressionRow, expression, frame=frame, depth=depth))
         waiting += [(other, depth + 1) for other in reversed(expression.made_from)]
     return rows
 

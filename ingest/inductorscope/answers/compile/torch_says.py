@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.torch_says import LoopNest, TorchReport, report_in_capture
 from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
-from inductorscope.fields import Prose
+from inductorscope.fields import Prose, view
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
@@ -96,14 +96,11 @@ def explained(run_story: RunStory, says: TorchReport) -> ExplainedRow | None:
         at = stack[-1] if stack else None
         code = run_story.code_around(at.file, at.line, at.code) if at is not None else []
         reasons.append(ExplainedBreakRow(reason.reason, stack, code))
-    return ExplainedRow(
-        report.graphs, report.breaks, report.ops, report.guards, report.seconds,
-        [
-            OpsRow(number, sum(ops.values()), sorted(ops.items(), key=lambda item: -item[1]))
-            for number, ops in enumerate(report.ops_per_graph, 1)
-        ],
-        reasons, report.failed,
-    )  # fmt: skip
+    per_graph = [
+        OpsRow(number, sum(ops.values()), sorted(ops.items(), key=lambda item: -item[1]))
+        for number, ops in enumerate(report.ops_per_graph, 1)
+    ]
+    return view(ExplainedRow, report, per_graph=per_graph, reasons=reasons)
 
 
 def loops(
@@ -136,10 +133,7 @@ def loops(
     for graph, nest in nests:
         if all(word in nest.kernel.lower() for word in words):
             slug, handle = handles.get((graph, nest.kernel)) or (None, None)
-            row = LoopRow(
-                slug, handle, nest.kernel, nest.nodes, nest.loops, nest.vectorised, nest.how
-            )
-            rows.append(row)
+            rows.append(view(LoopRow, nest, graph=slug, handle=handle))
     if not recorded and not nests:
         return None
     rows.sort(key=lambda row: row.vectorised)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 import msgspec
-from msgspec.structs import asdict
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
@@ -27,7 +26,7 @@ from inductorscope.answers.parts import (
 )
 from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
 from inductorscope.store.tables.models import (
@@ -179,9 +178,9 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     answer = explorer(session, run, slug)
-    values = asdict(answer)
-    return ExplorerPage(
-        **values,
+    return view(
+        ExplorerPage,
+        answer,
         graphs=graphs_of(session, run),
         failed=run_of(session, run).failure is not None,
         annotated=can_annotate(session, graph_of(session, run, slug).id),

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -24,7 +23,7 @@ from inductorscope.answers.explorer.benchmark import (
     is_captured_here,
     no_call,
 )
-from inductorscope.answers.explorer.packed_links import ir_names
+from inductorscope.answers.explorer.links import ir_names
 from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
@@ -44,7 +43,7 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
 from inductorscope.answers.time.roofline import run_peaks, step_time
-from inductorscope.fields import Bytes, Hidden, Prose
+from inductorscope.fields import Bytes, Hidden, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
@@ -279,18 +278,13 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     machine, assembly = kernel_figures(
         session, graph, kernel.name, {row.without for row in left_out}
     )
-    return KernelPage(
+    return view(
+        KernelPage,
+        kernel,
         run=RunName(owner.id, owner.name),
         graph=graph_name(graph),
-        name=kernel.name,
-        kind=kernel.kind,
-        category=kernel.category,
-        call_count=kernel.call_count,
-        time_us=kernel.time_us,
-        time_calls=kernel.time_calls,
         each_us=each(kernel),
         share=share(kernel.time_us, kernel_time(session, run)),
-        time_source=kernel.time_source,
         geometry=Launches(session, owner).of_graph(graph).get(kernel.name),
         facts={
             name: value
@@ -330,8 +324,7 @@ def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedEr
 
 
 def _call_work(work: CallWork) -> KernelCallWork:
-    moved = BytesMoved(work.bytes.traffic, work.bytes.hint, work.bytes.total, work.bytes.how)
-    return KernelCallWork(**asdict(work) | {"bytes": moved})
+    return view(KernelCallWork, work, bytes=view(BytesMoved, work.bytes))
 
 
 def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:
@@ -345,20 +338,12 @@ def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork],
 def _time_of(time: CallTime | None) -> KernelCallTime | None:
     if time is None:
         return None
-    return KernelCallTime(
-        time.time_us, time.known == MEASURED, time.runs, time.median_us, time.p10_us, time.p90_us
-    )
+    return view(KernelCallTime, time, measured=time.known == MEASURED)
 
 
 def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:
     wanted = set(call.fx_nodes)
-    return [
-        FxNodeRow(
-            node.name, node.target, node.line, node.annotation, node.stack_file, node.stack_line
-        )
-        for node in fx_nodes(session, graph.id)
-        if node.name in wanted
-    ]
+    return [view(FxNodeRow, node) for node in fx_nodes(session, graph.id) if node.name in wanted]
 
 
 def _ir_nodes(session: Session, graph: Graph, kernel: Kernel, handle: int) -> list[IrNodeRow]:

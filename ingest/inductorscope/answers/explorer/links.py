@@ -1,8 +1,29 @@
-"""The links of a graph as the explorer reads them; they are stored packed in this form."""
+"""The links of a graph as the explorer reads them, which are stored packed in this form, and its
+nodes."""
 
 from __future__ import annotations
 
 import msgspec
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import graph_of
+from inductorscope.store.runs.links import LinksJson, unpack_json
+from inductorscope.store.runs.nodes import fx_nodes
+
+
+def ir_names(payload: bytes, first: int, last: int, call: str) -> set[str]:
+    """Returns the scheduler nodes whose operations lines `first` to `last` of the output code refer
+    to, in one call (`call:NAME:HANDLE`) of the kernel that these lines define."""
+    links = msgspec.json.decode(unpack_json(payload), type=LinksJson)
+    code = links.stages.get("code")
+    if code is None:
+        return set()
+    used = {
+        links.entities[entity]
+        for line, entity, limit in zip(code.lines, code.entities, code.call, strict=True)
+        if first <= line <= last and (limit < 0 or links.entities[limit] == call)
+    }
+    return {name[3:].partition(".")[0] for name in used if name.startswith("op:")}
 
 
 class StageLinks(msgspec.Struct, frozen=True):
@@ -28,3 +49,39 @@ class Links(msgspec.Struct, frozen=True):
 
 
 NO_LINKS = Links(engine="", entities=[], stages={})
+
+
+class Nodes(msgspec.Struct, frozen=True):
+    """Nodes in the order of their lines, as parallel columns."""
+
+    names: list[str]
+    """Names without `fx:`."""
+    targets: list[str]
+    """The called function, as written."""
+    types: list[str]
+    """`f32[4, 256][256, 1]cpu`; empty without an annotation."""
+    lines: list[int]
+    inputs: list[list[int]]
+    """Indices of each node's inputs."""
+
+
+def nodes_of(session: Session, run: str, slug: str, stage: str) -> Nodes:
+    nodes = fx_nodes(session, graph_of(session, run, slug).id, stage)
+    places = {node.name: at for at, node in enumerate(nodes)}
+    return Nodes(
+        names=[node.name for node in nodes],
+        targets=[node.target for node in nodes],
+        types=[node.annotation or "" for node in nodes],
+        lines=[node.line for node in nodes],
+        inputs=[
+            [places[name] for name in _beside(node.name, node.inputs) if name in places]
+            for node in nodes
+        ],
+    )
+
+
+def _beside(node: str, inputs: list[str]) -> list[str]:
+    """Separates names: names of an inner graph's nodes are prefixed with its class, but names of
+    inputs are not."""
+    graph_class, slash, _ = node.rpartition("/")
+    return [f"{graph_class}{slash}{name}" for name in inputs]

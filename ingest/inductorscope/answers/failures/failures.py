@@ -2,31 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.blame import judge
 from inductorscope.analyze.failures.export import skipped_problems
-from inductorscope.analyze.failures.known import GraphKnown
+from inductorscope.analyze.failures.known import GraphKnown, KernelSpan, Reference, known_graph
 from inductorscope.analyze.failures.shown import Shown, show
 from inductorscope.analyze.failures.text import explain, unexplained
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.compile.rows import failure_rows
 from inductorscope.answers.explorer.benchmark import is_captured_here
-from inductorscope.answers.failures.graphs import known_graphs
+from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
-from inductorscope.fields import Hidden, Prose
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.capture_facts import EagerOutcome
 from inductorscope.formats.errors.temporary import without_temporary
+from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of
-from inductorscope.store.tables.models import Artifact, Job, Run
+from inductorscope.store.tables.models import Artifact, Graph, Job, Kernel, KernelCall, Run
+
+MOST_GRAPHS = 40
+"""Most graphs that are read, because a failure stops at one graph, and pages wait for them."""
+
+
+def known_graphs(session: Session, run_id: str, notes: list[str]) -> list[GraphKnown]:
+    """Returns the run's graphs, without those that exceed a limit; notes list those."""
+    query = select(Graph).where(Graph.run_id == run_id).order_by(Graph.position).limit(MOST_GRAPHS)
+    graphs = []
+    for graph in session.scalars(query):
+        try:
+            texts = graph_texts(session, graph.id).read(session)
+        except NotAnalysed as error:
+            notes.append(f"{graph.slug}: {error}")
+            continue
+        links = graph_links(session, graph.id)
+        graphs.append(
+            known_graph(
+                graph.slug, texts, _kernels(session, graph.id),
+                _references(links, CODE), _references(links, IR_POST),
+            )
+        )  # fmt: skip
+    return graphs
+
+
+def _kernels(session: Session, graph: int) -> Iterator[KernelSpan]:
+    """The kernels of a graph, each with its first call."""
+    handles: dict[int, int] = dict(
+        session.execute(
+            select(KernelCall.kernel_id, KernelCall.handle)
+            .where(KernelCall.graph_id == graph)
+            .order_by(KernelCall.handle.desc())
+        ).all()
+    )
+    for kernel in session.scalars(select(Kernel).where(Kernel.graph_id == graph)):
+        if kernel.first_line is not None and kernel.last_line is not None:
+            yield KernelSpan(
+                kernel.name, kernel.first_line, kernel.last_line, handles.get(kernel.id, 1)
+            )
+
+
+def _references(links: GraphLinks, stage: str) -> Iterator[Reference]:
+    columns = links.stages.get(stage)
+    if columns is None:
+        return
+    for line, entity, how in zip(columns.lines, columns.entities, columns.confidence, strict=True):
+        yield line, links.entities[entity], how
+
 
 MOST_FAILURES = 20
 LONGEST_RECORD = 2_000_000
@@ -248,8 +299,9 @@ def _numbered(
     run_story: RunStory, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
 ) -> FailureShown:
     source = run_story.sources.get(shown.user.file) if shown.user is not None else None
-    return FailureShown(
-        **asdict(shown),
+    return view(
+        FailureShown,
+        shown,
         number=number,
         user_artifact=None if source is None else source[0],
         compile=compiled,

@@ -14,7 +14,7 @@ from inductorscope.analyze.values import table as analysis
 from inductorscope.analyze.values.table import ValueTable, value_table
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName, run_of
-from inductorscope.fields import Hidden, Number, Prose
+from inductorscope.fields import Hidden, Number, Prose, view
 from inductorscope.formats.printed.intermediate_values import IntermediateValue
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
@@ -128,20 +128,14 @@ def values_page(
 
 
 def _row(row: analysis.ValueRow) -> ValueRow:
-    return ValueRow(
-        row.launch, row.kernel, row.argument, _value(row.before), _value(row.after), row.bad,
-        row.zeros,
-    )  # fmt: skip
+    return view(ValueRow, row, before=_value(row.before), after=_value(row.after))
 
 
 def _value(value: IntermediateValue | None) -> Value | None:
     if value is None:
         return None
-    return Value(
-        value.value, value.elements, value.dtype, value.size, value.device, _finite(value.mean),
-        _finite(value.least), _finite(value.largest), _finite(value.std), value.nan, value.inf,
-        value.line,
-    )  # fmt: skip
+    figures = {name: _finite(getattr(value, name)) for name in ("mean", "least", "largest", "std")}
+    return view(Value, value, **figures)
 
 
 def _finite(value: float | None) -> Figure:

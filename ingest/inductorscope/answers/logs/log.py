@@ -11,7 +11,7 @@ from sqlalchemy import Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName, run_of
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_records import CACHES
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
@@ -208,18 +208,10 @@ def _records(session: Session, matching: Select[Any], after: int, limit: int) ->
         .limit(limit)
     )
     return [
-        LogRecord(
-            id=entry.id,
-            log=entry.log,
-            line=entry.line,
-            lines=entry.lines,
-            kind=entry.kind,
-            name=entry.name,
+        view(
+            LogRecord,
+            entry,
             known=meaning(entry.kind) is not None,
-            compile_id=entry.compile_id,
-            attempt=entry.attempt,
-            rank=entry.rank,
-            pid=entry.pid,
             artifact=entry.artifact_id,
             path=path,
             size=size,
@@ -337,17 +329,9 @@ def _compiles(
     )
     graphs = graphs_of_compiles(session, run, logs)
     return [
-        LoggedCompile(
-            log=row.log,
-            compile_id=row.compile_id,
-            rank=row.rank,
-            line=row.line,
-            records=row.records,
-            restarts=row.restarts,
-            breaks=row.breaks,
-            codes=row.codes,
-            cached=row.cached,
-            error=row.error,
+        view(
+            LoggedCompile,
+            row,
             finished=row.finished > 0,
             recompile=row.recompiles > 0 or not (row.compile_id or "").endswith("/0"),
             graphs=graphs.get((row.log, row.compile_id), []),

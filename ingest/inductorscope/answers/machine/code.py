@@ -6,8 +6,7 @@ from inductorscope.analyze.machine.figures import family_of
 from inductorscope.analyze.machine.loops import kind_of, on_stack
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.disassembling.limited import NotDisassembled
-from inductorscope.disassembling.nvdisasm import LINES, LIVE, printed
-from inductorscope.disassembling.objdump import disassembled
+from inductorscope.disassembling.tools import LINES, LIVE, assembly_of, sass_of
 from inductorscope.formats.machine.assembly import Assembly, read_assembly
 from inductorscope.formats.machine.places import Located
 from inductorscope.formats.machine.ptx import arrays_of
@@ -19,11 +18,11 @@ def read_code(cubin: bytes, digest: str, ptx: str) -> tuple[Sass, list[int], lis
     nvdisasm cannot work them out, as for kernels that are too long. `ptx`: its text, empty if
     unknown. Raises NotAnalysed."""
     try:
-        sass = read_sass(printed(cubin, digest, LINES))
+        sass = read_sass(sass_of(cubin, digest, LINES))
     except NotDisassembled as error:
         raise NotAnalysed(str(error)) from None
     try:
-        live = joined_live(sass, read_live(printed(cubin, digest, LIVE)))
+        live = joined_live(sass, read_live(sass_of(cubin, digest, LIVE)))
     except NotDisassembled:
         live = []
     return sass, live, spills_of(sass, arrays_of(ptx))
@@ -32,7 +31,7 @@ def read_code(cubin: bytes, digest: str, ptx: str) -> tuple[Sass, list[int], lis
 def read_library(library: bytes, digest: str) -> tuple[Assembly, list[bool]]:
     """Disassembles a C++ kernel's library. Raises NotAnalysed."""
     try:
-        code = read_assembly(disassembled(library, digest))
+        code = read_assembly(assembly_of(library, digest))
     except NotDisassembled as error:
         raise NotAnalysed(str(error)) from None
     return code, list(map(on_stack, code.operations, code.operands))

@@ -30,7 +30,7 @@ from inductorscope.answers.machine.text import (
     read_stage,
 )
 from inductorscope.disassembling.limited import NotDisassembled
-from inductorscope.disassembling.mca import throughput
+from inductorscope.disassembling.tools import throughput
 from inductorscope.fields import Bytes, Count, Hidden, Prose
 from inductorscope.formats.machine.assembly import Assembly, Loop
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin

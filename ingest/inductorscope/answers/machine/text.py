@@ -18,8 +18,6 @@ from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile, profiled
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.formats.machine.llvm import read_llvm
-from inductorscope.formats.machine.mlir import read_mlir
 from inductorscope.formats.machine.places import (
     Frames,
     Located,
@@ -30,6 +28,7 @@ from inductorscope.formats.machine.places import (
 )
 from inductorscope.formats.machine.ptx import gcn_spills, read_gcn, read_ptx
 from inductorscope.formats.machine.sass import Sass
+from inductorscope.formats.machine.triton_irs import read_llvm, read_mlir
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import (
     AMDGCN,

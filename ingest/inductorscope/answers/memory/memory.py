@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 import msgspec
-from msgspec.structs import asdict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -27,7 +26,7 @@ from inductorscope.answers.parts import (
     run_of,
 )
 from inductorscope.answers.time.script import Script
-from inductorscope.fields import Bytes, Hidden, Prose
+from inductorscope.fields import Bytes, Hidden, Prose, view
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
@@ -239,10 +238,9 @@ def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> Mea
 
 
 def _row(storage: Storage, sources: dict[tuple[str, int], list[SourceLine]]) -> StorageRow:
-    values = asdict(storage)
     writing = next((touch for touch in storage.touches if touch.writes), None)
     lines = sources.get((writing.kernel, writing.handle), []) if writing else []
-    return StorageRow(**values, name=storage.name, made_for=lines)
+    return view(StorageRow, storage, made_for=lines)
 
 
 def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[SourceLine]]:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName, run_of
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.formats.log.kinds import ARTIFACT
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.tables.models import Artifact, Graph
@@ -114,20 +114,17 @@ def read_page(session: Session, run_id: str) -> ReadPage:
     }
     notes = [_note(item, stored) for item in report.get("dropped", ())]
     reading = run.state == "reading"
-    return ReadPage(
+    return view(
+        ReadPage,
+        run,
         run=RunName(run.id, run.name),
         reading=reading,
-        step=run.step,
-        origin=run.origin,
-        created_at=run.created_at,
         files=_so_far(session, run_id) if reading else _files(report, stored),
         logs=[_log(log, stored) for log in report.get("logs", ())],
         dropped=[item for kind, item in notes if kind not in KEPT],
         repaired=[item for kind, item in notes if kind == "repaired"],
         guessed=[item for kind, item in notes if kind == "guessed"],
         secrets=[item for kind, item in notes if kind == "removed"],
-        bytes_in=run.bytes_in,
-        bytes_stored=run.bytes_stored,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -41,7 +41,7 @@ from inductorscope.answers.time.profiles import (
 from inductorscope.answers.time.tables import TraceRow
 from inductorscope.answers.time.time import slowest_of_trace
 from inductorscope.correlate.links.model import Coverage
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
@@ -127,20 +127,16 @@ def run_page(session: Session, run_id: str) -> RunPage:
     story = [] if evidence is None else story_in_words(evidence.story)
     if story:
         facts = replace(facts, graph_breaks=None, recompiles=None)
-    return RunPage(
-        **asdict(row),
+    return view(
+        RunPage,
+        row,
+        run,
         previous=session.scalar(
             select(Run.id)
             .where(Run.name == run.name, Run.created_at < run.created_at)
             .order_by(Run.created_at.desc())
             .limit(1)
         ),
-        content_digest=run.content_digest,
-        torch_git=run.torch_git,
-        timings=run.timings,
-        environment=run.environment,
-        bytes_in=run.bytes_in,
-        bytes_stored=run.bytes_stored,
         reading=state if facts.reading else None,
         aligning=state if state.lines is not None else None,
         verdicts=[each for each in verdicts(facts) if each.label != row.verdict.label],

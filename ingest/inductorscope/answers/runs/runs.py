@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
@@ -16,7 +16,7 @@ from inductorscope.analyze.verdicts import Busy, Facts, Spread, Verdict, verdict
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.search.runs import with_words
 from inductorscope.answers.time.profiles import busy_of
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.store.database import storable
 from inductorscope.store.tables.models import READING, TRY, UNLISTED, Job, Run
 
@@ -166,27 +166,9 @@ def run_rows(session: Session, runs: Sequence[Run]) -> list[RunRow]:
 
 
 def run_row(run: Run, busy: Busy | None = None) -> RunRow:
-    return RunRow(
-        id=run.id,
-        name=run.name,
-        tags=[str(tag) for tag in run.tags],
-        origin=run.origin,
-        state=cast(RunReading, run.state),
-        step=run.step,
-        created_at=run.created_at,
-        torch_version=run.torch_version,
-        device_kind=run.device_kind,
-        device_name=run.device_name,
-        graph_count=run.graph_count,
-        kernel_count=run.kernel_count,
-        graph_breaks=run.graph_breaks,
-        recompiles=run.recompiles,
-        compile_seconds=run.compile_seconds,
-        eager_ms=run.eager_ms,
-        compiled_ms=run.compiled_ms,
-        speed_up=speed_up(run),
-        verdict=verdicts(facts_of(run, busy))[0],
-    )
+    verdict = verdicts(facts_of(run, busy))[0]
+    tags = [str(tag) for tag in run.tags]
+    return view(RunRow, run, tags=tags, speed_up=speed_up(run), verdict=verdict)
 
 
 def speed_up(run: Run) -> float | None:
@@ -196,12 +178,9 @@ def speed_up(run: Run) -> float | None:
 
 def facts_of(run: Run, busy: Busy | None = None) -> Facts:
     """Returns the facts that verdicts are based on."""
-    return Facts(
-        failure=run.failure,
-        eager_ms=run.eager_ms,
-        compiled_ms=run.compiled_ms,
-        graph_breaks=run.graph_breaks,
-        recompiles=run.recompiles,
+    return view(
+        Facts,
+        run,
         dropped=run.dropped_count,
         busy=busy,
         eager_spread=_spread(run.timings.get("eager")),

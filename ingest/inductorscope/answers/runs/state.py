@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,6 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.runs import RunReading
+from inductorscope.fields import view
 from inductorscope.store.runs.relinked import Lines, lines_of
 from inductorscope.store.tables.models import COMPLETE, Job, Run
 
@@ -56,14 +56,10 @@ def run_state(session: Session, run: str) -> RunState:
     if row.state == "reading":
         query = select(Job).where(Job.run_id == run, Job.state == "running")
         job = session.scalars(query.limit(1)).first()
-    return RunState(
-        id=row.id,
-        name=row.name,
-        state=cast(RunReading, row.state),
+    return view(
+        RunState,
+        row,
         step=(job.step if job else None) or row.step,
-        graph_count=row.graph_count,
-        kernel_count=row.kernel_count,
-        read_at=row.read_at,
         job=job.id if job else None,
         done=job.done if job else 0,
         total=job.total if job else None,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow, costs_of
 from inductorscope.answers.parts import kernel_time
-from inductorscope.fields import Microseconds
+from inductorscope.fields import Microseconds, view
 from inductorscope.store.runs.costs import timed_graphs
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost, NodeCost
@@ -66,15 +66,12 @@ def node_times(session: Session, run: str, limit: int | None = None) -> list[Nod
     if not whole:
         return []
     return [
-        NodeTime(
+        view(
+            NodeTime,
+            row,
             graph=slug,
-            name=row.name,
-            target=row.target,
-            line=row.line,
             time_us=row.inclusive_us,
-            shared_us=row.shared_us,
             share=row.shared_us / whole,
-            kernels=row.kernels,
         )
         for slug, row in _node_costs(session, run, limit)
     ]

@@ -23,7 +23,7 @@ from inductorscope.analyze.time.parts import ONCE_PARTS
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import share
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.vocabulary import MEMCPY, MEMSET
 from inductorscope.store.tables.models import Profile, Run
 from inductorscope.store.tables.times import TraceKernel
@@ -111,12 +111,9 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
     over_wall = None
     if breakdown is not None and breakdown.on_device and profile.steps and wall_ms:
         over_wall = breakdown.total_us / profile.steps / (wall_ms * 1000)
-    return ProfileTable(
-        id=profile.id,
-        label=profile.label,
-        device_kind=profile.device_kind,
-        steps=profile.steps,
-        artifact_id=profile.artifact_id,
+    return view(
+        ProfileTable,
+        profile,
         facts=replace(facts, collectives=None, shapes=[]),
         over_wall=over_wall,
         wall_us=None if wall_ms is None else wall_ms * 1000,
@@ -183,17 +180,13 @@ def _shown(chosen: ProfileTable) -> ProfileShown:
     known = "marked by the profiler"
     if not chosen.steps:
         known = "not marked: figures are of the whole trace"
-    return ProfileShown(
-        id=chosen.id,
-        label=chosen.label,
+    return view(
+        ProfileShown,
+        chosen,
+        facts,
         joined_to_code=bool(facts.joined_to_code and attributed_us),
         by=by,
-        steps=chosen.steps,
         steps_from=facts.steps_from or known,
-        over_wall=chosen.over_wall,
-        wall_us=chosen.wall_us,
-        breakdown=breakdown,
-        comparison=facts.comparison,
         busy=share(timeline.busy_us, timeline.span_us) if timeline else None,
         longest_wait=max(timeline.idle if timeline else (), key=lambda part: part.us, default=None),
         launching=sum(region.verdict != PROCESSOR for region in regions),

@@ -40,7 +40,7 @@ from inductorscope.answers.time.profiles import (
     profile_tables,
     shown_profile,
 )
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 from inductorscope.store.tables.times import CallTime, TraceKernel
 
@@ -228,21 +228,16 @@ def roofline_page(
 
 
 def _dot(run_id: str, row: KernelWork) -> Dot:
-    return Dot(
-        name=row.name,
-        graph=row.graph,
+    return view(
+        Dot,
+        row,
+        row.standing,
         href=None if row.handle is None else urls.kernel(run_id, row.graph, row.name, row.handle),
-        shapes=row.shapes,
-        category=row.category,
-        dtype=row.dtype,
         time_us=row.time_us or 0.0,
         bytes=row.bytes or 0.0,
         operations=row.operations if row.products is None else row.products,
         share=row.standing.share,
-        saves=row.standing.saves,
         over=bool(row.standing.over),
-        small=row.standing.small,
-        launch=row.launch,
     )
 
 

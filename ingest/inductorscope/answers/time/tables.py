@@ -18,7 +18,7 @@ from inductorscope.answers.parts import (
     run_name,
     share,
 )
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceKernel
 
@@ -241,10 +241,7 @@ def _kernels(session: Session, run_id: str, table: TimesTable) -> None:
 def _lines(session: Session, run_id: str, table: TimesTable) -> None:
     query = select(LineCost).where(LineCost.run_id == run_id)
     table.lines = [
-        LineRow(
-            row.path, row.line, row.kernels, row.inclusive_us, row.shared_us,
-            share(row.shared_us, table.whole_us),
-        )
+        view(LineRow, row, share=share(row.shared_us, table.whole_us))
         for (row,) in _paged(
             session, table, query, func.coalesce(LineCost.path, ""), None, LineCost.id
         )
@@ -259,10 +256,7 @@ def _nodes(session: Session, run_id: str, table: TimesTable) -> None:
     )
     searched = NodeCost.name + " " + NodeCost.target
     table.nodes = [
-        NodeRow(
-            slug, row.name, row.target, row.line, row.kernels, row.inclusive_us, row.shared_us,
-            share(row.shared_us, table.whole_us),
-        )
+        view(NodeRow, row, graph=slug, share=share(row.shared_us, table.whole_us))
         for row, slug in _paged(session, table, query, searched, None, NodeCost.id)
     ]  # fmt: skip
 
@@ -286,11 +280,10 @@ def _trace(session: Session, _: str, table: TimesTable) -> None:
         .where(own)
     )
     table.trace = [
-        TraceRow(
-            name=row.name, category=row.category, op=row.op, joined=row.joined,
-            calls=row.calls / steps, time_us=row.total_us / steps,
-            each_us=row.total_us / max(row.calls, 1), min_us=row.min_us, max_us=row.max_us,
-            share=share(row.total_us, total), graph=slug, kernel=kernel, handle=first,
+        view(
+            TraceRow, row, calls=row.calls / steps, time_us=row.total_us / steps,
+            each_us=row.total_us / max(row.calls, 1), share=share(row.total_us, total),
+            graph=slug, kernel=kernel, handle=first,
         )
         for row, kernel, slug, first in _paged(
             session, table, query, TraceKernel.name, TraceKernel.category, TraceKernel.id

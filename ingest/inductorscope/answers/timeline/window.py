@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.timeline.bars import Bars, joined, merged
 from inductorscope.analyze.timeline.facts import STREAM, THREAD, TimelineFacts
 from inductorscope.answers.parts import share
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.store.runs.timelines import (
     Span,
     count_bars,
@@ -198,15 +198,4 @@ def sums(session: Session, laid: Laid, start: float, end: float) -> list[Categor
 
 
 def laid_out(profile: int, facts: TimelineFacts) -> Laid:
-    tracks = [
-        Track(
-            kind=track.kind,
-            title=track.title,
-            first_row=track.first_row,
-            rows=track.rows,
-            events=track.events,
-            busy_us=track.busy_us,
-        )
-        for track in facts.tracks
-    ]
-    return Laid(profile, facts, tracks)
+    return Laid(profile, facts, [view(Track, track) for track in facts.tracks])

@@ -18,8 +18,7 @@ import msgspec
 from inductorscope.analyze.trial.result import Structure
 from inductorscope.capturing.launch import SWAP, Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
-from inductorscope.capturing.measure.profile import Profiled, profiled
-from inductorscope.capturing.measure.structure import counts, structure
+from inductorscope.capturing.measure.profile import Profiled, counts, profiled, structure
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError

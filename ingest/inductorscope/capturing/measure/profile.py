@@ -1,11 +1,78 @@
-"""Splits a profiled step of a fresh process into parts that do not overlap. Torch-free."""
+"""Splits a profiled step of a fresh process into parts that do not overlap, and counts
+what compiling produced. Torch-free."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.trial.result import Structure
+from inductorscope.capturing.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
+from inductorscope.formats.capture_facts import CaptureFacts
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.log.trace_log import read_trace_log
+
+_OPERATION = re.compile(r"^ +[\w\", :\[\]()]+= torch\.ops\.", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*(?:#(?!include|pragma|define|if|endif|else)|//).*\n", re.MULTILINE)
+_PATH = re.compile(r"/[\w./-]*/[\w.-]+")
+
+
+def counts(out: Path) -> dict[str, int]:
+    """Returns a capture's numbers of generated kernels, graphs, graph breaks and recompiles."""
+    found = structure(out, CaptureFacts())
+    return {name: getattr(found, name) for name in ("kernels", "graphs", "breaks", "recompiles")}
+
+
+def structure(out: Path, facts: CaptureFacts) -> Structure:
+    """Returns what a capture compiled."""
+    texts = [
+        file.read_text(encoding="utf-8", errors="replace")
+        for file in sorted((out / DEBUG_FOLDER).glob("**/output_code.py"))
+    ]
+    codes = [parse_output_code(text) for text in texts]
+    graphs = (out / DEBUG_FOLDER).glob("**/fx_graph_transformed.py")
+    gatherer = StoryGatherer()
+    for file in sorted((out / TRACE_FOLDER).glob("*.log")):
+        log = gatherer.log(file.name, None)
+        with file.open("rb") as stream:
+            read = read_trace_log(stream)
+            for record in read:
+                log.add(record)
+            log.finish(read.strings)
+    story, _ = gatherer.finish()
+    steps = facts.script[0] if facts.script else None
+    events = [event.seconds for event in steps.compiles] if steps else []
+    recorded = steps.cuda_graphs if steps else None
+    peak = (steps.allocated_bytes or steps.resident_bytes) if steps else None
+    return Structure(
+        graphs=len(codes),
+        breaks=len(break_places(story)),
+        recompiles=sum(history.recompiles for history in histories(story)),
+        operations=sum(
+            len(_OPERATION.findall(file.read_text(encoding="utf-8", errors="replace")))
+            for file in graphs
+        ),
+        kernels=sum(len(code.kernels) for code in codes),
+        launches=sum(len(code.calls) for code in codes),
+        cuda_graphs=bool(recorded and recorded.replayed),
+        codes=tuple(sorted(digest(text) for text in texts)),
+        compile_s=sum(events) if events else facts.first_call_s,
+        peak_bytes=peak,
+    )
+
+
+def digest(code: str) -> str:
+    """Returns a digest of generated code, without comments and paths."""
+    plain = _PATH.sub("", _COMMENT.sub("", code))
+    return hashlib.blake2b(plain.encode(), digest_size=12).hexdigest()
+
 
 COMPILED_CODE, PYTHON = "calling compiled code", "Python outside of operators"
 """Parts of a step on a CPU in which no kernel and no operator runs."""

@@ -1,4 +1,4 @@
-"""Installs the record before anything is compiled, and writes it afterwards."""
+"""Installs the hooks of a record before anything is compiled, and writes it afterwards."""
 
 from __future__ import annotations
 
@@ -6,9 +6,40 @@ from pathlib import Path
 
 import torch
 
-from inductorscope.capturing.record.placing import LineRecord
-from inductorscope.capturing.record.recording import Recording
+from inductorscope.capturing.record.kernels import Definitions, follow_kernels
+from inductorscope.capturing.record.lines import Texts, follow_lines
+from inductorscope.capturing.record.origins import Recorder
+from inductorscope.capturing.record.owners import follow_owners
+from inductorscope.capturing.record.placing import LineRecord, place_lines
+from inductorscope.capturing.record.rewritten import follow_rewritten
 from inductorscope.formats.capture_facts import LINE_RECORD, RecordFacts
+
+
+class Recording:
+    """Starts when it is created; a process creates one."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.definitions = Definitions()
+        texts = Texts()
+        follow_owners(self.recorder)
+        follow_lines(self.recorder, texts)
+        follow_rewritten(self.recorder)
+        follow_kernels(self.recorder, texts, self.definitions)
+
+    @property
+    def failure(self) -> str | None:
+        """Why recording has stopped, if it has."""
+        return self.recorder.failure
+
+    def place(self) -> tuple[LineRecord, int]:
+        """Returns the record so far, and the number of recorded lines not located in the code."""
+        return place_lines(self.definitions)
+
+    def forget(self) -> None:
+        """Discards the record and restarts with the next graph."""
+        self.definitions.by_folder.clear()
+
 
 KNOWN = ("2.11", "2.13")
 """Versions of torch whose generated code was compared with and without the record."""

@@ -143,7 +143,7 @@ class LogRecord(msgspec.Struct):
         return self._metadata
 
     @property
-    def body(self) -> Any:  # noqa: ANN401 (JSON)
+    def body(self) -> Any:  # noqa: ANN401  # JSON
         """The value of its kind."""
         return self.metadata.get(self.kind)
 

@@ -28,7 +28,7 @@ class KeyAverageRow(msgspec.Struct):
     """One row. Times are µs over all profiled steps; None if the table has no such column."""
 
     name: str
-    calls: int
+    calls: int = 0
     self_cpu_us: float | None = None
     cpu_us: float | None = None
     self_device_us: float | None = None
@@ -37,7 +37,7 @@ class KeyAverageRow(msgspec.Struct):
     """Whether the table cut the name short; `name` is then its beginning."""
     device: str | None = None
     """Where the row was measured: 'cpu', 'cuda'; None if unknown."""
-    annotation: bool = False
+    annotation: bool = msgspec.field(default=False, name="user_annotation")
     """Whether it is a span around other rows, with no work of its own."""
 
 
@@ -53,19 +53,8 @@ class KeyAverages(list[KeyAverageRow]):
     lines: int = 0
 
 
-class _CaptureRow(msgspec.Struct):
-    name: str
-    calls: int = 0
-    self_cpu_us: float | None = None
-    cpu_us: float | None = None
-    self_device_us: float | None = None
-    device_us: float | None = None
-    device: str | None = None
-    user_annotation: bool = False
-
-
 class _CaptureFile(msgspec.Struct):
-    rows: list[_CaptureRow]
+    rows: list[KeyAverageRow]
     steps: int | None = None
 
 
@@ -89,21 +78,8 @@ def parse_rows(data: bytes) -> KeyAverages:
         return table
     table.problems += [Problem(None, reason) for reason in left_out.elements()]
     table.steps = file.steps
-    table.extend(_row_of_capture(row) for row in file.rows)
+    table.extend(file.rows)
     return table
-
-
-def _row_of_capture(row: _CaptureRow) -> KeyAverageRow:
-    return KeyAverageRow(
-        name=row.name,
-        calls=row.calls,
-        self_cpu_us=row.self_cpu_us,
-        cpu_us=row.cpu_us,
-        self_device_us=row.self_device_us,
-        device_us=row.device_us,
-        device=row.device,
-        annotation=row.user_annotation,
-    )
 
 
 def parse_table(text: str) -> KeyAverages:

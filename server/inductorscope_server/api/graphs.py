@@ -1,0 +1,105 @@
+"""What scripts and commands ask of a run's graphs: nodes, reasons, annotated code, the lock."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from inductorscope.answers.explorer.annotated import annotated_output
+from inductorscope.answers.explorer.links import Nodes, nodes_of
+from inductorscope.answers.explorer.reasons import Reasons, reasons_of_line
+from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.missing import NotHere
+from inductorscope.contract.lock import write_lock
+from inductorscope.contract.project import project
+from inductorscope.correlate.annotate.code import Style
+from inductorscope.formats.vocabulary import POST_GRAD
+from starlette.responses import Response
+
+from inductorscope_server.access.rules import READS
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import as_json, attached, python_file
+from inductorscope_server.web.errors import Documented, documented
+from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.naming import ExplainedStage, GraphStage
+from inductorscope_server.web.parts import Analysing, Reading
+
+api = APIRouter(prefix="/runs/{run}", dependencies=[READS])
+
+GRAPH = "/graphs/{slug}"
+CODE: Documented = {200: {"content": {"text/x-python": {"schema": {"type": "string"}}}}}
+TOML: Documented = {200: {"content": {"application/toml": {"schema": {"type": "string"}}}}}
+LAST_LINE = 10_000_000
+
+
+@api.get(
+    f"{GRAPH}/nodes",
+    summary="FX nodes and their inputs",
+    tags=[openapi.GRAPHS],
+    responses={**openapi.answers(Nodes), **documented(404, 422)},
+)
+def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST_GRAD) -> Response:
+    """Returns the nodes of an FX stage in line order, as parallel columns.
+
+    Inputs are known only for the post-grad graph.
+    """
+    return as_json(nodes_of(session, run, slug, stage))
+
+
+@api.get(
+    f"{GRAPH}/annotated.py",
+    summary="Output code with FX lines as comments",
+    tags=[openapi.GRAPHS],
+    response_class=Response,
+    responses={**CODE, **documented(404, 422)},
+)
+async def annotated_code(
+    analysis: Analysing, run: RunId, slug: Slug, style: Style = "line"
+) -> Response:
+    """Returns the graph's `output_code.py`, still runnable, with FX lines as comments.
+
+    With `line`, each kernel line has the FX line it computes above it; with `kernel`, all FX lines
+    and user lines of a kernel are above the kernel.
+    """
+    text = await analysis(annotated_output, run, slug, style)
+    return python_file(text, f"output_code.annotated_{style}.py")
+
+
+@api.get(
+    f"{GRAPH}/reason",
+    summary="Reasons for a line's links",
+    tags=[openapi.GRAPHS],
+    responses={**openapi.answers(Reasons), **documented(404, 422)},
+)
+async def get_reason(
+    analysis: Analysing,
+    run: RunId,
+    slug: Slug,
+    stage: ExplainedStage,
+    line: Annotated[int, Query(ge=1, le=LAST_LINE)],
+) -> Response:
+    """Explains each operation on the line in a sentence: how it was matched, which node it belongs
+    to, and which other nodes are possible."""
+    try:
+        return as_json(await analysis(reasons_of_line, run, slug, stage, line))
+    except NotAnalysed as error:
+        raise NotHere(
+            str(error), "Download the graph's texts and run `inductorscope links`."
+        ) from error
+
+
+@api.get(
+    "/inductor.lock",
+    summary="What the run's compiles are, as a lock",
+    tags=[openapi.RUNS],
+    response_class=Response,
+    responses={**TOML, **documented(404, 422)},
+)
+async def run_lock(analysis: Analysing, run: RunId) -> Response:
+    """Returns the file that `inductorscope lock --run` writes: breaks, kernels and the lines they
+    compute, bytes, guards."""
+    try:
+        program = await analysis(project, run, "")
+    except NotAnalysed as error:
+        raise NotHere(str(error), "Lock the run on its own machine.") from error
+    return attached(write_lock([program]), "inductor.lock", "application/toml")
