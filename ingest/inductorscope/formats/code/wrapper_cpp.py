@@ -77,7 +77,8 @@ class CppWrapper(PythonWrapper):
             return WrapperLine(number, "return", uses=self._names(line))
         asserted = _ASSERT.match(line)
         if asserted is not None:
-            return self._asserted(asserted, line, number)
+            opened = line.find("(", line.find("assert_size_stride"))
+            return self._asserted(asserted.group(1), line, opened, number)
         kind: LineKind = "other"
         if _GUARD.match(line):
             kind = "device"
@@ -174,18 +175,6 @@ class CppWrapper(PythonWrapper):
             shape, stride = self._sizes(arguments[1]), self._sizes(arguments[2])
             made.layout = Layout(shape, stride, old.dtype, old.device)
             made.offset = arguments[3].rstrip("L")
-        return made
-
-    def _asserted(self, match: re.Match[str], line: str, number: int) -> WrapperLine:
-        made = WrapperLine(number, "assert", uses=self._names(line))
-        opened = line.find("(", line.find("assert_size_stride"))
-        arguments = split_top(line[opened + 1 : closing(line, opened)])
-        if len(arguments) > 2:
-            known = self.layouts.get(match.group(1)) or Layout()
-            shape, stride = sizes(arguments[1]), sizes(arguments[2])
-            made.layout = Layout(shape, stride, known.dtype, known.device)
-            if match.group(1) in self.layouts:
-                self.layouts[match.group(1)] = made.layout
         return made
 
     def _sizes(self, argument: str) -> tuple[str, ...]:

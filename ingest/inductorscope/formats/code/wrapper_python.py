@@ -185,18 +185,21 @@ class PythonWrapper:
         return made
 
     def _assertion(self, line: str, number: int) -> WrapperLine:
-        made = WrapperLine(number, "assert", uses=self._names(line))
         match = _ASSERT.match(line)
-        if match is None:
-            return made
-        opened = line.find("(")
+        if match is None or not line.startswith("assert_size_stride"):
+            return WrapperLine(number, "assert", uses=self._names(line))
+        return self._asserted(match.group(1), line, line.find("("), number)
+
+    def _asserted(self, name: str, line: str, opened: int, number: int) -> WrapperLine:
+        """An assertion of a buffer's sizes and strides, whose arguments begin at a bracket."""
+        made = WrapperLine(number, "assert", uses=self._names(line))
         arguments = split_top(line[opened + 1 : closing(line, opened)])
-        if len(arguments) > 2 and line.startswith("assert_size_stride"):
-            known = self.layouts.get(match.group(1)) or Layout()
+        if len(arguments) > 2:
+            known = self.layouts.get(name) or Layout()
             shape, stride = sizes(arguments[1]), sizes(arguments[2])
             made.layout = Layout(shape, stride, known.dtype, known.device)
-            if match.group(1) in self.layouts:
-                self.layouts[match.group(1)] = made.layout
+            if name in self.layouts:
+                self.layouts[name] = made.layout
         return made
 
     def _names(self, line: str) -> list[str]:
