@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from inductorscope.capturing.spec import CaptureSpec, kind_of
 from inductorscope.cli.app import fail
@@ -25,9 +26,12 @@ def captured(settings: Settings, model: str, args: Sequence[str], progress: Prog
     """Captures a program without its eager part, and returns its run. Exits if it does not run."""
     from inductorscope.capturing.run import run_capture
 
+    file, *factory = model.split(":")
+    if Path(file).is_file():
+        model = ":".join([str(Path(file).absolute()), *factory])  # to try it from any folder
     spec = CaptureSpec(model=model, args=tuple(args), eager=False, seconds=SECONDS)
     with working_folder(settings) as out:
-        facts = run_capture(spec, out, settings, progress, log=progress.log, trusted=True)
+        facts = run_capture(spec, out, settings, progress, trusted=True)
         if facts.state != "complete":
             why = facts.error.message if facts.error else ""
             fail(f"{model} {facts.state}: {why}", FAILED)
