@@ -1,19 +1,20 @@
-"""Serves the documentation in Markdown, and `/llms.txt`, which lists it for programs."""
+"""Serves the documentation as pages and as Markdown, and `/llms.txt`, which lists it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from fastapi import APIRouter
 from inductorscope import urls
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from inductorscope_server.access.rules import OPEN
+from inductorscope_server.rendering.docs import ENDING, FIRST, Docs
 from inductorscope_server.rendering.markdown import INDEX, markdown
-from inductorscope_server.rendering.templating import CHECKOUT, PACKAGED
 from inductorscope_server.web.errors import Refusal
+from inductorscope_server.web.ids import Line
+from inductorscope_server.web.parts import Shared
 
 ABOUT = """\
 # Inductorscope
@@ -27,40 +28,39 @@ before its path. Agents connect to {mcp} with the Model Context Protocol.
 """
 
 
-def docs_folder() -> Path:
-    """Returns the folder of the documentation: in the wheel, or in a checkout."""
-    return PACKAGED / "docs" if PACKAGED.is_dir() else CHECKOUT.parent / "docs"
-
-
 def router(pages: Iterable[tuple[str, str]]) -> APIRouter:
     """Returns the routes. `pages`: path and summary of each page of the dashboard."""
     added = APIRouter(include_in_schema=False, dependencies=[OPEN])
-    folder = docs_folder()
-    files = {file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*.md"))}
-    listed = list(_listed(pages, files))
+    docs = Docs()
+    listed = list(_listed(pages, docs.texts))
 
     @added.get("/llms.txt")
-    @added.get("/docs")
     def index(request: Request) -> Response:
         base = str(request.base_url).rstrip("/")
         about = ABOUT.format(index=base + INDEX, mcp=base + urls.mcp())
         return markdown("\n".join([about, *(line.replace("](/", f"]({base}/") for line in listed)]))
 
+    @added.get("/docs")
     @added.get("/docs/{path:path}")
-    def doc(path: str) -> Response:
-        if path not in files:
-            raise Refusal(404, f"There is no document {path}.", do="/llms.txt lists them.")
-        return markdown(files[path].read_text())
+    def doc(request: Request, parts: Shared, path: str = FIRST, q: Line = "") -> Response:
+        if (picture := docs.picture(path)) is not None:
+            return FileResponse(picture)
+        name = path.removesuffix(ENDING)
+        if name not in docs.texts:
+            raise Refusal(404, f"There is no document {path}.", do="/docs lists them.")
+        if name != path:
+            return markdown(docs.texts[name])
+        return parts.pages.render(request, "docs.html", docs.page(name, q.strip()))
 
     return added
 
 
-def _listed(pages: Iterable[tuple[str, str]], files: dict[str, Path]) -> Iterator[str]:
+def _listed(pages: Iterable[tuple[str, str]], texts: dict[str, str]) -> Iterator[str]:
     yield "## Documentation"
     yield ""
-    for name, file in files.items():
-        with file.open() as lines:
-            yield f"- [{lines.readline().lstrip('# ').strip()}](/docs/{name})"
+    for name, text in texts.items():
+        title = text.partition("\n")[0].lstrip("# ").strip()
+        yield f"- [{title}](/docs/{name}{ENDING})"
     yield ""
     yield "## Pages"
     yield ""
