@@ -46,6 +46,7 @@ class FrontEndHook(BuildHookInterface[Any]):
                 {
                     str(front / "templates"): "inductorscope_server/assets/templates",
                     str(front / "dist"): "inductorscope_server/assets/dist",
+                    str(front / "sample.html"): "inductorscope_server/assets/sample.html",
                 }
             )
             docs = Path(self.root) / "docs"

@@ -16,8 +16,7 @@ interface Contents {
 
 const NONCE = "inductorscope";
 /** Features that need a server: other runs, changes to this one, the Markdown of a page. */
-const NEEDS_SERVER =
-  "#export, [popovertarget=export], .top a.button, #as-markdown, .rename, [id^=rename-]";
+const NEEDS_SERVER = ".export, .top a.button, #as-markdown, .rename, [id^=rename-]";
 const LACKING = "This is not in the file. Send the file to a server to see it.";
 /** The file's encoding, in which each character is a byte. */
 const CHARSET = "windows-1252";
@@ -221,6 +220,13 @@ async function show(): Promise<void> {
     script.src = await moduleAt(source);
     document.head.append(script);
   }
+  for (const link of document.querySelectorAll<HTMLAnchorElement>(
+    ":is(nav, .actions) a[href]:not([aria-current])",
+  )) {
+    if (find(resolved(addressed(link.getAttribute("href") ?? "", here())))) continue;
+    link.classList.add("lacks");
+    link.title = LACKING;
+  }
   const part = here().hash.slice(1);
   if (part) document.getElementById(part)?.scrollIntoView();
 }
@@ -248,6 +254,8 @@ document.addEventListener("submit", (event) => {
   say(LACKING);
 });
 
+// Within a page, that page has the header.
+document.documentElement.classList.toggle("framed", window.parent !== window);
 const opened = here();
 window.addEventListener("popstate", (event) => {
   const now = here();

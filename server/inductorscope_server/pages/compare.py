@@ -67,9 +67,11 @@ async def load_history(
 def show_several(
     request: Request, parts: Shared, page: Annotated[RunsCompared, Depends(load_several)]
 ) -> Response:
-    """Shows the table; redirects to the full comparison if there are two runs."""
+    """Shows the table; redirects to the full comparison, from the older to the newer, if there are
+    two runs."""
     if len(page.runs) == 2:
-        return RedirectResponse(urls.compare(page.runs[0].id, page.runs[1].id), 302)
+        older, newer = sorted(page.runs, key=lambda run: run.created_at)
+        return RedirectResponse(urls.compare(older.id, newer.id), 302)
     return parts.pages.render(request, "compare_several.html", page)
 
 

@@ -21,10 +21,11 @@ from pydantic import ValidationError
 from sqlalchemy.exc import StatementError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
-from inductorscope_server.access.rules import CHANGES, DELETES, READS, who_of
+from inductorscope_server.access.rules import CHANGES, DELETES, OPEN, READS, who_of
 from inductorscope_server.api.bodies import RunChange
+from inductorscope_server.rendering.templating import web_folder
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId, Cursor, Line, RunId
@@ -136,6 +137,16 @@ def remove(parts: Parts, run: str, who: Who) -> None:
             if leave_to_others(session, run, who):
                 return
     parts.jobs.trash_run(run)
+
+
+@html.get("/sample", dependencies=[OPEN])
+def show_sample() -> Response:
+    """A run as one file, which the list shows while it is empty. The file has its own policy."""
+    file = web_folder() / "sample.html"
+    if not file.is_file():
+        raise Refusal(404, "This installation has no sample.")
+    framed = {"Content-Security-Policy": "frame-ancestors 'self'", "X-Frame-Options": "SAMEORIGIN"}
+    return FileResponse(file, headers=framed)
 
 
 @api.delete(

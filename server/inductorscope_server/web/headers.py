@@ -32,6 +32,7 @@ def policy(nonce: str) -> str:
             "img-src 'self' data: blob:",
             "font-src 'self'",
             "connect-src 'self'",
+            "frame-src 'self'",
             "worker-src 'self'",
             "manifest-src 'self'",
             "object-src 'none'",

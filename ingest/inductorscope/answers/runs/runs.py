@@ -16,15 +16,18 @@ from inductorscope.analyze.verdicts import Busy, Facts, Spread, Verdict, verdict
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.search.runs import with_words
 from inductorscope.answers.time.profiles import busy_of
-from inductorscope.fields import Hidden, view
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.database import storable
-from inductorscope.store.tables.models import READING, TRY, UNLISTED, Job, Run
+from inductorscope.store.tables.models import READING, TRY, UNLISTED, Job, JobEvent, Run
 
 PAGE = 50
 LISTED = Run.origin.not_in(UNLISTED)
 OF_ROWS = (defer(Run.report, raiseload=True), defer(Run.environment, raiseload=True))
 """Columns not to load: reports and environments can take megabytes, and the table does not show
 them."""
+ACTIVE = ("queued", "running")
+STEPS = 8
+"""Newest lines of the first job's log that the page shows."""
 COUNTED = 10_000
 """Matches are counted up to here; beyond it the count is shown as a lower bound."""
 
@@ -83,6 +86,16 @@ class RunRow(RunName, frozen=True):
     verdict: Verdict
 
 
+class FirstJob(msgspec.Struct, frozen=True):
+    """The job that makes the first run."""
+
+    id: str
+    title: str
+    step: Prose
+    steps: list[Prose]
+    """What it did so far."""
+
+
 class RunsPage(msgspec.Struct, frozen=True):
     """Runs `/`. `sort`, `order`, `q` and `device` repeat the request."""
 
@@ -102,6 +115,8 @@ class RunsPage(msgspec.Struct, frozen=True):
     """Number of jobs queued or running."""
     any_runs: Hidden[bool]
     """False if the database has no run except tries."""
+    first_job: FirstJob | None
+    """The running job that makes the first run; None if there are runs."""
     tries: bool
     """Whether these are tries of the playground, which are not listed otherwise."""
 
@@ -143,6 +158,7 @@ def list_runs(
         matching.with_only_columns(Run.id).limit(COUNTED + 1).subquery()
     )
     total = session.scalar(counted) or 0
+    any_runs = session.scalar(select(Run.id).where(LISTED).limit(1)) is not None
     return RunsPage(
         runs=run_rows(session, [row.Run for row in shown]),
         next_cursor=following,
@@ -154,8 +170,8 @@ def list_runs(
         device=device or "",
         devices=_devices(session),
         active_jobs=_active_jobs(session),
-        any_runs=session.scalar(select(Run.id).where(Run.origin.not_in(UNLISTED)).limit(1))
-        is not None,
+        any_runs=any_runs,
+        first_job=None if any_runs else _first_job(session),
         tries=tries,
     )
 
@@ -221,8 +237,18 @@ def _devices(session: Session) -> list[str]:
 
 
 def _active_jobs(session: Session) -> int:
-    active = select(func.count()).select_from(Job).where(Job.state.in_(("queued", "running")))
+    active = select(func.count()).select_from(Job).where(Job.state.in_(ACTIVE))
     return session.scalar(active) or 0
+
+
+def _first_job(session: Session) -> FirstJob | None:
+    active = select(Job).where(Job.state.in_(ACTIVE)).order_by(Job.created_at).limit(1)
+    job = session.scalar(active)
+    if job is None:
+        return None
+    events = select(JobEvent.text).where(JobEvent.job_id == job.id, JobEvent.level == "info")
+    newest = session.scalars(events.order_by(JobEvent.id.desc()).limit(STEPS))
+    return FirstJob(job.id, job.title, job.step, list(newest)[::-1])
 
 
 def _directed(key: Any, order: str) -> ColumnElement[Any]:  # noqa: ANN401  # any column
