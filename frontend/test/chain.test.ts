@@ -69,6 +69,8 @@ const LINKS: Links = {
 };
 const kernel = (name: string, first: number, line: number, fx: string[], time: number): Kernel => ({
   name,
+  operations: name,
+  number: "",
   kind: "triton",
   category: "pointwise",
   first,

@@ -7,6 +7,8 @@ import { LinkIndex } from "../src/explorer/state/links";
 
 const kernel = (name: string, first: number | null): Kernel => ({
   name,
+  operations: name,
+  number: "",
   kind: first === null ? "extern" : "cpp",
   category: "",
   first,

@@ -1,7 +1,6 @@
 // What the explorer shows at first: the line it opens on, colours of lines, short names of kernels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kernelNames } from "../src/explorer/kernel-names";
 import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
 import { LinkIndex } from "../src/explorer/state/links";
 import { openingTarget } from "../src/explorer/state/opening";
@@ -54,32 +53,4 @@ test("without sources the nodes give the colours", () => {
   const [view, neg, mul] = [2, 3, 4].map((line) => tints.of("post_grad", line));
   assert.equal(new Set([view, neg, mul, PLAIN]).size, 4);
   assert.equal(tints.of("code", 11), neg);
-});
-
-test("kernels are named by what they compute, each differently", () => {
-  const names = kernelNames(
-    [
-      "triton_per_fused__to_copy_add_native_layer_norm_native_layer_norm_backward_view_17",
-      "triton_poi_fused_gelu_view_10",
-      "triton_red_fused__native_batch_norm_legit_functional_max_pool2d_with_indices_relu_3",
-      "triton_poi_fused_t_view_4",
-      "cpp_fused_cat_maximum_neg_0",
-      "extern_kernels.mm",
-      "torch.ops.aten.mm.default",
-      "torch.ops.aten._scaled_dot_product_cudnn_attention.default",
-    ].map(kernel),
-  );
-  assert.deepEqual(
-    [...names.values()].map(({ operations, number }) => `${operations} ${number}`.trim()),
-    [
-      "layer_norm_backward + to_copy + add 17",
-      "gelu 10",
-      "batch_norm + max_pool2d_with_indices + relu 3",
-      "t + view 4",
-      "maximum + cat + neg 0",
-      "extern_kernels.mm",
-      "torch.ops.aten.mm.default",
-      "scaled_dot_product_cudnn_attention",
-    ],
-  );
 });

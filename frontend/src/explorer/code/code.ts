@@ -242,12 +242,27 @@ export class Code {
   }
 
   adjust(options: CodeOptions): void {
+    const at = this.positionOf(this.lineToKeep(options));
     this.view.dispatch({
       effects: [
         this.folding.reconfigure(this.folds(this.shown, options)),
         this.wrapping.reconfigure(this.wraps(this.shown, options)),
+        scrollTo({ at, how: { y: "center" } }),
       ],
     });
+  }
+
+  /** The line that stays in sight when others are folded or wrapped: the one in the middle, or else
+   * the highlighted one next to it, which is never folded. */
+  private lineToKeep({ only }: CodeOptions): number {
+    const { top, height } = this.scrolled.seen();
+    const { from } = this.view.lineBlockAtHeight(top + height / 2);
+    const middle = this.doc.lineAt(from).number + (this.shown?.first ?? 1) - 1;
+    let kept: number | null = null;
+    for (const line of this.marks.pinned.lines) {
+      if (kept === null || Math.abs(line - middle) < Math.abs(kept - middle)) kept = line;
+    }
+    return kept !== null && (only || this.inSight(kept)) ? kept : middle;
   }
 
   /** Start or stop aligning lines with another view. */

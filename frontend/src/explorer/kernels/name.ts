@@ -1,13 +1,13 @@
 // Shows a kernel's name by its operations; the tooltip and copies contain the whole name.
 import { cutName, make } from "../../shared/elements";
-import type { KernelName } from "../kernel-names";
+import type { Kernel } from "../shapes";
 
-export function kernelName(whole: string, short: KernelName | undefined): HTMLElement {
-  if (!short || short.operations === whole) return cutName(whole);
+export function kernelName({ name, operations, number }: Kernel): HTMLElement {
+  if (operations === name) return cutName(name);
   return make(
     "span",
-    { class: "cut short", title: whole, "data-full": whole },
-    make("span", { class: "cut-head" }, short.operations),
-    short.number ? make("span", { class: "cut-tail soft" }, `\u2009${short.number}`) : null,
+    { class: "cut short", title: name, "data-full": name },
+    make("span", { class: "cut-head" }, operations),
+    number ? make("span", { class: "cut-tail soft" }, `\u2009${number}`) : null,
   );
 }

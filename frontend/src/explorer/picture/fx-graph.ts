@@ -1,7 +1,7 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
 import { hueOf } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
-import { kernelTitles } from "../kernel-names";
+import { kernelTitle } from "../kernel-names";
 import type { Kernel } from "../shapes";
 import { complete, type Graph, type Group, newNode } from "./graph";
 
@@ -55,9 +55,8 @@ export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
     kernel.calls.map((call) => ({ kernel, call, line: call.line })),
   );
   calls.sort((one, other) => one.line - other.line);
-  const titleOf = kernelTitles(kernels);
   const groups: Group[] = calls.map(({ kernel, call }) => ({
-    title: titleOf(kernel),
+    title: kernelTitle(kernel),
     kernel: kernel.name,
     handle: call.handle,
     library: kernel.first === null,

@@ -1,7 +1,7 @@
 // The scheduler's nodes from the text of the IR, before or after fusion: what each writes and
 // depends on. Pure.
 import { hueOf } from "../../shared/naming";
-import { kernelTitles } from "../kernel-names";
+import { kernelTitle } from "../kernel-names";
 import type { Kernel } from "../shapes";
 import type { LinkIndex } from "../state/links";
 import { complete, type Graph, type Group, type Node, newNode } from "./graph";
@@ -97,7 +97,6 @@ export function irGraph(
     const inputs = (waits[at] ?? []).flatMap((buffer) => writers.get(buffer) ?? []);
     node.inputs = [...new Set(inputs)].filter((input) => input !== at);
   });
-  const titleOf = kernelTitles(kernels);
   const groups = new Map<string, Group>();
   nodes.forEach((node, at) => {
     const name = fused[at] as string;
@@ -105,7 +104,7 @@ export function irGraph(
     if (!group) {
       const kernel = kernelOf(index, kernels, stage, node);
       const hue = kernel ? hueOf(kernel.category) : "gemm";
-      const title = kernel ? titleOf(kernel) : name === node.name ? node.op : "fused";
+      const title = kernel ? kernelTitle(kernel) : name === node.name ? node.op : "fused";
       group = {
         title,
         kernel: kernel?.name ?? null,

@@ -4,7 +4,7 @@
 import { count, microseconds, share } from "../../shared/figures";
 import { titleOf } from "../../shared/naming";
 import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../shared/vocabulary";
-import { kernelTitles } from "../kernel-names";
+import { kernelTitle } from "../kernel-names";
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
 import { EXACT, INFERRED, KERNEL } from "./certainty";
 import { computedAgain, listedOnly } from "./computed";
@@ -210,11 +210,7 @@ function placeOfKernel(kernel: Kernel): LinkPlace | null {
   return call ? { ...place("wrapper", "code", call.line), kernel } : null;
 }
 
-function timeStep(
-  spent: readonly Spent[],
-  { graph_time_us: graphTime, kernels }: GraphPicture,
-): Step {
-  const titleOf = kernelTitles(kernels);
+function timeStep(spent: readonly Spent[], { graph_time_us: graphTime }: GraphPicture): Step {
   const links = spent.map((one) => {
     const { kernel, us } = one;
     const of = graphTime ? `${share(us / graphTime)} · ` : "";
@@ -226,7 +222,7 @@ function timeStep(
       how: one.estimated
         ? "a share of the kernel's time, as if all its calls took equally long"
         : "the kernel's time, as the profiler measured it",
-      note: `${of}${isPart(one) ? whole : ""}${titleOf(kernel)}`,
+      note: `${of}${isPart(one) ? whole : ""}${kernelTitle(kernel)}`,
     };
   });
   return step("Time a step", links, "no profile names its kernels");
@@ -255,7 +251,6 @@ function wordsOf(
 ): string[] {
   const entities = [...selected.entities.keys()].map((entity) => index.entities[entity] as string);
   const named = entities.filter((entity) => entity.startsWith("fx:"));
-  const titleOf = kernelTitles(picture.kernels);
   const words = computedAgain(index, picture.kernels, named.slice(0, 400));
   for (const kernel of kernels) {
     const absent = listedOnly(index, kernel);
@@ -266,7 +261,7 @@ function wordsOf(
     const shown =
       asked.slice(0, 6).join(", ") + (asked.length > 6 ? ` and ${asked.length - 6} more` : "");
     words.push(
-      `${titleOf(kernel)} lists ${shown}, but no line of its code computes ${asked.length > 1 ? "them" : "it"}.`,
+      `${kernelTitle(kernel)} lists ${shown}, but no line of its code computes ${asked.length > 1 ? "them" : "it"}.`,
     );
   }
   return words;

@@ -19,13 +19,6 @@ const KINDS: Record<string, string> = { fx: "FX node", rd: titleOf(READABLE), bu
 /** Most entries listed of a kind. */
 const MOST = 8;
 
-/** Whether a text contains all words of a query. */
-export function hasWords(text: string, query: string): boolean {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const lower = text.toLowerCase();
-  return words.every((word) => lower.includes(word));
-}
-
 /** The rank of a name among matches: equal first, then by beginning, then others, short ones
  * first. */
 function rank(name: string, word: string): number {

@@ -250,17 +250,21 @@ export class ExplorerState {
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
       // The most expensive kernel whose operations are highlighted or whose call computes the
-      // selection; a kernel that only names the selection in a comment comes last.
+      // selection, a library's, which has no code, after those that have; a kernel that only names
+      // the selection in a comment comes last.
       const code = this.index.matches(selected, "code");
       const isComputed = (kernel: Kernel) =>
         kernel.first === null ||
         linesOfKernel(code, kernel).lines.some(
           (line) => this.index.namesAt("code", line, line, "op:").length > 0,
         );
-      const [dearest] = spentIn(this.index, selected, computing.filter(isComputed), code).sort(
+      const computed = computing.filter(isComputed);
+      const written = computed.filter(({ first }) => first !== null);
+      const likely = written.length ? written : computed;
+      const [dearest] = spentIn(this.index, selected, likely, code).sort(
         (one, other) => other.us - one.us,
       );
-      const wanted = dearest?.kernel ?? computing.find(isComputed) ?? computing[0];
+      const wanted = dearest?.kernel ?? likely[0] ?? computing[0];
       if (wanted) this.showKernel(wanted);
     }
     if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);

@@ -1,4 +1,4 @@
-"""Fusing: what was not fused and the cost of that, loops that are not vectorised, autotunings."""
+"""What was not fused and the cost of that, and which loops are not vectorised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken, Stor
 from inductorscope.analyze.fusing.rules import RULES
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_report
-from inductorscope.answers.compile.tunings import MOST_TUNINGS, TunedRow, tuned_rows
 from inductorscope.answers.compile.unfused import (
     UnfusedRow,
     unfused_rows,
@@ -90,7 +89,7 @@ class RuleCount(msgspec.Struct, frozen=True):
 
 
 class FusingPage(msgspec.Struct, frozen=True):
-    """Fusing `/runs/{run}/compile/fusing`."""
+    """Not fused `/runs/{run}/compile/fusing`."""
 
     run: RunName
     known: bool
@@ -123,8 +122,6 @@ class FusingPage(msgspec.Struct, frozen=True):
     loops: LoopTable | None
     """Which loops of C++ kernels are vectorised, and why the others are not."""
     loops_missing: Prose
-    tunings: list[TunedRow]
-    more_tunings: int
 
 
 def fusing_page(
@@ -175,8 +172,6 @@ def fusing_page(
     says = torch_report(session, run_id)
     in_code = {graph.slug: known.nests for graph, known in facts.items()}
     table = loops(session, run_id, says, in_code, words)
-    chosen = {graph.slug: (graph.compile_id, known.chosen) for graph, known in facts.items()}
-    tunings = [row for row in tuned_rows(run_story, calls=chosen) if _tunes(row, words)]
     return FusingPage(
         run=run_story.name,
         known=run_story.story is not None,
@@ -205,8 +200,6 @@ def fusing_page(
         more_hints=max(0, len(hints) - PAGE),
         loops=table,
         loops_missing=says.missing.get("loops", ""),
-        tunings=tunings[:MOST_TUNINGS],
-        more_tunings=max(0, len(tunings) - MOST_TUNINGS),
     )
 
 
@@ -216,12 +209,6 @@ def _mentions(row: UnfusedRow, words: list[str]) -> bool:
         for side in (row.one, row.other)
     ]
     text = " ".join([row.graph, row.title, *row.reasons, *row.buffers, *sides]).lower()
-    return all(word in text for word in words)
-
-
-def _tunes(row: TunedRow, words: list[str]) -> bool:
-    kernels = [one.kernel for one in row.chosen]
-    text = " ".join([row.op, row.shapes, *kernels, *(one.name for one in row.candidates)]).lower()
     return all(word in text for word in words)
 
 

@@ -65,7 +65,7 @@ class CompileTimePage(msgspec.Struct, frozen=True):
     kernels: list[CompiledKernel]
     more_kernels: int
     tunings: int
-    """Number of autotunings, which *Fusing* shows."""
+    """Number of autotunings, which *Autotuned* shows."""
     times: list[TimedRow]
     """`compile_times()`, if a capture recorded it."""
     times_text: str

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Choice, TunedTable, Tuning
 from inductorscope.analyze.fusing.chosen import Chosen, sizes_of
-from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
+from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story, ref_of
+from inductorscope.answers.parts import RunName
+from inductorscope.answers.runs.state import RunState, unfinished
+from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.fields import Hidden, Prose
 
 MOST_TUNINGS = 500
@@ -59,6 +63,35 @@ class TunedRow(msgspec.Struct, frozen=True):
     log: int | None
     """The stored file that lists the candidates."""
     line: int
+
+
+class TunedPage(msgspec.Struct, frozen=True):
+    """Autotuned `/runs/{run}/kernels/tuned`."""
+
+    run: RunName
+    tunings: list[TunedRow]
+    more_tunings: int
+    q: str
+    unfinished: RunState | None
+
+
+def tuned_page(session: Session, run_id: str, q: str = "") -> TunedPage:
+    """Returns the page. `q`: words in operations, shapes, kernels and candidates."""
+    run_story = read_run_story(session, run_id)
+    facts = dict(facts_of_graphs(session, slowest_graphs(session, run_id), []))
+    chosen = {graph.slug: (graph.compile_id, known.chosen) for graph, known in facts.items()}
+    words = q.lower().split()
+    tunings = [row for row in tuned_rows(run_story, calls=chosen) if _mentions(row, words)]
+    return TunedPage(
+        run_story.name, tunings[:MOST_TUNINGS], max(0, len(tunings) - MOST_TUNINGS), q,
+        unfinished(session, run_id),
+    )  # fmt: skip
+
+
+def _mentions(row: TunedRow, words: list[str]) -> bool:
+    kernels = [one.kernel for one in row.chosen]
+    text = " ".join([row.op, row.shapes, *kernels, *(one.name for one in row.candidates)]).lower()
+    return all(word in text for word in words)
 
 
 def tuned_rows(

@@ -27,6 +27,7 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.fields import Hidden, Prose, view
+from inductorscope.formats.code.short_names import short_name
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
 from inductorscope.store.tables.models import (
@@ -85,6 +86,10 @@ class ExplorerKernel(msgspec.Struct, frozen=True):
     """A kernel in the explorer's list."""
 
     name: str
+    operations: str
+    """What it computes, in short; the whole name if that is not known."""
+    number: str
+    """The number that tells it apart."""
     kind: str
     category: str
     first: int | None
@@ -339,7 +344,18 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
     whole = sum(times) if times else None
     return [
         ExplorerKernel(
-            name, kind, category, first, last, time, share(time, whole), source, calls[number]
+            name,
+            short.operations,
+            short.number,
+            kind,
+            category,
+            first,
+            last,
+            time,
+            share(time, whole),
+            source,
+            calls[number],
         )
         for number, name, kind, category, first, last, time, source in rows
+        for short in [short_name(name)]
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy import select
@@ -23,6 +23,7 @@ from inductorscope.answers.explorer.benchmark import (
     is_captured_here,
     no_call,
 )
+from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, explorer_head
 from inductorscope.answers.explorer.links import ir_names
 from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.limits import NotAnalysed
@@ -139,6 +140,13 @@ class KernelCallWork(CallWork):
     bytes: BytesMoved
 
 
+class KernelCallName(msgspec.Struct, frozen=True):
+    """Enough of a call to name it and link to it."""
+
+    name: str
+    handle: int
+
+
 class KernelPage(msgspec.Struct, frozen=True):
     """Kernel `/runs/{run}/graphs/{slug}/kernels/{name:handle}`."""
 
@@ -164,6 +172,11 @@ class KernelPage(msgspec.Struct, frozen=True):
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
     """The kernel's definition; None for library kernels."""
+    head: Hidden[ExplorerHead]
+    """For the explorer that shows the code."""
+    before: KernelCallName | None
+    """The call that the wrapper makes before this one."""
+    after: KernelCallName | None
     annotated: Hidden[bool]
     """Whether the output code can be downloaded with comments."""
     errors: list[PlacedError]
@@ -296,6 +309,9 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         fx_nodes=_fx_nodes(session, graph, call),
         ir_nodes=_ir_nodes(session, graph, kernel, handle),
         code=_code(session, graph, kernel),
+        head=explorer_head(session, run, slug, ExplorerState([], "", "", "")),
+        before=_beside(session, graph, call, -1),
+        after=_beside(session, graph, call, 1),
         annotated=can_annotate(session, graph.id),
         errors=[] if owner.failure is None else _errors(session, run, slug, kernel.name),
         elsewhere=[
@@ -315,6 +331,22 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         assembly=assembly,
         may_benchmark=is_captured_here(owner),
     )
+
+
+def _beside(
+    session: Session, graph: Graph, call: KernelCallRow, by: Literal[1, -1]
+) -> KernelCallName | None:
+    """Returns the call before (-1) or after (1) one."""
+    further = KernelCall.line < call.line if by < 0 else KernelCall.line > call.line
+    query = (
+        select(Kernel.name, KernelCall.handle)
+        .join(Kernel, Kernel.id == KernelCall.kernel_id)
+        .where(KernelCall.graph_id == graph.id, further)
+        .order_by(KernelCall.line.desc() if by < 0 else KernelCall.line)
+        .limit(1)
+    )
+    row = session.execute(query).one_or_none()
+    return None if row is None else KernelCallName(*row)
 
 
 def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedError]:

@@ -13,6 +13,7 @@ from inductorscope.answers.compile.ranks import ranks_page
 from inductorscope.answers.compile.story import compile_page
 from inductorscope.answers.compile.symbols import symbols_page
 from inductorscope.answers.compile.time import compile_time_page
+from inductorscope.answers.compile.tunings import tuned_page
 from inductorscope.answers.explorer.graph import ExplorerState, explorer_page
 from inductorscope.answers.explorer.kernel import KernelPage, kernel_page
 from inductorscope.answers.explorer.line import line_page
@@ -24,6 +25,7 @@ from inductorscope.answers.missing import NotHere
 from inductorscope.answers.runs.graphs import run_graphs
 from inductorscope.answers.runs.read import read_page
 from inductorscope.answers.runs.run import run_page
+from inductorscope.answers.time.kernels import kernels_page
 from inductorscope.answers.time.roofline import roofline_page
 from inductorscope.answers.time.time import time_page
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
@@ -31,12 +33,14 @@ from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 OF_RUN: dict[str, tuple[str, Callable[[Session, str], Any]]] = {
     "overview": ("A run", run_page),
     "time": ("Where the time goes", time_page),
+    "kernels": ("Kernels of a run", kernels_page),
     "roofline": ("Kernels compared with the machine's limits", roofline_page),
     "story": ("What compiling did", compile_page),
     "compile-time": ("Compile time", compile_time_page),
     "symbols": ("Symbolic sizes", symbols_page),
     "ranks": ("Ranks compared", ranks_page),
-    "fusing": ("Fusing", fusing_page),
+    "fusing": ("What was not fused", fusing_page),
+    "tuned": ("What was autotuned", tuned_page),
     "failures": ("Failures", failures_page),
     "log": ("Records of the logs", log_page),
     "read": ("What was read", read_page),
