@@ -114,10 +114,20 @@ def compile_part(run_id: str, part: str) -> str:
     return f"{compile_story(run_id)}/{_part(part)}"
 
 
+def kernels(run_id: str, **query: str | int | None) -> str:
+    """All kernels of a run."""
+    return run_page(run_id, "kernels", **query)
+
+
+def tuned(run_id: str, **query: str | int | None) -> str:
+    """What was autotuned."""
+    return with_query(f"{kernels(run_id)}/tuned", **query)
+
+
 def fusing(run_id: str, **query: str | int | None) -> str:
-    """The page about fusing. `a` and `b` name two kernels, calls (`KERNEL:HANDLE`) or nodes, `q`
-    filters the rows of its tables, `rule` names what keeps kernels apart; its parts are `#unfused`,
-    `#loops` and `#tuned`."""
+    """What was not fused. `a` and `b` name two kernels, calls (`KERNEL:HANDLE`) or nodes, `q`
+    filters the rows of its tables, `rule` names what keeps kernels apart; its parts are `#unfused`
+    and `#loops`."""
     return with_query(compile_part(run_id, "fusing"), **query)
 
 

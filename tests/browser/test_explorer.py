@@ -58,7 +58,7 @@ def test_the_search_box_finds_nodes_of_the_open_graph(page: Page, zoo: Served) -
     explorer = open_graph(page, zoo, "cuda-foo1")
     page.keyboard.press("Control+k")
     page.keyboard.type("maximum")
-    options = page.get_by_role("listbox", name="Found in this graph").get_by_role("option")
+    options = page.get_by_role("listbox", name="Found").get_by_role("option")
     expect(options.first).to_contain_text("triton_poi_fused")
     expect(options.nth(1)).to_contain_text("FX node")
     assert axe(page) == []

@@ -180,7 +180,9 @@ def test_a_run_opens_from_disk_without_a_network(exported: Exporting, offline: P
     offline.get_by_role("link", name="Time", exact=True).click()
     expect(offline.get_by_role("heading", level=1)).to_contain_text("Time")
     offline.locator(".main-svg").first.wait_for()
-    offline.get_by_label("Pages of this run").get_by_role("link", name="Timeline").click()
+    timeline = offline.get_by_label("Views of Time").get_by_role("link", name="Timeline")
+    expect(timeline).to_have_class("lacks")
+    timeline.click()
     expect(offline.locator("#said")).to_contain_text("not in the file")
     offline.goto("about:blank")
     offline.goto(link)
@@ -195,7 +197,7 @@ def test_a_run_opens_from_disk_without_a_network(exported: Exporting, offline: P
     ("address", "has", "link", "leads_to"),
     [
         (f"{WHOLE} alone", "#explorer[data-ready=true]", "", ""),
-        (f"{GRAPH}/kernels/{{kernel}}", "h1:text('triton_')", "Open in the explorer",
+        (f"{GRAPH}/kernels/{{kernel}}", "main code:text('triton_')", "Open in the explorer",
          ".status .what:has-text('triton_')"),
         ("/k/{permalink}", "#explorer[data-ready=true] [data-stage=kernel]", "", ""),
         ("/compare/{run}/{failed}", "h1:text('What changed')", "FX graphs",

@@ -65,7 +65,8 @@ PAGES = {
 TALLEST = 4000
 """Pixels of a page at first sight."""
 LARGE = [
-    "", "/time", "/time/table?of=kernels", "/timeline", "/roofline", "/compile/fusing",
+    "", "/time", "/time/table?of=kernels", "/timeline", "/kernels", "/kernels/tuned", "/roofline",
+    "/compile/fusing",
     f"/graphs/{GRAPH}", f"/graphs/{GRAPH}/memory", f"/graphs/{GRAPH}/kernels/{{kernel}}",
 ]  # fmt: skip
 """Pages of a run with thousands of kernels."""
@@ -130,7 +131,11 @@ def test_every_control_is_reached_with_the_keyboard(
     served, where = filled
     page = chromium.new_page(viewport=WIDE)
     page.goto(served.url + PAGES[name].format(**where))
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")  # what loads in sight
     page.wait_for_load_state("networkidle")
+    if "/graphs/" in name:
+        page.locator("#explorer[data-ready=true]").wait_for()
+        page.wait_for_timeout(600)  # the panes' menus follow
     assert_keyboard_reaches_all(page)
     page.close()
 
@@ -140,6 +145,39 @@ def test_page_of_an_empty_database_says_what_to_do(tab: Page, server: Served, na
     open_wide(tab, server.url + PAGES[name])
     check(tab, f"empty {name}")
     assert tab.locator("main a, main button, main input").count() > 0, "nothing to do there"
+
+
+def test_an_empty_list_shows_a_sample_lit_through_to_its_kernel(page: Page, server: Served) -> None:
+    page.goto(server.url)
+    sample = page.frame_locator("iframe")
+    for stage in ("source", "kernel"):
+        expect(sample.locator(f"[data-stage={stage}] .cm-line.lit").first).to_be_visible()
+    for door in ("Drop a", "inductorscope capture", "Type a function"):
+        expect(page.locator(".doors")).to_contain_text(door)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_from_any_page_to_any_other(
+    page: Page, filled: tuple[Served, dict[str, str]], phone: bool
+) -> None:
+    """Two clicks at most: one opens the menu, or the run's tab."""
+    served, where = filled
+    page.set_viewport_size(
+        {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
+    )
+    page.goto(f"{served.url}/runs/{where['run']}/compile")
+    for name in ("Compare", "Playground", "Docs", "Jobs"):
+        if phone or name == "Jobs":
+            page.get_by_role("button", name="Menu").click()
+        page.get_by_role("link", name=name, exact=True).locator("visible=true").click()
+        expect(page.get_by_role("heading", level=1)).to_be_attached()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("history")
+    page.locator("#palette").get_by_text("History", exact=True).click()
+    page.wait_for_url("**/history")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
 
 
 def test_an_overview_leads_with_what_to_change(

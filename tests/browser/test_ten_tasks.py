@@ -47,6 +47,11 @@ def tab(page: Page, name: str) -> Locator:
     return page.get_by_role("navigation", name="Pages of this run").get_by_role("link", name=name)
 
 
+def view(page: Page, name: str) -> Locator:
+    views = page.get_by_role("navigation", name="Views of Kernels")
+    return views.get_by_role("link", name=name)
+
+
 def follow(link: Locator) -> None:
     """Goes to where a task begins; it is no click of the task."""
     link.page.goto(link.evaluate("(link) => link.href"))
@@ -65,8 +70,8 @@ def test_the_dearest_line_and_its_kernel(watch: Watch) -> None:
 def test_why_two_kernels_are_not_one(watch: Watch) -> None:
     page = watch.page
     follow(page.get_by_test_id("runs-table").get_by_role("link", name="cpu-ops-zoo").first)
-    watch.click(tab(page, "Compiling"))
-    watch.click(page.get_by_role("link", name="Fusing"))
+    watch.click(tab(page, "Kernels"))
+    watch.click(view(page, "Not fused"))
     rows = page.get_by_test_id("unfused").locator("tbody tr")
     reason = rows.first.locator("td").last.inner_text().split("\n")[0]
     watch.done(at_most=3)
@@ -79,8 +84,8 @@ def test_why_two_kernels_are_not_one(watch: Watch) -> None:
 def test_what_autotuning_chose_and_by_which_margin(watch: Watch) -> None:
     page = watch.page
     follow(page.get_by_test_id("runs-table").get_by_role("link", name="autotuned").first)
-    watch.click(tab(page, "Compiling"))
-    watch.click(page.get_by_role("link", name="Fusing"))
+    watch.click(tab(page, "Kernels"))
+    watch.click(view(page, "Autotuned"))
     row = page.get_by_test_id("tunings").locator("tbody tr").first
     expect(row).to_contain_text("mm")
     expect(row.locator(".block", has=page.locator(".chip.good"))).to_contain_text("µs")
@@ -91,13 +96,15 @@ def test_what_autotuning_chose_and_by_which_margin(watch: Watch) -> None:
 def test_a_kernel_far_from_its_roof_and_its_test_case(watch: Watch) -> None:
     page = watch.page
     follow(run_link(page))
-    watch.click(tab(page, "Roofline"))
-    watch.click(page.get_by_test_id("roofline").get_by_role("link", name="triton_poi").first)
-    expect(page.locator("pre[data-language=python] .tok-keyword").first).to_have_text("def")
+    watch.click(tab(page, "Kernels"))
+    watch.click(view(page, "Roofline"))
+    watch.click(page.get_by_test_id("roofline").locator("[title^=triton_poi]").first)
+    code = page.locator(".kernel-code [data-stage=kernel] .cm-line")
+    expect(code.filter(has_text="def triton_poi")).to_be_visible()
     with page.expect_download() as saved:
         watch.click(page.get_by_role("link", name="Download the test case"))
     assert "def eager(given):" in saved.value.path().read_text()
-    watch.done(at_most=3)
+    watch.done(at_most=4)
 
 
 def test_a_link_to_a_line_and_what_it_became(watch: Watch) -> None:
@@ -110,9 +117,10 @@ def test_a_link_to_a_line_and_what_it_became(watch: Watch) -> None:
     watch.click(page.locator("[data-stage=post_grad] .cm-line", has_text="neg.default").first)
     explorer.expect_lit("source", ["a = torch.neg(x1)"])
     kernel = explorer.lit("kernel")
-    watch.click(page.get_by_role("button", name="Share"))
+    watch.click(page.get_by_role("banner").get_by_role("button", name="Share"))
+    watch.click(page.get_by_role("button", name="Copy a link"))
     expect(page.locator("#said")).to_have_text("Link copied.")
-    watch.done(at_most=2)
+    watch.done(at_most=3)
     page.goto(page.evaluate("() => navigator.clipboard.readText()"))
     opened = Explorer(page)
     assert opened.lit("kernel") == kernel
@@ -147,7 +155,7 @@ def test_what_differs_between_two_runs(watch: Watch) -> None:
         watch.click(rows.filter(has_text=name).first.get_by_role("checkbox"))
     watch.click(page.get_by_role("button", name="Compare", exact=True))
     card = page.get_by_role(
-        "link", name=re.compile(r"^Kernels 1 → \d+ \d+ of \d+ groups differ in code$")
+        "link", name=re.compile(r"^Kernels \d+ → 1 \d+ of \d+ groups differ in code$")
     )
     foot = card.evaluate("(card) => card.getBoundingClientRect().bottom")
     assert foot < page.evaluate("innerHeight")
@@ -157,8 +165,9 @@ def test_what_differs_between_two_runs(watch: Watch) -> None:
 def test_a_run_as_one_file(watch: Watch) -> None:
     page = watch.page
     follow(run_link(page))
-    watch.click(page.get_by_role("button", name="Export"))
+    watch.click(page.get_by_role("banner").get_by_role("button", name="Share"))
+    watch.click(page.locator("summary", has_text="Export"))
     with page.expect_download() as saved:
         watch.click(page.locator("#export").get_by_role("button", name="Export"))
     assert saved.value.path().read_bytes().startswith(b"<!doctype html>")
-    watch.done(at_most=2)
+    watch.done(at_most=3)

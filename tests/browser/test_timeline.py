@@ -60,9 +60,7 @@ def test_zoom_search_select_and_open_again(page: Page, timeline: str) -> None:
     expect(page.locator("[data-part=found]")).to_have_text(re.compile("^1 of "))
     selected = page.get_by_test_id("selected")
     expect(selected.locator("h2")).to_have_text(re.compile("triton_poi_fused_maximum_neg"))
-    page.get_by_test_id("device-longest").get_by_role(
-        "link", name=re.compile("triton_poi")
-    ).first.click()
+    page.get_by_test_id("device-longest").locator("a [title^=triton_poi]").first.click()
     expect(selected).to_contain_text("Launched in")
     expect(canvas).to_be_in_viewport()
     expect(selected.get_by_role("link", name="Kernel", exact=True)).to_be_visible()

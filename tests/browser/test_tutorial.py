@@ -103,7 +103,7 @@ def test_the_explorer_works_by_keyboard_alone(page: Page, run_url: str) -> None:
 
 def test_a_kernel_permalink_opens_the_kernel(page: Page, run_url: str) -> None:
     page.goto(run_url)
-    page.locator("a[href*='/kernels/']").first.click()
+    page.get_by_test_id("kernels").get_by_role("link").first.click()
     expect(page.locator("body")).to_contain_text("tmp1.neg()")
     link = page.get_by_role("button", name="Copy permalink").get_attribute("data-copy")
     assert link

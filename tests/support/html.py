@@ -29,7 +29,8 @@ class Seen:
 
 def read_html(text: str) -> Seen:
     page = LexborHTMLParser(text)
-    tabs = [str(each.attributes["href"]) for each in page.css("nav.run-nav a[href]")]
+    in_tabs = page.css("nav[aria-label='Pages of this run'] a[href]")
+    tabs = [str(each.attributes["href"]) for each in in_tabs]
     links = [str(each.attributes["href"]) for each in page.css("a[href]")]
     main = page.css_first("main")
     said = [] if main is None else [_text(each) for each in main.css("p, li")]

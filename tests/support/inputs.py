@@ -141,7 +141,7 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         LOGS, "`TORCH_LOGS=fusion,schedule,perf_hints`, autotuning tables",
-        "torch-logs/torch_logs.txt", "read", "*Fusing*",
+        "torch-logs/torch_logs.txt", "read", "*Not fused*",
     ),
     Input(
         LOGS, "`TORCH_LOGS=output_code,graph_breaks,recompiles,+dynamo,aot_graphs,bytecode,guards,"

@@ -1,12 +1,12 @@
 // The commands behind the keys.
 
 import { share } from "../page/share";
+import { type Key, listen } from "../shared/keys";
 import { IR_POST, KERNEL, POST_GRAD, SOURCE } from "../shared/vocabulary";
 import type { CodeOptions } from "./code/code";
 import type { Explorer } from "./explorer";
 import { colours, fold, wrap } from "./state/preferences";
 import { stopAfter, stopsOf } from "./state/walk";
-import { helpDialog, type Key, listen } from "./views/keys";
 
 export class Commands {
   private readonly explorer: Explorer;
@@ -113,8 +113,14 @@ export class Commands {
       does,
       run,
     });
-    let help: HTMLDialogElement | null = null;
     const keys: Key[] = [
+      {
+        keys: [],
+        shown: "↑ ↓",
+        does:
+          "move by line; the other panes preview what the line became: with a solid edge if it is " +
+          "known exactly, a dashed one if inferred, a dotted one if only the kernel is known",
+      },
       key(["Enter", " "], "Enter Space", "keep (pin) the line the caret is on", () =>
         this.pinCaret(false),
       ),
@@ -189,13 +195,8 @@ export class Commands {
       key([], "", "show the IR after fusion beside the kernel", () =>
         this.explorer.showStages([SOURCE, POST_GRAD, IR_POST, KERNEL]),
       ),
-      key(["?"], "?", "this help", () => {
-        help ??= helpDialog(keys);
-        help.showModal();
-      }),
     ];
     listen(this.explorer.root, keys, this.explorer.ended);
-    this.explorer.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
     this.explorer.root.querySelector(".fork")?.addEventListener("click", (event) => {
       event.preventDefault();
       this.fork();

@@ -12,7 +12,6 @@
 import { afterPaint, whenIdle } from "../shared/frames";
 import type { CodeOptions } from "./code/code";
 import { fetchHeat, type Heat, type WarmthOf, warmthOfTimes } from "./code/heat";
-import { type KernelName, kernelNames } from "./kernel-names";
 import { Compiled } from "./kernels/compiled";
 import { KernelFigures } from "./kernels/figures";
 import { Comparison } from "./panes/compare";
@@ -56,7 +55,6 @@ export class Explorer implements RowHost {
   readonly state: ExplorerState;
   readonly row: PaneRow;
   readonly tints: Tints;
-  readonly names: ReadonlyMap<string, KernelName>;
   readonly figures: KernelFigures;
   readonly errors: readonly CompileError[];
   readonly pictures = new Pictures(this);
@@ -102,14 +100,11 @@ export class Explorer implements RowHost {
       index,
       sources.map(({ path }) => path),
     );
-    this.names = kernelNames(picture.kernels);
     this.figures = new KernelFigures(root.dataset.kernelsUrl ?? "");
     this.showColours(colours.read());
     this.row = new PaneRow(this);
     this.comparison = new Comparison(this);
-    this.list = new KernelList(this.part(".side"), picture, this.names, (kernel) =>
-      this.chooseKernel(kernel),
-    );
+    this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
     this.status = new StatusLine(this.part(".what"), this.state, (selected) =>
@@ -147,10 +142,11 @@ export class Explorer implements RowHost {
   private restore(): void {
     const stages = this.picture.stages.map(({ id }) => id);
     const held = this.picture.stages.filter(({ files }) => files.length > 0).map(({ id }) => id);
-    const address = read(location.search, stages, held);
+    // A page that shows more than the explorer says what it opens on.
+    const query = location.search || (this.root.dataset.opens ?? "");
+    const address = read(query, stages, held);
     // If the address selects nothing, choose something; then write it into the address.
-    const opening =
-      location.search === "" ? openingTarget(this.picture, this.index, this.errors) : null;
+    const opening = query === "" ? openingTarget(this.picture, this.index, this.errors) : null;
     if (opening) address.selected = opening;
     this.state.restore(address);
     if (opening) history.replaceState(null, "", write(this.state.address(null)));

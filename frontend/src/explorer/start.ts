@@ -11,7 +11,7 @@ import { LinkIndex, linksOfShown } from "./state/links";
 import { withPictures } from "./state/picture-stages";
 import { Texts } from "./state/texts";
 import { handleOf } from "./test-handle";
-import { Palette } from "./views/palette";
+import { findable } from "./views/findable";
 
 /** The explorer; null if the graph cannot be shown, which the element then says. */
 export async function start(root: HTMLElement): Promise<Explorer | null> {
@@ -39,8 +39,8 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
     const explorer = new Explorer(root, picture, new LinkIndex(shown), texts, nonce, errors);
-    const commands = new Commands(explorer);
-    new Palette(explorer, commands.keys);
+    new Commands(explorer);
+    findable(explorer);
     if (picture.reading) {
       followReading({ run, explorerUrl, linksUrl }, (step) => explorer.readingIs(step));
     }

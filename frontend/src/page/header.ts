@@ -1,11 +1,18 @@
-// The header of every page: theme, sharing, the search box.
+// What every page has: theme, sharing, the search box, keys, and files that are dropped on it.
 
 import { startTheme } from "../shared/theme";
-import { startSearch } from "./search";
+import { startUploads } from "../upload/panel";
+import { startPalette } from "./palette";
 import { startCopying } from "./share";
 
+let started = false;
+
+/** Start the header once, whichever entries of the bundle a page loads. */
 export function startTop(): void {
+  if (started) return;
+  started = true;
   startTheme();
   startCopying();
-  startSearch();
+  startPalette();
+  startUploads();
 }

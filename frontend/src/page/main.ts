@@ -3,7 +3,6 @@ import htmx from "htmx.org";
 import { choose } from "../shared/choices";
 import { outOfReach, sentenceOf } from "../shared/server";
 import { startJob } from "../upload/job";
-import { startUploads } from "../upload/panel";
 import { startForms } from "./forms";
 import { startTop } from "./header";
 import { startColours, startLines } from "./lines";
@@ -20,7 +19,6 @@ startForms();
 startJob();
 startLines();
 startColours();
-startUploads();
 
 // On a phone, the tabs of a run do not fit: scroll to the current one.
 for (const tab of document.querySelectorAll<HTMLElement>(".run-nav [aria-current]")) {

@@ -1,21 +1,29 @@
 // Keys in the list of runs: j and k go to the next and the previous run, x ticks it. On a run, the
 // arrows do as j and k.
+import { type Key, listen } from "../shared/keys";
 
-const STEPS: Record<string, number> = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 };
-const TYPING = "input:not([type=checkbox]), textarea, select, [popover]";
+const rows = () => [...document.querySelectorAll<HTMLTableRowElement>("#runs tbody tr")];
+const at = () => rows().findIndex((row) => row.contains(document.activeElement));
+
+function step(by: 1 | -1): void {
+  const from = at();
+  rows()[from < 0 ? 0 : from + by]?.querySelector<HTMLElement>(".run-name")?.focus();
+}
 
 export function startRuns(): void {
+  const table = document.querySelector<HTMLElement>("#runs");
+  if (!table) return;
+  const tick = () => rows()[at()]?.querySelector<HTMLInputElement>("[name=run]")?.click();
+  const keys: Key[] = [
+    { keys: ["j"], shown: "j", does: "to the next run", run: () => step(1) },
+    { keys: ["k"], shown: "k", does: "to the previous run", run: () => step(-1) },
+    { keys: ["x"], shown: "x", does: "tick the run, to compare it", run: tick },
+  ];
+  listen(document.body, keys);
+  // The table is replaced as it changes.
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target instanceof Element && event.target.closest(TYPING)) return;
-    const rows = [...document.querySelectorAll<HTMLTableRowElement>("#runs tbody tr")];
-    const at = rows.findIndex((row) => row.contains(document.activeElement));
-    if (event.key === "x") rows[at]?.querySelector<HTMLInputElement>("[name=run]")?.click();
-    const step = STEPS[event.key];
-    if (!step || (at < 0 && event.key.startsWith("Arrow"))) return;
-    const next = rows[at < 0 ? 0 : at + step]?.querySelector<HTMLElement>(".run-name");
-    if (!next) return;
+    if (!event.key.match(/^Arrow(Up|Down)$/) || at() < 0 || event.altKey) return;
     event.preventDefault();
-    next.focus();
+    step(event.key === "ArrowDown" ? 1 : -1);
   });
 }

@@ -1,4 +1,5 @@
 // Translates wheel, pointer and keys on the timeline's canvas into actions.
+import { takesText } from "../shared/keys";
 
 export interface Acts {
   /** Returns whether zooming was possible. */
@@ -89,7 +90,7 @@ export function listen(canvas: HTMLCanvasElement, ruler: number, acts: Acts): vo
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;
     const here = target === canvas;
-    if (!here && target?.closest("input, textarea, select, [contenteditable]")) return;
+    if (!here && takesText(target)) return;
     if (!here && !/^[\w,.[\]]$/.test(event.key)) return;
     if (acts.key(event.key)) event.preventDefault();
   });

@@ -2,6 +2,7 @@
 import type { Matches, Selected, TimelinePage, Track } from "../shared/api";
 import { make } from "../shared/elements";
 import { count, microseconds, share } from "../shared/figures";
+import { type Key, offerKeys } from "../shared/keys";
 import { categoryTitle } from "../shared/naming";
 import { ask, askText, sentenceOf } from "../shared/server";
 import type { Bar } from "./bars";
@@ -44,6 +45,7 @@ class Timeline implements Acts {
   private drawing = false;
   private settling = 0;
   private asked = 0;
+  private readonly keys = this.bindKeys();
 
   constructor(root: HTMLElement, page: TimelinePage) {
     const part = <Kind extends Element>(name: string) =>
@@ -77,6 +79,7 @@ class Timeline implements Acts {
     );
     this.loader.begin(page);
     listen(this.canvas, RULER, this);
+    offerKeys(this.keys);
     this.frame.addEventListener("scroll", () => this.redraw());
     new ResizeObserver(() => this.fit()).observe(this.frame);
     document.addEventListener("themechange", () => {
@@ -384,34 +387,39 @@ class Timeline implements Acts {
   }
 
   key(key: string): boolean {
-    const middle = this.middle();
-    const zoom = (factor: number) => this.show(zoomed(this.view, factor, middle, this.span));
+    const entry = this.keys.find(({ keys }) => keys.includes(key));
+    entry?.run?.();
+    return entry !== undefined;
+  }
+
+  private bindKeys(): readonly Key[] {
+    const zoom = (factor: number) => this.show(zoomed(this.view, factor, this.middle(), this.span));
     const pan = (part: number) => this.show(panned(this.view, part, this.span));
-    const keys: Record<string, () => void> = {
-      w: () => zoom(0.67),
-      ArrowUp: () => zoom(0.67),
-      s: () => zoom(1.5),
-      ArrowDown: () => zoom(1.5),
-      a: () => pan(-0.15),
-      ArrowLeft: () => pan(-0.15),
-      d: () => pan(0.15),
-      ArrowRight: () => pan(0.15),
-      "0": () => this.show({ start: 0, end: this.span }),
-      f: () => this.zoomTo(),
-      m: () => this.markSelected(),
-      n: () => void this.visit(1),
-      N: () => void this.visit(-1),
-      "[": () => this.beside(-1),
-      "]": () => this.beside(1),
-      PageUp: () => this.scroll(-this.frame.clientHeight * 0.8),
-      PageDown: () => this.scroll(this.frame.clientHeight * 0.8),
-      Escape: () => {
+    const key = (keys: string, shown: string, does: string, run: () => void): Key => ({
+      keys: keys.split(" "),
+      shown,
+      does,
+      run,
+    });
+    return [
+      key("w ArrowUp", "w", "zoom in", () => zoom(0.67)),
+      key("s ArrowDown", "s", "zoom out", () => zoom(1.5)),
+      key("a ArrowLeft", "a", "move to the left", () => pan(-0.15)),
+      key("d ArrowRight", "d", "move to the right", () => pan(0.15)),
+      key("0", "0", "show the whole trace", () => this.show({ start: 0, end: this.span })),
+      key("f", "f", "zoom to the event or the marked stretch", () => this.zoomTo()),
+      key("m", "m", "mark the event's stretch", () => this.markSelected()),
+      key("n", "n", "next match", () => void this.visit(1)),
+      key("N", "Shift-N", "previous match", () => void this.visit(-1)),
+      key("[", "[", "previous event of the row", () => this.beside(-1)),
+      key("]", "]", "next event of the row", () => this.beside(1)),
+      key("PageUp", "", "", () => this.scroll(-this.frame.clientHeight * 0.8)),
+      key("PageDown", "", "", () => this.scroll(this.frame.clientHeight * 0.8)),
+      key("Escape", "Esc", "clear the mark, or the selection", () => {
         if (this.mark) this.setMark(null);
         else this.select(null);
-      },
-    };
-    keys[key]?.();
-    return key in keys;
+      }),
+    ];
   }
 
   /** The target of zooming by key: the selected event, if it is visible. */

@@ -14,6 +14,7 @@ from inductorscope.answers.compile.stacks import StacksPage, stacks_page
 from inductorscope.answers.compile.story import CompilePage, compile_page
 from inductorscope.answers.compile.symbols import SymbolsPage, symbols_page
 from inductorscope.answers.compile.time import CompileTimePage, compile_time_page
+from inductorscope.answers.compile.tunings import TunedPage, tuned_page
 from inductorscope.answers.logs.log import Chosen, LogPage, log_page
 
 from inductorscope_server.web.ids import LARGEST, PLAIN, Line, RunId
@@ -88,9 +89,14 @@ async def load_time(analysis: Analysing, run: RunId, a: Id = "", b: Id = "") -> 
 async def load_fusing(
     analysis: Analysing, run: RunId, q: Words = "", a: Node = "", b: Node = "", rule: Rule = ""
 ) -> FusingPage:
-    """Kernels that were not fused, loops that are not vectorised, and autotunings. `a` and `b`
-    select a pair of kernels, `q` filters all three tables."""
+    """Kernels that were not fused, and loops that are not vectorised. `a` and `b` select a pair of
+    kernels, `q` filters both tables."""
     return await analysis(fusing_page, run, q, a, b, rule)
+
+
+async def load_tuned(analysis: Analysing, run: RunId, q: Words = "") -> TunedPage:
+    """The autotunings: their candidates, times and winners."""
+    return await analysis(tuned_page, run, q)
 
 
 async def load_diff(

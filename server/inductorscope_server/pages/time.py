@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import Query
+from inductorscope.answers.time.kernels import KernelOrder, KernelsPage, kernels_page
 from inductorscope.answers.time.roofline import (
     Bound,
     Order,
@@ -65,6 +66,16 @@ def load_table(
     sorts, filters and pages, so long tables load as fast as short ones."""
     query = Asked(of, profile or None, sort, order, q.strip(), category, first)
     return times_table(session, run, query)
+
+
+async def load_kernels(
+    analysis: Analysing, run: RunId, q: Line = "", graph: OfGraph = "", category: Category = "",
+    order: KernelOrder = "time", first: First = 0,
+) -> KernelsPage:  # fmt: skip
+    """What each kernel computes and costs, how it is launched, and why it is one of its own."""
+    return await analysis(
+        kernels_page, run, q=q, graph=graph, category=category, order=order, first=first
+    )
 
 
 async def load_roofline(

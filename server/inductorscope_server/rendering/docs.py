@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from inductorscope_server.rendering.templating import CHECKOUT, PACKAGED
 
-FIRST = "tour"
+FIRST = "index"
 """The document that `/docs` shows."""
 ENDING = ".md"
 HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, pairwise
 
+from inductorscope.formats.code.short_names import short_name
 from inductorscope.units import (
     DASH,
     age,
@@ -76,4 +77,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "step": step,
     "spans": spans,
     "telling": telling,
+    "short": short_name,
 }

@@ -3,7 +3,9 @@
 Templates get:
 
 - `page`, the answer, as the JSON twin returns it; `request`; and the filters of `units`
-- `urls` and `vocabulary`, the modules of `inductorscope`; `run_pages`, the navigation of a run
+- `urls` and `vocabulary`, the modules of `inductorscope`
+- `site`, the pages that every page links to; `of_run`, those of a run; `here`, this page; and
+  `tabs`, what the tabs of its run hold, None if it belongs to no run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
 - `who`, who asks for the page, and `choices`, what they chose; `settings_public`, `version` and
   `csp_nonce`
@@ -19,6 +21,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from inductorscope import __version__, urls
 from inductorscope.formats import vocabulary
@@ -61,6 +64,10 @@ class Choices:
 
 PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
+
+
+TABS = "tabs"
+"""Where a request notes what the tabs of its run hold."""
 
 
 def web_folder() -> Path:
@@ -142,6 +149,15 @@ def _compiled() -> Compiled | None:
         return None
 
 
+class Listed(Protocol):
+    """A page, as far as navigation shows it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def tab(self) -> str: ...
+
+
 class Pages:
     """Renders templates."""
 
@@ -150,6 +166,7 @@ class Pages:
         self.settings = settings
         self.assets = Assets(web / "dist")
         self._templates = [web / "templates", *templates()]
+        self._pages: dict[str, Listed] = {}
         self._environment = Environment(
             loader=FileSystemLoader(self._templates),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -167,15 +184,20 @@ class Pages:
             imports=self.assets.imports,
             version=__version__,
             vocabulary=vocabulary,
-            run_pages=(),
+            site=(),
+            of_run=(),
         )
 
     def has(self, name: str) -> bool:
         return any((folder / name).is_file() for folder in self._templates)
 
-    def set_run_pages(self, pages: Iterable[object]) -> None:
-        """Sets the pages of the navigation of a run: each has a `name`, a `path` and a `nav`."""
-        self._environment.globals["run_pages"] = tuple(pages)
+    def set_pages(self, pages: Iterable[Listed]) -> None:
+        """Sets the pages that navigation shows."""
+        self._pages = {page.path: page for page in pages}
+        in_tabs = [page for page in self._pages.values() if page.tab]
+        of_run = [page for page in in_tabs if page.path.startswith(urls.RUN)]
+        self._environment.globals["site"] = [page for page in in_tabs if page not in of_run]
+        self._environment.globals["of_run"] = of_run
 
     @staticmethod
     def is_partial(request: Request) -> bool:
@@ -185,6 +207,7 @@ class Pages:
 
     def text(self, request: Request, name: str, page: object, **more: object) -> str:
         """Renders the template to text."""
+        route = request.scope.get("route")
         return self._environment.get_template(name).render(
             page=page,
             request=request,
@@ -192,6 +215,8 @@ class Pages:
             settings_public=self._public(),
             choices=Choices(request),
             who=request.scope["state"].get(WHO, OWNER),
+            here=self._pages.get(getattr(route, "path", "")),
+            tabs=request.scope["state"].get(TABS),
             **more,
         )
 

@@ -85,7 +85,7 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
     )
     app.state.parts = parts
     errors.install(app)
-    parts.pages.set_run_pages(page for page in PAGES if page.nav)
+    parts.pages.set_pages(PAGES)
     _add_routes(app, parts.pages)
     openapi.install(app, settings)
     app.include_router(agents.router())

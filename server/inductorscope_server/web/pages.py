@@ -11,16 +11,17 @@ from typing import Any
 import msgspec
 from fastapi import Depends, FastAPI, params
 from inductorscope import urls
+from inductorscope.answers.runs.tabs import run_tabs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS
 from inductorscope_server.rendering.markdown import as_markdown, wants_markdown
-from inductorscope_server.rendering.templating import Pages
+from inductorscope_server.rendering.templating import TABS, Pages
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.openapi import answers
-from inductorscope_server.web.parts import Shared, prepare_analysis
+from inductorscope_server.web.parts import Reading, Shared, prepare_analysis
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -33,9 +34,13 @@ class Page(msgspec.Struct, frozen=True):
     template: str
     tag: str
     summary: str
-    nav: str = ""
-    """Its title in the navigation of a run, which lists pages in the order of the table; empty if
-    it is not listed."""
+    tab: str = ""
+    """The tab of a run that it belongs to. The tabs come in the order of the table; each leads to
+    its first page."""
+    view: str = ""
+    """Its title among the views of its tab; empty if it is not listed there."""
+    doc: str = ""
+    """The document about it, and the part of that."""
     fragment: str | None = None
     """Template of the part that htmx requests."""
     show: Callable[..., Response] | None = None
@@ -44,11 +49,6 @@ class Page(msgspec.Struct, frozen=True):
     """Loads the twin's answer, if it differs from the page's."""
     needs: params.Depends = READS
     """The rule of the page and its twin."""
-
-    @property
-    def name(self) -> str:
-        """The last part of the path, by which templates mark the current page of a run."""
-        return self.path.rpartition("/")[2].strip("{}")
 
     @property
     def struct(self) -> type[msgspec.Struct]:
@@ -83,6 +83,16 @@ def _check(page: Page, templates: Pages) -> None:
     for template in (page.template, page.fragment):
         if template and not templates.has(template):
             raise FileNotFoundError(f"The page {page.path} has no template {template}.")
+
+
+def _tabs(page: Page) -> list[params.Depends]:
+    return [Depends(note_tabs)] if page.tab and page.path.startswith(urls.RUN) else []
+
+
+def note_tabs(request: Request, session: Reading) -> None:
+    """Notes for the template what the tabs of the run hold."""
+    if not Pages.is_partial(request):
+        request.scope["state"][TABS] = run_tabs(session, request.path_params["run"])
 
 
 def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates: Pages) -> None:
@@ -121,6 +131,6 @@ def add_page(app: FastAPI, page: Page, turn: Sequence[params.Depends], templates
         page.show or show,
         name=f"show_{name}",
         response_model=None,
-        dependencies=[*turn, page.needs, Depends(prepare_analysis)],
+        dependencies=[*turn, page.needs, Depends(prepare_analysis), *_tabs(page)],
         include_in_schema=False,
     )

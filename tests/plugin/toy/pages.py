@@ -17,4 +17,4 @@ def load(run: str) -> Toys:
     return Toys(run, 3)
 
 
-PAGES = [Page("/runs/{run}/toys", load, "toys.html", RUNS, "Toys of a run", nav="Toys")]
+PAGES = [Page("/runs/{run}/toys", load, "toys.html", RUNS, "Toys of a run", tab="Toys")]

@@ -278,16 +278,16 @@ def test_compile_times_and_candidates(client: TestClient, captured: str) -> None
         ("compile_file", 2, 3.25)
     ]
     assert page["tunings"] == 1
-    (table,) = api(client, urls.fusing(captured))["tunings"]
+    (table,) = api(client, urls.tuned(captured))["tunings"]
     assert table["compile"]["id"] == "0/0"
     assert [(one["name"], one["slower"]) for one in table["candidates"]] == [
         ("triton_mm_12", 1.0), ("mm", 2.0),
     ]  # fmt: skip
     assert (table["count"], table["seconds"]) == (30, 0.5)
-    text = client.get(urls.fusing(captured)).text
+    text = client.get(urls.tuned(captured)).text
     assert "The log lists the fastest 2 of 30." in text
     assert "+100 %" in unescape(text).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert api(client, urls.fusing(captured, q="triton_mm_13"))["tunings"] == []
+    assert api(client, urls.tuned(captured, q="triton_mm_13"))["tunings"] == []
 
 
 def test_loops_say_whether_and_why_they_are_not_vectorised(

@@ -127,6 +127,14 @@ def test_programs_find_the_documentation(filled: TestClient) -> None:
     assert "/docs/decisions/0010-one-struct-a-page.md" in documents
     for document in documents[:5]:
         assert filled.get(document).text.startswith("# ")
+    page = filled.get("/docs/tour").text
+    assert '<h2 id="memory">' in page
+    assert '<a href="/docs/decisions/README">' in filled.get("/docs/architecture").text
+    assert 'href="/docs/settings#' in filled.get("/docs", params={"q": "INDUCTORSCOPE_TOKEN"}).text
+    documented = {each.doc for each in PAGES if each.doc}
+    for path, _, part in (doc.partition("#") for doc in documented):
+        text = filled.get(f"/docs/{path}").text
+        assert not part or f'id="{part}"' in text, f"{path}#{part}"
     assert filled.get("/docs/../README.md").status_code == 404
     assert filled.get("/docs/%2e%2e/README.md").status_code == 404
 

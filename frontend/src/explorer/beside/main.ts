@@ -3,18 +3,18 @@
 import type { RunPage } from "../../shared/api";
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
+import { type Key, listen } from "../../shared/keys";
 import { ask, sentenceOf } from "../../shared/server";
 import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
 import { differences, type LevelLine, level, type Side } from "../code/level";
 import { withoutNoise } from "../code/noise";
-import { kernelNames } from "../kernel-names";
+import { kernelTitle } from "../kernel-names";
 import { scrollTogether } from "../panes/compare";
 import { EXACT } from "../state/certainty";
 import type { Matches } from "../state/links";
 import { NO_MARKS } from "../state/marks";
 import { hideNoise } from "../state/preferences";
-import { type Key, listen } from "../views/keys";
 import { Half } from "./half";
 import { type Named, nameOf } from "./name";
 import { differencesOf, operationsOf } from "./tally";
@@ -87,12 +87,10 @@ class Beside {
     }
     stages.value = named.stage;
     const kernels = half.part<HTMLSelectElement>("select.kernel");
-    const names = kernelNames(picture.kernels);
     for (const kernel of picture.kernels) {
       if (kernel.first === null) continue;
       const time = kernel.time_us === null ? "" : ` · ${microseconds(kernel.time_us)}`;
-      const { operations, number } = names.get(kernel.name) ?? { operations: "", number: "" };
-      const label = `${operations} ${number}`.trim() + time;
+      const label = kernelTitle(kernel) + time;
       kernels.append(make("option", { value: kernel.name, title: kernel.name }, label));
     }
     kernels.value = named.kernel;
@@ -315,21 +313,23 @@ class Beside {
   }
 
   private bindKeys(): void {
-    const key = (name: string, run: () => void): Key => ({
+    const key = (name: string, does: string, run: () => void, shown = name): Key => ({
       keys: [name],
-      shown: "",
-      does: "",
+      shown,
+      does,
       run,
     });
     listen(this.root, [
-      key("n", () => this.step(1)),
-      key("p", () => this.step(-1)),
-      key("h", () => this.toggleNoise()),
-      key("s", () => this.go(this.halves[1].named, this.halves[0].named)),
-      key("f", () => this.halves[this.active]?.code?.find()),
-      key("ArrowLeft", () => this.focus(0)),
-      key("ArrowRight", () => this.focus(1)),
-      key("Enter", () => {
+      key("n", "next difference", () => this.step(1)),
+      key("p", "previous difference", () => this.step(-1)),
+      key("h", "hide or show differences that are only comments, paths or numbers", () =>
+        this.toggleNoise(),
+      ),
+      key("s", "swap the sides", () => this.go(this.halves[1].named, this.halves[0].named)),
+      key("f", "find in the side", () => this.halves[this.active]?.code?.find()),
+      key("ArrowLeft", "to the left side", () => this.focus(0), "←"),
+      key("ArrowRight", "to the right side", () => this.focus(1), "→"),
+      key("Enter", "follow the line to the other side", () => {
         const line = this.halves[this.active]?.code?.caretLine();
         if (line) this.choose(this.active, line);
       }),

@@ -8,7 +8,6 @@ import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
 import type { WarmthOf } from "../code/heat";
 import type { Side } from "../code/level";
-import type { KernelName } from "../kernel-names";
 import type { KernelFigures } from "../kernels/figures";
 import { kernelName } from "../kernels/name";
 import type { Pictures } from "../picture/pictures";
@@ -31,7 +30,6 @@ export interface PaneHost {
   readonly options: CodeOptions;
   readonly pictures: Pictures;
   readonly tints: Tints;
-  readonly names: ReadonlyMap<string, KernelName>;
   readonly figures: KernelFigures;
   readonly errors: readonly CompileError[];
   readonly neighbours: { open(kernel: Kernel): Promise<void> };
@@ -285,7 +283,7 @@ export class Pane {
     this.kernelMenu.begin();
     this.about.replaceChildren();
     if (this.isOfKernel && kernel) {
-      this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
+      this.about.append(kernelName(kernel));
       this.about.title = kernel.first === null ? "Its code is in a library: this is its call" : "";
     } else if (content.kind === "code" && this.fileChooser.hidden) {
       this.about.append(this.summary(content));

@@ -3,7 +3,6 @@
 import { bar, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
-import type { KernelName } from "../kernel-names";
 import { kindOf, kindsOf } from "../kernels/kinds";
 import { kernelName } from "../kernels/name";
 import type { GraphPicture, Kernel } from "../shapes";
@@ -35,16 +34,9 @@ export class KernelList {
   private readonly pieces: { element: HTMLElement; kernels: readonly Kernel[] }[] = [];
   private chosen: string | null = null;
   private matched: ReadonlySet<string> = new Set();
-  private readonly names: ReadonlyMap<string, KernelName>;
   private readonly choose: (kernel: Kernel) => void;
 
-  constructor(
-    side: HTMLElement,
-    picture: GraphPicture,
-    names: ReadonlyMap<string, KernelName>,
-    choose: (kernel: Kernel) => void,
-  ) {
-    this.names = names;
+  constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
     this.list = side.querySelector(".kernels") as HTMLElement;
     this.filter = side.querySelector(".filter") as HTMLInputElement;
     this.total = side.querySelector(".kernel-count") as HTMLElement;
@@ -87,7 +79,7 @@ export class KernelList {
         "data-kernel": kernel.name,
         title: aboutOf(kernel),
       },
-      kernelName(kernel.name, this.names.get(kernel.name)),
+      kernelName(kernel),
       make("span", { class: "time num" }, figure),
       most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.category)) : null,
     );

@@ -181,7 +181,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(TENSOR, "an input tensor", "counted on Log; Ranks compare them", counted=True),
     Kind("describe_source", "where an input comes from", "counted on Log", counted=True),
     Kind(PHASE, "a phase begins or ends",
-        "Time: phases over time, by kind of work and by name; Fusing: autotuning; "
+        "Time: phases over time, by kind of work and by name; Autotuned; "
         "what became dynamic",
         counted=True),
     Kind(STRING, "a name that stacks refer to", "names of files in every stack", counted=True),

@@ -370,7 +370,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     wins = 0.0 if worst is None else worst.saved_us or 0.0
     if worst is None or wins < STANDS_OUT * step:
         if notes:
-            return Cleared("Some graphs are missing here: see the page Fusing.", judged=False)
+            return Cleared("Some graphs are missing here: see *Not fused*.", judged=False)
         return Cleared(
             f"No two kernels share so much memory that fusing them would win {percent(STANDS_OUT)} "
             "of a step."

@@ -1,15 +1,30 @@
-// The explorer's keys: one table that both the handler and the help read.
-import { make } from "../../shared/elements";
+// Keys: each part of a page has a table of its own, which the handler, the help and the search box
+// read.
+import { make } from "./elements";
 
 export interface Key {
   keys: readonly string[];
+  /** The keys as the help writes them; a key without is not listed there. */
   shown: string;
   does: string;
-  run(): void;
+  run?(): void;
+}
+
+const tables = new Set<readonly Key[]>();
+
+/** List keys in the help and the search box until `signal` is aborted. */
+export function offerKeys(keys: readonly Key[], signal: AbortSignal | null = null): void {
+  tables.add(keys);
+  signal?.addEventListener("abort", () => tables.delete(keys));
+}
+
+/** The keys of everything on the page. */
+export function offeredKeys(): Key[] {
+  return [...tables].flat();
 }
 
 /** Fields where letters are input. */
-function takesText(target: EventTarget | null): boolean {
+export function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.closest(".cm-content")) return false; // read-only code takes no text
   return target.matches("input:not([type=checkbox]), textarea, select, [contenteditable=true]");
@@ -23,12 +38,13 @@ function isPressed(target: EventTarget | null): boolean {
   );
 }
 
-/** Listens until `signal` is aborted. */
+/** Offer keys and listen for them in `root` until `signal` is aborted. */
 export function listen(
   root: HTMLElement,
   keys: readonly Key[],
   signal: AbortSignal | null = null,
 ): void {
+  offerKeys(keys, signal);
   const byKey = new Map(keys.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)));
   document.addEventListener(
     "keydown",
@@ -49,43 +65,32 @@ export function listen(
       if (!entry) return;
       event.preventDefault();
       event.stopPropagation();
-      entry.run();
+      entry.run?.();
     },
     { capture: true, ...(signal && { signal }) },
   );
 }
 
-export function helpDialog(keys: readonly Key[]): HTMLDialogElement {
-  const rows = keys
-    .filter((entry) => entry.shown)
-    .map((entry) => {
-      const cell = make("td", { class: "nowrap" });
-      entry.shown.split(" ").forEach((key, at) => {
-        if (at) cell.append(" ");
-        cell.append(make("kbd", {}, key));
-      });
-      return make("tr", {}, cell, make("td", {}, entry.does));
-    });
-  const move = make(
-    "tr",
-    {},
-    make("td", { class: "nowrap" }, make("kbd", {}, "↑"), " ", make("kbd", {}, "↓")),
-    make("td", {}, "move by line; the other panes preview what the line became"),
-  );
-  const close = make("button", { class: "button", value: "close" }, "Close");
+function rowOf({ shown, does }: Key): HTMLElement {
+  const keys = shown.split(" ").flatMap((key) => [make("kbd", {}, key), " "]);
+  return make("tr", {}, make("td", { class: "nowrap" }, ...keys), make("td", {}, does));
+}
+
+/** Show the keys of the page. */
+export function showKeys(): void {
+  const rows = offeredKeys().filter(({ shown }) => shown);
   const dialog = make(
     "dialog",
     { "aria-labelledby": "keys-title", id: "keys-help" },
     make("h2", { id: "keys-title" }, "Keys"),
-    make("table", { class: "keys-table" }, make("tbody", {}, move, ...rows)),
+    make("table", { class: "keys-table" }, make("tbody", {}, ...rows.map(rowOf))),
     make(
-      "p",
-      { class: "soft" },
-      "A solid edge marks lines known exactly, a dashed one those inferred by " +
-        "operation and data flow, a dotted one those of which only the kernel is known.",
+      "form",
+      { method: "dialog" },
+      make("button", { class: "button", value: "close" }, "Close"),
     ),
-    make("form", { method: "dialog" }, close),
   );
+  dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
-  return dialog;
+  dialog.showModal();
 }
