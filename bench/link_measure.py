@@ -140,10 +140,11 @@ def _scored(
     answers: dict[int, dict[str, Any]],
 ) -> ScoredLine:
     line = answers.get(number, {})
+    nodes = (name.rpartition(".")[2] for name in line.get("fx", ()))  # without their subgraph
     ops = line.get("ops", ())
     return ScoredLine(
         program, graph, number, text,
-        frozenset(entry[2] for entry in entries), frozenset(line.get("fx", ())),
+        frozenset(entry[2] for entry in entries), frozenset(nodes),
         frozenset(_COUNT.sub("", entry[0]) for entry in entries),
         frozenset(_COUNT.sub("", op.rsplit(".", 1)[-1]) for op in ops),
         frozenset(entry[1] for entry in entries), frozenset(op.rsplit(".", 2)[-2] for op in ops),

@@ -85,7 +85,7 @@ def run_of(number: int, at: datetime, kernels: int, chance: random.Random) -> Ru
             kernel.time_source = "the trace"
             kernel.digest = int.from_bytes(hashlib.sha256(kind.encode()).digest()[:7])
             graph.kernels.append(kernel)
-        graph.kernels[0].calls = [CallDraft(1, True, 9, [], [], f"{number:x}")]
+        graph.kernels[0].calls = [CallDraft(1, True, 9, [], [], f"{number:x}", [0])]
         run.graphs.append(graph)
     texts = [("code", CODE.replace(b"neg", b"neg_%d" % number))]
     texts += [(role, CODE.replace(b"neg", b"%s_%d" % (role.encode(), at.toordinal() // 7)))

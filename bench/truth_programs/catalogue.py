@@ -12,6 +12,7 @@ from bench.truth_programs import (
     operators,
     optimizers,
     recurrent,
+    regions,
     small_programs,
     transformer_models,
     unseen_models,
@@ -24,7 +25,7 @@ def all_programs() -> list[Program]:
     for family in (
         transformer_models, recurrent, convolutional, optimizers, compositions, operators,
         blocks, small_programs, more_programs, family_models,
-        library_models, unseen_models,
+        library_models, unseen_models, regions,
     ):  # fmt: skip
         found += family.programs()
     return found

@@ -61,7 +61,7 @@ def test_without_ir_the_sentence_says_so(foo1: GraphTexts) -> None:
     (reason,) = explain(texts, "code", line_of(texts, "tmp2 = -tmp1"))
     assert reason.code == "data_flow"
     assert reason.nodes == ["fx:neg"]
-    assert reason.sentence.startswith("This graph has no IR")
+    assert reason.sentence.startswith("There is no IR of this kernel")
     assert "this `neg` belongs to `neg`" in reason.sentence
 
 

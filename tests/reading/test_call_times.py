@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.time.call_times import match_calls
+from inductorscope.analyze.time.call_times import LIBRARY, match_calls
 from inductorscope.answers.time.roofline import roofline_page
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.run import read_run
@@ -148,7 +148,7 @@ def test_items_of_unknown_kernels_are_placed_by_their_neighbours(
         count = data.draw(st.integers(1, 3)) if kernel in unknown else 1
         items += [None if kernel in unknown else kernel] * count
         owner += [call] * count
-    match = match_calls(wrapper, items)
+    match = match_calls(wrapper, items, unknown)
     for call, places in match.of_call.items():
         alone = not any(
             0 <= call + step < len(wrapper) and wrapper[call + step] in unknown for step in (-1, 1)
@@ -160,3 +160,18 @@ def test_items_of_unknown_kernels_are_placed_by_their_neighbours(
     assert sorted(placed) == list(range(len(items)))
     for calls, places in match.shared:
         assert {owner[place] for place in places} <= set(calls)
+
+
+def test_an_operators_item_is_no_generated_kernels() -> None:
+    """`aten::addmm` ran four times between kernels that the trace does not have."""
+    generated, addmm = 0, 1
+    match = match_calls([generated] * 5, [LIBRARY] * 4)
+    assert (match.of_call, match.shared) == ({}, [])
+    wrapper = [generated, addmm, generated, addmm]
+    match = match_calls(wrapper, [LIBRARY] * 2, {addmm})
+    assert match.of_call == {1: [0], 3: [1]}
+
+
+def test_different_generated_kernels_never_share_items() -> None:
+    assert match_calls([0, 1, 2], [None, None]).shared == []
+    assert match_calls([0, 0, 0], [None, None]).shared == [([0, 1, 2], [0, 1])]

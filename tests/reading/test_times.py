@@ -93,7 +93,7 @@ def test_steps_beside_the_profile_win() -> None:
 def test_extern_operators_of_eager_code_are_not_taken() -> None:
     one = graph("fw", ("triton_a", ""))
     extern = KernelDraft("extern_kernels.mm", "extern", "extern", None, None, {})
-    extern.calls = [CallDraft(1, True, 9, [], [], "x")]
+    extern.calls = [CallDraft(1, True, 9, [], [], "x", [0])]
     one.draft.kernels.append(extern)
     eager = device("sm90_gemm", None, 40)
     eager.op = "aten::mm"
@@ -125,7 +125,7 @@ def test_calls_of_an_operator_add_up_over_regions() -> None:
     """The same code called under two compile ids, or from two threads, is two regions."""
     one = graph("fw", ("triton_a", ""))
     extern = KernelDraft("extern_kernels.mm", "extern", "extern", None, None, {})
-    extern.calls = [CallDraft(line, True, 9, [], [], "x") for line in (1, 2)]
+    extern.calls = [CallDraft(line, True, 9, [], [], "x", [line]) for line in (1, 2)]
     one.draft.kernels.append(extern)
     kernels = []
     for number in (0, 1, 1):  # the second region's operator launched two kernels

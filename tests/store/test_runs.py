@@ -57,7 +57,7 @@ def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:
     )
     for number in range(graphs):
         kernel = KernelDraft("k", "triton", "triton_pointwise", 1, 2, {"num_load": 1})
-        kernel.calls = [CallDraft(1, True, 9, ["a"], ["neg"], "abc")]
+        kernel.calls = [CallDraft(1, True, 9, ["a"], ["neg"], "abc", [0])]
         graph = GraphDraft(slug=f"g{number}", name="g", direction="forward", kernels=[kernel])
         nodes = [FxNodeDraft("neg", "aten.neg", 3, None, None, None)]
         graph.nodes = {"post_grad": (1, pack_nodes(nodes))}

@@ -54,7 +54,7 @@ def a_run(number: int, code: str = CODE) -> RunDraft:
         bytes_in=1,
     )
     kernel = KernelDraft("triton_poi_fused_add_0", "triton", "triton_pointwise", 2, 6, {})
-    kernel.calls = [CallDraft(4, True, 9, [], [], "a" * 12)]
+    kernel.calls = [CallDraft(4, True, 9, [], [], "a" * 12, [0])]
     kernel.digest = hash(code)
     if number == 2:
         run.tags, run.torch_version = ["ci"], "2.11.0"

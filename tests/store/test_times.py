@@ -39,7 +39,7 @@ def a_node(name: str, line: int) -> FxNodeDraft:
 
 def a_kernel(name: str, time_us: float, time_calls: float, *sites: list[str]) -> KernelDraft:
     calls = [
-        CallDraft(number, True, number, [], nodes, f"{name}{number}")
+        CallDraft(number, True, number, [], nodes, f"{name}{number}", [number])
         for number, nodes in enumerate(sites, 1)
     ]
     return KernelDraft(

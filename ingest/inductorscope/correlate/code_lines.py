@@ -31,9 +31,9 @@ from inductorscope.correlate.replay.schedule import (
     unpacked_outputs,
 )
 from inductorscope.correlate.replay.small_floats import dumped_operation
+from inductorscope.correlate.scopes import Scope
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
-from inductorscope.formats.text import lines_of
 
 DOUBTFUL = 1.0
 """A reading of a loop body with a higher cost is shown as a guess within its kernel."""
@@ -52,13 +52,12 @@ OpPlace = tuple[int, int, str, str]
 class Inference:
     """What is inferred of a graph's loop bodies and of the calls that compute them."""
 
-    def __init__(self, read: ParsedTexts, text: str, recorded: set[str]) -> None:
+    def __init__(self, scope: Scope, read: ParsedTexts, recorded: set[str]) -> None:
         """`recorded`: calls that need no inference."""
-        self.ir = read.ir_post or IrText()
-        self.code = read.code or OutputCode()
-        lines = lines_of(text)
+        self.ir = scope.ir(read.ir_post or IrText())
+        self.code, lines = scope.code, scope.lines
         sites = call_sites(self.code, lines, self.ir)
-        graph = FxGraph(read.post_grad)
+        graph = FxGraph(scope.post)
         complete = complete_nodes(self.code, read.provenance)
         self.comments = kernel_comments(sites, complete, graph)
         outputs = unpacked_outputs(self.code, lines)

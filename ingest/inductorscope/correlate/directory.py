@@ -114,7 +114,9 @@ def _own_lines(
             {
                 "line": line,
                 "fx": [
-                    name.removeprefix("fx:") for name, known in nodes.items() if known == certainty
+                    name.removeprefix("fx:").replace("/", ".")
+                    for name, known in nodes.items()
+                    if known == certainty
                 ],
                 "ops": [f"{name}.{_operation(name)}" for name in ops.get(line, {})],
                 "confidence": certainty.name,

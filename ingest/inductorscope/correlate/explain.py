@@ -12,16 +12,16 @@ import msgspec
 
 from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.code_lines import DOUBTFUL, Inference, certainty_of
-from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.scopes import Scope, scopes_of
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText, IrTextNode
-from inductorscope.formats.text import lines_of
+from inductorscope.formats.graph.provenance import Provenance
 from inductorscope.formats.vocabulary import IR_POST, IR_PRE
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -49,9 +49,23 @@ class Explainer:
     """Reasons for the lines of one graph."""
 
     def __init__(self, texts: GraphTexts) -> None:
-        self.read = parse_texts(texts)
-        self.text = texts.code or ""
-        self.inference = Inference(self.read, self.text, set())
+        read = parse_texts(texts)
+        self.scopes = [
+            _ScopeReasons(scope, read)
+            for scope in scopes_of(read.code or OutputCode(), texts.code or "", read.post_grad)
+        ]
+
+    def reasons(self, stage: str, line: int) -> list[Reason]:
+        """One reason for each operation of the line; empty when nothing was inferred."""
+        return [reason for scope in self.scopes for reason in scope.reasons(stage, line)]
+
+
+class _ScopeReasons:
+    """Reasons for the lines of one scope."""
+
+    def __init__(self, scope: Scope, read: ParsedTexts) -> None:
+        self.scope, self.read = scope, read
+        self.inference = Inference(scope, read, set())
         self.nodes = self.inference.ir.by_name()
         self._raised: dict[int, list[Reason]] | None = None
         self._operations: dict[int, dict[OpKey, list[str]]] = {}
@@ -60,17 +74,16 @@ class Explainer:
             self._operations.setdefault(line, {}).setdefault(key, []).append(call)
 
     def reasons(self, stage: str, line: int) -> list[Reason]:
-        """One reason for each operation of the line; empty when nothing was inferred."""
         if stage == "code" and not has_bodies(self.inference.ir):
             if self._raised is None:
-                self._raised = raised_reasons(self.read, self.text)
+                self._raised = raised_reasons(self.scope, self.read.provenance)
             return self._raised.get(line, [])
         if stage == "code":
             return [
                 self._reason(key, calls) for key, calls in self._operations.get(line, {}).items()
             ]
-        parsed = {IR_PRE: self.read.ir_pre, IR_POST: self.read.ir_post}.get(stage)
-        return [self._reason(key, []) for key in _operations(parsed or IrText(), line)]
+        parsed = {IR_PRE: self.read.ir_pre, IR_POST: self.read.ir_post}.get(stage) or IrText()
+        return [self._reason(key, []) for key in _operations(self.scope.ir(parsed), line)]
 
     def _reason(self, key: OpKey, calls: list[str]) -> Reason:
         origins = self.inference.origins
@@ -78,7 +91,8 @@ class Explainer:
         others = origins.others.get(key, [])
         cost = origins.costs.get(key[0])
         doubt = origins.doubtful.get(key)
-        nodes = [f"fx:{name}" for name in dict.fromkeys([node, *others]) if name is not None]
+        full = self.scope.full_name
+        nodes = [full(f"fx:{name}") for name in dict.fromkeys([node, *others]) if name is not None]
         code, second = "data_flow", ""
         if not nodes or cost is None:
             code = "unknown"
@@ -108,7 +122,7 @@ class Explainer:
         sentence = f"Matched by operation and data flow: {self._describe(key)}. "
         sentence += self._made_for(key) + second
         certainty = certainty_of(origins, key) if nodes else Confidence.kernel
-        return Reason(code, sentence, certainty.name, op_entity(*key), nodes, calls)
+        return Reason(code, sentence, certainty.name, full(op_entity(*key)), nodes, calls)
 
     def _made_for(self, key: OpKey) -> str:
         node = self.nodes.get(key[0])
@@ -137,16 +151,15 @@ def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:
     return Explainer(texts).reasons(stage, line)
 
 
-def raised_reasons(read: ParsedTexts, text: str) -> dict[int, list[Reason]]:
+def raised_reasons(scope: Scope, provenance: Provenance) -> dict[int, list[Reason]]:
     """Line → reasons, for a graph without dumped loop bodies."""
-    post, code = read.post_grad, read.code or OutputCode()
-    nodes = nodes_of_calls(code, read.provenance, post.main())
+    nodes = scope.nodes(provenance)
     result: dict[int, dict[tuple[str, str], Reason]] = {}
-    found = nodes_of_lines(FxGraph(post), code, lines_of(text), nodes)
+    found = nodes_of_lines(FxGraph(scope.post), scope.code, scope.lines, nodes)
     for (kernel, handle), raised in found.items():
         for each in raised:
             sentence = (
-                "This graph has no IR, so loop bodies were reconstructed from the kernel. "
+                "There is no IR of this kernel, so loop bodies were reconstructed from the kernel. "
                 f"By data flow, this `{each.op}` belongs to `{each.node}` (cost {each.cost:.2f}"
             )
             sure = each.cost <= sure_below(each)
@@ -159,7 +172,7 @@ def raised_reasons(read: ParsedTexts, text: str) -> dict[int, list[Reason]]:
                     sentence,
                     (Confidence.inferred if sure else Confidence.kernel).name,
                     "",
-                    [f"fx:{each.node}"],
+                    [scope.full_name(f"fx:{each.node}")],
                 ),
             )
             call = f"call:{kernel}:{handle}"

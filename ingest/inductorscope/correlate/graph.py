@@ -10,7 +10,6 @@ from inductorscope.correlate.links.coverage import coverage_of
 from inductorscope.correlate.links.dynamo_nodes import link_dynamo
 from inductorscope.correlate.links.kernel_nodes import (
     link_kernels,
-    nodes_of_calls,
 )
 from inductorscope.correlate.links.model import CALLS, GraphLinks
 from inductorscope.correlate.links.record import link_record
@@ -21,7 +20,9 @@ from inductorscope.correlate.links.texts import (
     parse_texts,
 )
 from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.scopes import Inside, scoped_nodes, scopes_of
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
+from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.vocabulary import DYNAMO, IR_POST, IR_PRE, PRE_GRAD
 
@@ -40,7 +41,6 @@ def graph_links(
     collector = Collector()
     post = read.post_grad
     text_stages.link_post_grad(collector, post)
-    known = {f"fx:{node.name}" for node in post.main()}
     if read.readable is not None:
         text_stages.link_readable(collector, read.readable, post)
     for stage, fx in ((DYNAMO, read.dynamo), (PRE_GRAD, read.pre_grad)) if align else ():
@@ -49,25 +49,40 @@ def graph_links(
     for stage, ir in ((IR_PRE, read.ir_pre), (IR_POST, read.ir_post)):
         if ir is not None:
             text_stages.link_ir(collector, stage, ir)
-    before, after = read.ir_pre or IrText(), read.ir_post or IrText()
     code = read.code
     if texts.code is not None and code is not None:
-        text_stages.link_code(collector, texts.code, code, known)
-        nodes = nodes_of_calls(code, read.provenance, post.main())
-        link_kernels(collector, code, nodes)
-        recorded = link_record(collector, code, texts.line_record)
-        origins = Origins()
-        if align:
-            inference = Inference(read, texts.code, recorded.calls)
-            link_lines(collector, inference)
-            origins = inference.origins
-            if not has_bodies(after):
-                link_raised(collector, code, texts.code, FxGraph(post), nodes, recorded.calls)
-        for stage, ir in ((IR_PRE, before), (IR_POST, after)):
-            link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
+        _link_code(collector, read, code, texts, align=align)
     links = collector.finish()
     if align:
         links.coverage = coverage_of(links, post, code, texts.code or "")
     else:
         links.engine = CALLS
     return links
+
+
+def _link_code(
+    collector: Collector, read: ParsedTexts, code: OutputCode, texts: GraphTexts, *, align: bool
+) -> None:
+    post, text = read.post_grad, texts.code or ""
+    before, after = read.ir_pre or IrText(), read.ir_post or IrText()
+    scopes = scopes_of(code, text, post)
+    known = {
+        scope.function: {node.name: scope.prefix for node in scope.post.nodes} for scope in scopes
+    }
+    text_stages.link_code(collector, text, code, known)
+    link_kernels(collector, code, scoped_nodes(scopes, read.provenance))
+    prefixes = {scope.function: scope.prefix for scope in scopes}
+    recorded = link_record(collector, code, texts.line_record, prefixes)
+    for scope in scopes:
+        inside = Inside(collector, scope)
+        origins, own = Origins(), scope.ir(after)
+        if align:
+            inference = Inference(scope, read, recorded.calls)
+            link_lines(inside, inference)
+            origins, own = inference.origins, inference.ir
+            if not has_bodies(own):
+                graph, nodes = FxGraph(scope.post), scope.nodes(read.provenance)
+                link_raised(inside, scope.code, scope.lines, graph, nodes, recorded.calls)
+        for stage, ir in ((IR_PRE, scope.ir(before)), (IR_POST, own)):
+            nodes_of = recorded.nodes.get(scope.function, {})
+            link_ir_nodes(inside, stage, ir, origins, nodes_of)

@@ -9,7 +9,7 @@ them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -44,9 +44,15 @@ class Match(msgspec.Struct):
     """Groups of calls with the items that belong to all of them together."""
 
 
-def match_calls(wrapper: Sequence[int], items: Sequence[int | None]) -> Match:
+LIBRARY = -2
+"""Stands for the kernel of an item that is not known, but is a library's: an operator ran it."""
+
+
+def match_calls(
+    wrapper: Sequence[int], items: Sequence[int | None], library: Collection[int] = ()
+) -> Match:
     """Matches calls with items. `wrapper`: the kernel of each call, in order; `items`: the kernel
-    of each item, if known."""
+    of each item, if known; `library`: the kernels that libraries have."""
     match = Match()
     _match_equal(wrapper, items, range(len(wrapper)), range(len(items)), match)
     pairs = sorted((call, taken[0]) for call, taken in match.of_call.items())
@@ -56,7 +62,7 @@ def match_calls(wrapper: Sequence[int], items: Sequence[int | None]) -> Match:
     for (call, item), (next_call, next_item) in pairwise(edges):
         calls, between = range(call + 1, next_call), range(item + 1, next_item)
         if calls and between:
-            _match_gap(wrapper, items, calls, between, match)
+            _match_gap(wrapper, items, calls, between, match, library)
     return match
 
 
@@ -79,18 +85,27 @@ def _match_equal(
 
 
 def _match_gap(
-    wrapper: Sequence[int], items: Sequence[int | None], calls: range, between: range, match: Match
+    wrapper: Sequence[int],
+    items: Sequence[int | None],
+    calls: range,
+    between: range,
+    match: Match,
+    library: Collection[int],
 ) -> None:
     _match_equal(wrapper, items, calls, between, match)
     left = [call for call in calls if call not in match.of_call]
-    unknown = [place for place in between if items[place] is None]
+    unknown = [place for place in between if items[place] in (None, LIBRARY)]
+    if any(items[place] == LIBRARY for place in unknown):  # none of the generated kernels' items
+        left = [call for call in left if wrapper[call] in library]
+        unknown = [place for place in unknown if items[place] == LIBRARY]
     if not left or not unknown:
         return
     if len(left) == 1:
         match.of_call[left[0]] = unknown
     elif len(left) == len(unknown):
         match.of_call |= {call: [place] for call, place in zip(left, unknown, strict=True)}
-    else:
+    elif len({wrapper[call] for call in left} - set(library)) < 2:
+        # Generated kernels launch one item a call: that two have other numbers is no share of them.
         match.shared.append((left, unknown))
 
 
@@ -106,30 +121,34 @@ class _Measured(msgspec.Struct):
 
 
 def call_times(
-    wrapper: Sequence[int],
+    wrapper: Sequence[tuple[int, int]],
     orders: Sequence[tuple[LaunchOrder, Sequence[int | None]]],
     totals: Mapping[int, float],
     steps: int,
-) -> dict[int, CallTime]:
-    """Returns the times of calls by position in the wrapper.
+    library: Collection[int] = (),
+) -> dict[tuple[int, int], CallTime]:
+    """Returns the times of calls.
 
+    `wrapper`: the kernel, and number, of each call that a run makes, in order; a call of a subgraph
+    is there each time that it runs. `library`: the kernels that libraries have.
     `orders`: launch orders, with the kernel of each item, if known. `totals`: the time of kernels
     in the whole profile, if known by other means. It is divided among a kernel's calls; a kernel
     whose calls took longer, or that has no total, has the sum of its calls.
     """
-    measured: dict[int, _Measured] = defaultdict(_Measured)
+    measured: dict[tuple[int, int], _Measured] = defaultdict(_Measured)
+    made = [kernel for kernel, _ in wrapper]
     for order, kernels in orders:
-        match = match_calls(wrapper, kernels)
-        for call, places in match.of_call.items():
-            measured[call].samples.append(order.us[:, places].sum(axis=1))
-        for calls, places in match.shared:
-            each = float(order.us[:, places].sum()) / len(calls)
-            for call in calls:
-                measured[call].shared_us += each
-    calls_of: dict[int, list[int]] = defaultdict(list)
-    for call, kernel in enumerate(wrapper):
-        calls_of[kernel].append(call)
-    times: dict[int, CallTime] = {}
+        match = match_calls(made, kernels, library)
+        for at, places in match.of_call.items():
+            measured[wrapper[at]].samples.append(order.us[:, places].sum(axis=1))
+        for sharing, places in match.shared:
+            each = float(order.us[:, places].sum()) / len(sharing)
+            for at in sharing:
+                measured[wrapper[at]].shared_us += each
+    calls_of: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for call in dict.fromkeys(wrapper):
+        calls_of[call[0]].append(call)
+    times: dict[tuple[int, int], CallTime] = {}
     for kernel, calls in calls_of.items():
         known = {call: measured[call] for call in calls if call in measured}
         rest = totals.get(kernel, 0.0) - sum(own.us for own in known.values())
@@ -142,13 +161,16 @@ def call_times(
 
 
 def _times_of(
-    calls: list[int], known: Mapping[int, _Measured], rest: float, steps: int
-) -> dict[int, CallTime]:
+    calls: list[tuple[int, int]],
+    known: Mapping[tuple[int, int], _Measured],
+    rest: float,
+    steps: int,
+) -> dict[tuple[int, int], CallTime]:
     """Returns the times of one kernel's calls. `rest`: time of the kernel that no call explains; it
     is divided equally among the calls without a time of their own, or among all."""
     without = [call for call in calls if call not in known] or calls
     each = rest / len(without)
-    times: dict[int, CallTime] = {}
+    times: dict[tuple[int, int], CallTime] = {}
     for call in calls:
         own = known.get(call)
         us = (own.us if own is not None else 0.0) + (each if call in without else 0.0)

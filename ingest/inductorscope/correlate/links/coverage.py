@@ -10,6 +10,7 @@ from inductorscope.correlate.links.certainty import (
     nodes_of_lines,
 )
 from inductorscope.correlate.links.model import Confidence, Coverage, GraphLinks
+from inductorscope.correlate.links.text_stages import fx_entity, main_class
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.text import lines_of
@@ -32,9 +33,12 @@ def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: 
                 if _COMPUTES.search(line):
                     lines[certainty_of_line(nodes_of.get(number, {}))] += 1
     nodes = [0, 0, 0, 0]
-    for node in post.main():
-        if node.kind == "call":
-            nodes[of_nodes.get(f"fx:{node.name}", 0)] += 1
+    outermost = main_class(post)
+    functions = code.functions if code is not None else {}
+    for node in post.nodes:
+        linked = node.graph_class == outermost or node.graph_class.replace("/", "_") in functions
+        if node.kind == "call" and linked:
+            nodes[of_nodes.get(fx_entity(node, outermost), 0)] += 1
     return Coverage(
         lines=sum(lines),
         lines_exact=lines[Confidence.exact],

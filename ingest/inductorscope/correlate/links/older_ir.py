@@ -33,7 +33,7 @@ _LOOP = re.compile(r"\bz\d+\b|\bp\d+\b")
 
 def complete_ir(ir: IrText, code: OutputCode, text: str, graph: FxText) -> None:
     ir.long_loops = "inductor_cpu_integer_div_error" in text
-    _name_externs(ir, code)
+    name_externs(ir, code)
     if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
         ir.dense_scans = "empty_strided_cpu" not in text  # which all wrappers import since
         layouts = _allocated(text)
@@ -47,7 +47,7 @@ def complete_ir(ir: IrText, code: OutputCode, text: str, graph: FxText) -> None:
                 ir.layouts.setdefault(given.name, IrBuffer(given.name, "", dtype, given.shape))
 
 
-def _name_externs(ir: IrText, code: OutputCode) -> None:
+def name_externs(ir: IrText, code: OutputCode) -> None:
     calls = {name: call.kernel for call in code.calls if call.extern for name in call.results}
     for node in ir.nodes:
         if node.kind.startswith("Extern") and node.extern in ("", "None") and node.buffers:

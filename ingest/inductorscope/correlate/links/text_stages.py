@@ -15,7 +15,7 @@ from inductorscope.formats.vocabulary import CODE, POST_GRAD, READABLE
 
 MOST_LINES_OF_A_NODE = 50
 MOST_BUFFERS_OF_A_LINE = 200
-_BUFFER = re.compile(r"\b(buf\d+)\b")
+_BUFFER = re.compile(r"\b(\w*buf\d+)\b")
 _FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
 
 
@@ -111,16 +111,23 @@ def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
                     collector.add(stage, op.line, f"buf:{buffer_name}", Confidence.exact)
 
 
-def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:
-    """Links definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
+def link_code(
+    collector: Collector, text: str, code: OutputCode, known: dict[str, dict[str, str]]
+) -> None:
+    """Links definitions, quoted graph fragments, calls and the buffers of the wrapper's lines.
+    `known`: function of the wrapper → the nodes that it computes, each with what stands before its
+    name."""
     lines = lines_of(text)
+    first_call = {call.kernel: call.inside for call in reversed(code.calls)}
     references: list[tuple[int, str]] = []
     for kernel in code.kernels:
         collector.add_exact(CODE, kernel.comment_line, kernel.body_last, f"kernel:{kernel.name}")
+        nodes = known.get(first_call.get(kernel.name, ""), {})
         for line in range(kernel.comment_line, kernel.first_line):
             quoted = _FRAGMENT_NODE.match(lines[line - 1])
-            if quoted is not None and (entity := f"fx:{quoted.group(1)}") in known:
+            if quoted is not None and quoted.group(1) in nodes:
                 # The comment above a kernel says what it computes, not on which line.
+                entity = f"fx:{nodes[quoted.group(1)]}{quoted.group(1)}"
                 collector.add(CODE, line, entity, Confidence.kernel)
     for call in code.calls:
         references.append((call.line, f"call:{call.kernel}:{call.handle}"))

@@ -231,10 +231,14 @@ _STRIDED = frozenset(
 _TORCHS_OWN = ("torch.ops.aten.", "torch.ops.prims.", "torch.ops.inductor")
 
 
+_TAKES_SUBGRAPHS = frozenset(["cond", "invoke_subgraph", "while_loop"])
+
+
 def asks_for_strides(op: str, target: str) -> bool:
     """Whether its kernel requests its inputs with the strides of the graph, as all custom operators
     do."""
     custom = target.startswith("torch.ops.") and not target.startswith(_TORCHS_OWN)
+    custom = custom and op not in _TAKES_SUBGRAPHS
     return custom or op in _STRIDED or by_library(op)
 
 

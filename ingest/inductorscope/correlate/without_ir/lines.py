@@ -10,7 +10,6 @@ from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines, nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
-from inductorscope.formats.text import lines_of
 
 _MAIN = re.compile(r"(?:op|buf)\d")
 SURE = 0.5
@@ -32,14 +31,14 @@ def sure_below(node: LineNode) -> float:
 def link_raised(
     collector: Collector,
     code: OutputCode,
-    text: str,
+    lines: list[str],
     graph: FxGraph,
     nodes: dict[tuple[str, int], list[str]],
     recorded: set[str],
 ) -> None:
     """Links raised kernels. `nodes`: call → its known nodes. `recorded`: calls with an exact
     record."""
-    add_lines(collector, nodes_of_lines(graph, code, lines_of(text), nodes), recorded)
+    add_lines(collector, nodes_of_lines(graph, code, lines, nodes), recorded)
 
 
 def add_lines(

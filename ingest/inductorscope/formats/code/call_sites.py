@@ -28,6 +28,10 @@ _ENTRY = re.compile(
     r"\s*def (?:call|partition_\d+)\(|def (?!benchmark)\w+\(args\):|class Runner\b|.*\w::run_impl\("
     r"|.*_entry_impl\(|.*\binductor_entry_cpp\("
 )
+# Since 2.14 a library kernel may be called through a function of its own:
+# `def extern_kernels_extern_kernels_addmm_5(*args, **kwargs):`, `return extern_kernels.addmm(…)`
+_PASSES_ON = re.compile(r"def (\w+)\(\*args, \*\*kwargs\):")
+_PASSED_ON = re.compile(r"\s+return ([\w.]+)\(\*args, \*\*kwargs\)")
 _ENTRY_WORDS = ("def ", "class Runner", "run_impl(", "_entry_impl(", "inductor_entry_cpp(")
 _CPP_ENTRY = re.compile(r"::run_impl\(|_entry_impl\(|inductor_entry_cpp\(")
 _AFTER = ("runner = ", "def get_args(", "def benchmark_compiled_module(")
@@ -59,6 +63,8 @@ class CallSites:
         self.code = code
         self.names = declared | {kernel.name for kernel in code.kernels}
         self.cpp = cpp_calls.CppCalls(self.names)
+        self.passing: dict[str, str] = {}
+        """Function that only passes its arguments on → the library kernel it calls."""
         self.handles: list[str] = []
         self.nodes: list[str] = []
 
@@ -80,6 +86,7 @@ class CallSites:
     def _wrapper(self) -> Iterator[int]:
         """Lines of the wrapper after its first, which names the entry function."""
         code = self.code
+        passes_on = ""
         for first, after in self.gaps:
             self.handles, self.nodes = [], []
             for number in range(first, after):
@@ -92,6 +99,11 @@ class CallSites:
                         return
                 elif line[:2] == "# " or not line:  # the most frequent lines between kernels
                     continue
+                elif "(*args, **kwargs)" in line:
+                    if (defined := _PASSES_ON.match(line)) is not None:
+                        passes_on = defined.group(1)
+                    elif (returned := _PASSED_ON.match(line)) is not None:
+                        self.passing[passes_on] = returned.group(1)
                 elif any(word in line for word in _ENTRY_WORDS) and _ENTRY.match(line):
                     code.wrapper_first = code.wrapper_last = number + 1
                     code.cpp = _CPP_ENTRY.search(line) is not None
@@ -107,6 +119,7 @@ class CallSites:
         if match is None:
             return None
         results, callee = match.groups()
+        callee = self.passing.get(callee, callee)
         extern = callee.startswith(_EXTERN) and not callee.startswith(_NO_KERNEL)
         name = callee if extern else callee.removesuffix(".run").rpartition("kernels.")[2]
         called = name.removeprefix("call_")

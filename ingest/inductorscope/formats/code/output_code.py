@@ -22,6 +22,7 @@ from inductorscope.formats.code.call_sites import SOURCE_NODES, CallSites, sourc
 from inductorscope.formats.code.definitions import Definition, Definitions
 from inductorscope.formats.code.layouts import input_layouts
 from inductorscope.formats.code.records import CodeCall, CodeKernel, OutputCode
+from inductorscope.formats.code.subgraphs import read_subgraphs
 from inductorscope.formats.text import plain_text
 
 __all__ = ["CodeCall", "CodeKernel", "OutputCode", "parse_output_code"]
@@ -49,6 +50,7 @@ def parse_output_code(text: str) -> OutputCode:
     CallSites(lines, gaps, code, definitions.declared).read()
     code.inputs = input_layouts(lines[code.wrapper_last :])
     _name_calls(code)
+    read_subgraphs(code, lines)
     return code
 
 

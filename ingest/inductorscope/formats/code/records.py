@@ -53,6 +53,27 @@ class CodeCall(msgspec.Struct):
     results: list[str] = msgspec.field(default_factory=list)
     extern: bool = False
     stream: str = ""
+    inside: str = ""
+    """The function of a subgraph that has the call; empty for the wrapper itself."""
+
+
+class Invocation(msgspec.Struct):
+    """A call of a subgraph's function."""
+
+    line: int
+    inside: str
+    """The function that has the call; empty for the wrapper itself."""
+    arguments: list[str]
+    results: list[str]
+
+
+class CodeFunction(msgspec.Struct):
+    """A function of the wrapper that computes a subgraph."""
+
+    name: str
+    first_line: int
+    last_line: int = 0
+    invoked: list[Invocation] = msgspec.field(default_factory=list)
 
 
 class OutputCode(msgspec.Struct):
@@ -66,6 +87,8 @@ class OutputCode(msgspec.Struct):
     stream: str = ""
     inputs: dict[str, Layout] = msgspec.field(default_factory=dict)
     """Layouts of the wrapper's arguments, as the code's benchmark makes them."""
+    functions: dict[str, CodeFunction] = msgspec.field(default_factory=dict)
+    """Subgraphs, in the order of their definitions."""
     problems: list[Problem] = msgspec.field(default_factory=list)
 
     def by_name(self) -> dict[str, CodeKernel]:

@@ -93,6 +93,8 @@ class _Reader:
         self.patience = 2 * len(self.lines)
         self.types_ahead: dict[str, tuple[str, int]] = {}
         self.graph_class = ""
+        self.around: list[tuple[int, str]] = []
+        """Indentations and names of the classes around the current line."""
         self.classes: dict[str, int] = {}
         self.known: dict[str, FxTextNode] = {}
         self.stack = _NO_STACK
@@ -137,7 +139,7 @@ class _Reader:
         last = number
         if line.startswith("class "):
             self.comment = 0
-            self._class(line)
+            self._class(line, number)
         elif line.startswith("def "):
             self.comment = 0
             last = self._function(line, number)
@@ -205,11 +207,16 @@ class _Reader:
         if stack is not None:
             self.stack = stack
 
-    def _class(self, line: str) -> None:
+    def _class(self, line: str, number: int) -> None:
         match = _CLASS.match(line)
         if match is None:
             return  # a loop body or another class that is not a module
-        self._graph(match.group(1))
+        raw = self.lines[number]
+        indent = len(raw) - len(raw.lstrip())
+        self.around = [outer for outer in self.around if outer[0] < indent]
+        self.around.append((indent, match.group(1)))
+        # The outermost graph's name says nothing: `<lambda>` or `GraphModule`.
+        self._graph("/".join(name for _, name in self.around[1:]) or match.group(1))
         self.inside = self.piece
         self.returned = 0
 

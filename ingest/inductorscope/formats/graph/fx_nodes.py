@@ -25,6 +25,7 @@ class FxTextNode(msgspec.Struct):
 
     name: str
     graph_class: str
+    """The module's name; after that of the subgraph that it is in: `body_graph_0/true_graph_0`."""
     kind: Kind
     op: str
     """Short name: `add`, `getitem`, `placeholder`, …"""

@@ -11,10 +11,10 @@ from collections import Counter
 from inductorscope.analyze.bytes.graph import with_wrapper
 from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.correlate.graph import graph_links
-from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.correlate.links.text_stages import fx_entity, main_class
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts
+from inductorscope.correlate.scopes import scoped_nodes, scopes_of
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import FxText, parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
@@ -175,7 +175,8 @@ class _Reading:
         self.code = code
         result.aot_id = code.aot_id or None
         result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
-        nodes = nodes_of_calls(code, provenance, self.fx.get(POST_GRAD, FxText()).main())
+        post = self.fx.get(POST_GRAD, FxText())
+        nodes = scoped_nodes(scopes_of(code, plain, post), provenance)
         # Hash the file's bytes: a permalink must not depend on how we decode them.
         digest = self.task.texts[CODE].digest
         lines = plain_text(plain).split("\n")  # as the code's reader counts lines

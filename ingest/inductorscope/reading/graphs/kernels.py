@@ -7,6 +7,7 @@ import hashlib
 
 from inductorscope.formats.code.kernel_facts import category_by_name
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode
+from inductorscope.formats.code.subgraphs import calls_as_run
 from inductorscope.formats.machine.metadata import SOURCE_HASH, source_hash
 from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.reading.notes import Notes
@@ -46,6 +47,9 @@ def kernel_drafts(
             notes.add(label, f"line {kernel.first_line}: {kernel.name} is defined a second time")
         else:
             drafts[kernel.name] = _defined(kernel, lines)
+    runs_at: dict[tuple[str, int], list[int]] = {}
+    for at, call in enumerate(calls_as_run(code)):
+        runs_at.setdefault((call.kernel, call.handle), []).append(at)
     for call in code.calls:
         if len(call.kernel) > LONGEST_NAME:
             notes.add(label, f"line {call.line}: a kernel's name is too long")
@@ -72,6 +76,7 @@ def kernel_drafts(
                 arguments=call.arguments,
                 fx_nodes=nodes.get((call.kernel, call.handle), []),
                 permalink=permalink(digest, call.kernel, call.handle),
+                runs_at=runs_at.get((call.kernel, call.handle), []),
             )
         )
     return list(drafts.values())

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from inductorscope.analyze.time.call_times import call_times
+from inductorscope.analyze.time.call_times import LIBRARY, call_times
 from inductorscope.analyze.time.order import LaunchOrder
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
 from inductorscope.formats.vocabulary import BACKWARD
@@ -269,14 +269,12 @@ class _Join:
             totals = {
                 place[key]: total.total_us for key, (_, total) in self.sums.items() if key in place
             }
-            wrapper = [kernel for kernel, _ in draft.call_order]
-            times = call_times(
-                wrapper, [(order, self._kernels_of(order, place)) for order in own], totals, count
-            )
+            library = {n for n, kernel in enumerate(draft.kernels) if kernel.kind == "extern"}
+            items = [(order, self._kernels_of(order, place)) for order in own]
+            times = call_times(draft.call_order, items, totals, count, library)
             sums: dict[int, float] = {}
             runs: dict[int, int] = {}
-            for call, time in times.items():
-                position, number = draft.call_order[call]
+            for (position, number), time in times.items():
                 draft.call_times.append(
                     CallTimeDraft(
                         number, time.time_us, time.known, time.runs, time.median_us, time.p10_us,
@@ -307,7 +305,8 @@ class _Join:
                 found = next((kernel for kernel in named if kernel is not None), None)
             else:
                 found = self.cpu_ops.get((order.region, item.op or ""))
-            kernels.append(None if found is None else place.get(id(found)))
+            unknown = LIBRARY if (item.op or "").startswith("aten::") else None
+            kernels.append(unknown if found is None else place.get(id(found)))
         return kernels
 
 

@@ -70,6 +70,9 @@ class CallDraft(msgspec.Struct):
     fx_nodes: list[str]
     """Names of the post-grad nodes that this call computes, from provenance or comments."""
     permalink: str
+    runs_at: list[int]
+    """Its places among all calls of one run of the wrapper: several, if a subgraph has it that is
+    called several times."""
 
 
 class CallTimeDraft(msgspec.Struct, frozen=True):
@@ -102,11 +105,12 @@ class KernelDraft(msgspec.Struct, eq=False):
     id: int | None = None
     """Id of its row, once stored."""
     stored_calls: int = 0
-    """Number of stored calls, after they were dropped from memory."""
+    """`call_count`, after the calls were dropped from memory."""
 
     @property
     def call_count(self) -> int:
-        return self.stored_calls or len(self.calls)
+        """How many calls one run of the wrapper makes."""
+        return self.stored_calls or sum(len(call.runs_at) for call in self.calls)
 
 
 class PackedLinks(msgspec.Struct, frozen=True):
@@ -150,7 +154,7 @@ class GraphDraft(msgspec.Struct, eq=False):
     stored_generated: int | None = None
     """Number of stored generated kernels, after they were dropped from memory."""
     call_order: list[tuple[int, int]] = msgspec.field(default_factory=list)
-    """Position of the kernel, and number, of each stored call in the order of the wrapper."""
+    """Position of the kernel, and number, of each call that one run of the wrapper makes."""
     call_times: list[CallTimeDraft] = msgspec.field(default_factory=list)
 
     @property
@@ -167,7 +171,7 @@ class GraphDraft(msgspec.Struct, eq=False):
         if not kernels:
             self.call_order = _call_order(self.kernels)
         for kernel in self.kernels:
-            kernel.stored_calls, kernel.calls = len(kernel.calls), []
+            kernel.stored_calls, kernel.calls = kernel.call_count, []
             path = kernel.facts.get("kernel_path")
             kernel.facts = {} if path is None else {"kernel_path": path}
         if kernels:
@@ -176,11 +180,10 @@ class GraphDraft(msgspec.Struct, eq=False):
 
 def _call_order(kernels: Sequence[KernelDraft]) -> list[tuple[int, int]]:
     # Calls are numbered kernel by kernel (see `store.runs.runs.fill_graphs`).
-    lines = [
-        (call.line, position) for position, kernel in enumerate(kernels) for call in kernel.calls
-    ]
-    order = sorted(range(len(lines)), key=lambda number: (lines[number][0], number))
-    return [(lines[number][1], number) for number in order]
+    calls = ((position, call) for position, kernel in enumerate(kernels) for call in kernel.calls)
+    numbered = enumerate(calls)
+    order = [(at, position, number) for number, (position, call) in numbered for at in call.runs_at]
+    return [(position, number) for _, position, number in sorted(order)]
 
 
 class ProfilerRowDraft(msgspec.Struct):

@@ -222,7 +222,7 @@ def _graph_values(graph: GraphDraft) -> Values:
             "compile_id": graph.compile_id,
             "node_count": graph.node_count,
             "kernel_count": graph.generated,
-            "call_count": sum(len(kernel.calls) for kernel in graph.kernels),
+            "call_count": sum(kernel.call_count for kernel in graph.kernels),
             "time_us": graph.time_us,
             "wrapper_first": graph.wrapper_first,
             "wrapper_last": graph.wrapper_last,
@@ -279,7 +279,7 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
     rows = [
         KernelRow(
             graph_id, kernel.name, kernel.kind, kernel.category, kernel.first_line,
-            kernel.last_line, len(kernel.calls), kernel.time_us, kernel.time_calls,
+            kernel.last_line, kernel.call_count, kernel.time_us, kernel.time_calls,
             kernel.time_source, kernel.digest,
         )
         for graph_id, kernel in kernels
