@@ -13,7 +13,7 @@ from torch.compiler import nested_compile_region
 from bench.truth_programs.program import Case, Program
 
 
-class Normed(nn.Module):
+class Normed(nn.Module):  # type: ignore[misc]  # torch is untyped
     """A normed, gated layer with a residual."""
 
     def __init__(self, width: int) -> None:
@@ -28,7 +28,7 @@ class Normed(nn.Module):
         return x + self.out(F.silu(self.into(self.norm(x))) * x.mean(-1, keepdim=True))
 
 
-class Attended(nn.Module):
+class Attended(nn.Module):  # type: ignore[misc]  # torch is untyped
     """Attention over a short sequence, with a mask that the block computes."""
 
     def __init__(self, width: int) -> None:
@@ -43,7 +43,7 @@ class Attended(nn.Module):
         return x + scores.softmax(-1) @ value
 
 
-class Stack(nn.Module):
+class Stack(nn.Module):  # type: ignore[misc]  # torch is untyped
     """Blocks of one or several kinds, each kind a region."""
 
     def __init__(self, kinds: list[type[nn.Module]], width: int, deep: int) -> None:
@@ -87,7 +87,7 @@ def looped(x: torch.Tensor) -> torch.Tensor:
 
 
 def region_and_branch(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    @nested_compile_region
+    @nested_compile_region  # type: ignore[untyped-decorator]  # torch is untyped
     def piece(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return F.layer_norm(a * b.sigmoid(), (a.shape[-1],)) + b
 
