@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from inductorscope.formats.log.kinds import ARTIFACTS, BYTECODE, KINDS, Kind
+from inductorscope.formats.log.kinds import ARTIFACTS, ENDINGS, KINDS, Kind
 
 from tests.support.inputs import INPUTS
 
@@ -30,7 +30,7 @@ def tables() -> dict[str, str]:
     """Heading of a section → the table below it."""
     kinds = [row(kind, f"`{kind.name}`") for kind in KINDS]
     artifacts = [row(kind, f"`{kind.name}`") for kind in ARTIFACTS]
-    ends = [row(kind, f"`…{kind.name}`") for kind in BYTECODE]
+    ends = [row(kind, f"`…{kind.name}`") for kind in ENDINGS]
     return {
         "## Kinds": table("kind", kinds),
         "## Artifacts, by name": table("artifact", [*artifacts, *ends, row(OTHERS, OTHERS.name)]),

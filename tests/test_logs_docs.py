@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from inductorscope.formats.log.kinds import BYTECODE, NAMED
+from inductorscope.formats.log.kinds import ENDINGS, NAMED
 from inductorscope.formats.log.trace_log import read_trace_log
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "logs.md"
@@ -33,7 +33,7 @@ def missing(stream: BinaryIO, told: dict[str, str]) -> set[str]:
     return {
         name
         for name in names
-        if name not in told and not name.endswith(tuple(kind.name for kind in BYTECODE))
+        if name not in told and not name.endswith(tuple(kind.name for kind in ENDINGS))
     }
 
 

@@ -200,6 +200,75 @@ KINDS: tuple[Kind, ...] = (
     *added("kinds", Kind),
 )  # fmt: skip
 
+_AS_LOGGED = {
+    "after_activation_quantization_bwd_aten_pass": "the backward, after saved values became small",
+    "after_activation_quantization_fwd_aten_pass": "the forward, after saved values became small",
+    "aot_joint_graph_sync_decision_cross_ranks": "whose choice of saved values all ranks take",
+    "aot_saved_tensors_hooks_graphs": "graphs with the hooks on saved tensors",
+    "aotautograd_cache_pickle_failure": "what AOTAutograd's cache could not store, and why",
+    "backward_epilogue": "what runs after the compiled backward",
+    "backward_prologue": "what runs before the compiled backward",
+    "before_activation_quantization_bwd_aten_pass": "the backward, before saved values are small",
+    "before_activation_quantization_fwd_aten_pass": "the forward, before saved values are small",
+    "compile_worker_sidecar_death": "how the compile workers died, and their last output",
+    "compile_worker_status": "what a compile worker is doing",
+    "compiled_autograd_graph_pre_reordering": "compiled autograd's graph, before it is sorted",
+    "compiled_fn_wrapper": "what runs around the compiled function",
+    "compiled_function_backward": "the backward that autograd calls",
+    "compiled_function_forward": "the forward that autograd calls",
+    "compiler_collective": "what ranks tell each other before they compile",
+    "debug_assert_wrapper": "checks of which inputs need a gradient",
+    "dedup_wrapper": "drops inputs that are given twice",
+    "dynamo_cache_bypass": "an entry of Dynamo's cache without its compiled code",
+    "dynamo_cache_entries": "the entries of Dynamo's cache",
+    "dynamo_cache_exception": "an entry of Dynamo's cache that could not be read",
+    "eager_compile_backwards_failure": "why the backward did not compile with its forward",
+    "effect_tokens_wrapper": "passes the tokens of effects",
+    "flex_gemm_analysis": "what FlexGEMM found in the code around a product",
+    "flex_gemm_analysis_details": "the same, operation by operation",
+    "flex_gemm_config_candidates": "configurations that FlexGEMM considers",
+    "flex_gemm_generated_epilogue": "the epilogue that FlexGEMM generated",
+    "flex_gemm_lowering_plan": "how FlexGEMM lowers a product",
+    "flex_gemm_problem": "the product that FlexGEMM lowers",
+    "flex_gemm_selection": "the configuration that FlexGEMM chose",
+    "functionalized_rng_wrapper": "passes the state of random numbers",
+    "fx_bucketing_passes_all_gather_buckets": "all-gathers that are joined",
+    "fx_bucketing_passes_reduce_scatter_buckets": "reduce-scatters that are joined",
+    "fx_collectives_analytical_estimation": "expected times of collectives, from a formula",
+    "fx_compute_nodes_runtime_estimation": "expected times of nodes, from benchmarks and a formula",
+    "fx_graph_bundled_cache_hit": "a hit for a graph in AOTAutograd's entry",
+    "fx_interpreter_error": "the graph in which a node failed",
+    "fx_net_acc_splitter_finder_events": "why nodes are not run by an accelerator",
+    "get_extra_remote_code_state": "profile of other runs: what is dynamic",
+    "get_local_code_state": "profile of an earlier run: what is dynamic",
+    "get_remote_code_state": "profile of an earlier run, kept elsewhere: what is dynamic",
+    "inductor_fx_passes_overlap_bucketing": "collectives that are joined, and what hides them",
+    "inductor_overlap_cyclic_extra_deps": "dependencies that overlapping had to drop",
+    "inductor_spmd_graph_mismatch": "how graphs of ranks differ that should be equal",
+    "invoke_subgraph_backward_duplicate": "why one region has several backwards",
+    "make_fx_fail_partial": "a graph up to where tracing failed",
+    "min_cut_failed_edge_list": "edges of a joint graph that could not be cut",
+    "min_cut_failed_fx_graph": "a joint graph that could not be cut",
+    "min_cut_failed_svg": "a picture of a joint graph that could not be cut",
+    "mutation_epilogue": "writes changes back to inputs",
+    "native_dsl_compile": "a compile of one of torch's own kernels in CuteDSL or Triton",
+    "output_alias_wrapper": "makes outputs that are views of inputs",
+    "overlap_scheduling_graph_after": "the graph with collectives moved to overlap",
+    "overlap_scheduling_graph_before": "the graph before collectives are moved to overlap",
+    "pge_profile_vs_analytical": "times of collectives and operators: profiled, and expected",
+    "post_decomp_comms": "the graph with collectives taken apart",
+    "pre_bucketing_collective_sizes": "sizes of collectives, before some are joined",
+    "pre_bucketing_collective_sizes_after": "sizes of collectives, after some were joined",
+    "pre_bucketing_fsdp_collectives": "how many collectives of FSDP were joined",
+    "pre_decomp_comms": "the graph before collectives are taken apart",
+    "precompile_cache_bypass": "why a compile is not in the precompiled package",
+    "reorder_communication_preserving_peak_memory": "collectives that were moved, and the peak",
+    "scheduler_nodes_before_comm_overlap": "scheduler nodes before overlapping",
+    "sink_waits_iterative_info": "waits that were moved later, and the peak",
+    "synthetic_base_wrapper": "joins inputs that share memory",
+}
+"""Artifacts that are shown as they are: name → meaning."""
+
 ARTIFACTS: tuple[Kind, ...] = (
     Kind("before_pre_grad_graph", "Dynamo's graph, before passes", KEPT, passes=True,
         text=Text(PRE_GRAD, "compile")),
@@ -272,13 +341,17 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind("compiled_autograd_compile_reasons", "why compiled autograd compiled", KEPT),
     Kind("put_local_code_state", "profile for the next run: what is dynamic", KEPT),
     *added("artifacts", Kind),
+    *(Kind(name, meaning, KEPT) for name, meaning in _AS_LOGGED.items()),
 )  # fmt: skip
 
-BYTECODE: tuple[Kind, ...] = (
+ENDINGS: tuple[Kind, ...] = (
     Kind("_ORIGINAL_BYTECODE", "Python's bytecode of the function", KEPT),
     Kind("_MODIFIED_BYTECODE", "the bytecode Dynamo replaced it with", KEPT),
+    Kind("_pre_grad", "Dynamo's graph, after the pass that the name begins with", KEPT),
+    Kind("_post_grad", "the ATen graph, after the pass that the name begins with", KEPT),
+    Kind("_ITERATIVE_RECOMPUTE_ERROR", "a schedule whose memory was counted wrongly", KEPT),
 )  # fmt: skip
-"""Artifacts whose names start with the function's name, by the end of the name."""
+"""Artifacts whose names start with the function's or the pass's name, by the end of the name."""
 
 GRAPHS_OF_TOPICS: dict[str, dict[str, str]] = {
     "graph_code": {"": "dynamo_output_graph"},
@@ -324,6 +397,6 @@ def meaning(kind: str) -> str | None:
         return _KINDS[kind].meaning if kind in _KINDS else None
     name = kind.removeprefix(f"{ARTIFACT}:")
     known = _ARTIFACTS.get(name)
-    ends = (each for each in BYTECODE if name.endswith(each.name))
+    ends = (each for each in ENDINGS if name.endswith(each.name))
     entry = known or next(ends, None)
     return None if entry is None else entry.meaning

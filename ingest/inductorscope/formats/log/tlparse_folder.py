@@ -20,7 +20,7 @@ from inductorscope.formats.log.kinds import (
     ARTIFACT,
     ARTIFACTS,
     BACKWARD_METRICS,
-    BYTECODE,
+    ENDINGS,
     KINDS,
     METRICS,
     OUTPUT_CODE,
@@ -44,7 +44,7 @@ PAGES = frozenset({
 
 _TITLES = sorted((kind.name for kind in KINDS), key=len, reverse=True)
 _ARTIFACTS = {kind.name for kind in ARTIFACTS}
-_ENDS = tuple(kind.name for kind in BYTECODE)
+_ENDS = tuple(kind.name for kind in ENDINGS)
 _NO_PAYLOADS = {METRICS, BACKWARD_METRICS, RUNTIME_METRICS}
 
 
