@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from inductorscope.analyze.time.facts import PER_CALL
+from inductorscope.formats.trace.event_columns import Span
 from inductorscope.formats.trace.kineto import ChromeTrace, CpuKernelTime, KernelTime
 from inductorscope.formats.trace.regions import Region
 from inductorscope.reading.graphs.graph import GraphRead
@@ -135,3 +137,21 @@ def test_calls_of_an_operator_add_up_over_regions() -> None:
     join_times(ChromeTrace(kernels=kernels, regions=regions, steps=4), [one], None)
     assert extern.time_us == pytest.approx(30)
     assert extern.time_calls == 2  # two calls in the code, four runs of it, four steps
+
+
+def test_without_marks_a_step_is_a_call_or_the_calls_that_repeat() -> None:
+    one, other = graph("one", ("cpp_fused_a_0", "")), graph("other", ("cpp_fused_b_0", ""))
+
+    def called(order: str) -> tuple[int, str]:
+        regions = [
+            Region(None, None, frozenset({f"graph_0_cpp_fused_{name}_0"}), order.count(name))
+            for name in sorted(set(order))
+        ]
+        for at, name in enumerate(order):
+            regions[name == "b"].spans.append(Span(0, at, 0.5, ""))
+        joined = join_times(ChromeTrace(regions=regions), [one, other], None, write=False)
+        return joined.steps, joined.steps_from
+
+    assert called("aaaaaa") == (6, PER_CALL)
+    assert called("aabaab") == (2, "repetitions of the compiled graphs' calls")
+    assert called("abba")[1] == "calls of the compiled graphs"

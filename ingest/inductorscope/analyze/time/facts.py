@@ -13,6 +13,9 @@ from inductorscope.analyze.time.eager_compiled import Comparison
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.trace.shapes import Device, UsualShape
 
+PER_CALL = "calls of the compiled graph: the trace marks no steps"
+"""How a number of steps is known, if only one graph was called."""
+
 
 class CategoryTotal(msgspec.Struct):
     category: str
@@ -172,7 +175,7 @@ class ProfileFacts(msgspec.Struct, omit_defaults=True):
     """Whether the times of the code's kernels come from it."""
     steps_used: int | None = None
     steps_from: str | None = None
-    """How the number of steps is known."""
+    """How the number of steps is known: `PER_CALL` where a step is a call of the graph."""
     kernel_us: float | None = None
     """Time of a step's kernels."""
     attributed_us: float | None = None

@@ -78,7 +78,7 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
         ("verdict", named(page.verdict)),
         ("speed-up over eager", ratio(page.speed_up)),
         ("step", _step(page)),
-        ("kernel time per step", microseconds(page.kernel_time_us)),
+        (f"kernel time per {page.kernel_time_of}", microseconds(page.kernel_time_us)),
         ("compile time", seconds(page.compile_seconds)),
         ("graph breaks", count(page.graph_breaks)),
         ("recompiles", count(page.recompiles)),

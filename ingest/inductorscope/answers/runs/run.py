@@ -35,13 +35,14 @@ from inductorscope.answers.time.profiles import (
     ProfileShown,
     busy_of,
     copy_times,
+    kernel_time_is_of,
     profile_tables,
     shown_profile,
 )
 from inductorscope.answers.time.tables import TraceRow
 from inductorscope.answers.time.time import slowest_of_trace
 from inductorscope.correlate.links.model import Coverage
-from inductorscope.fields import Hidden, view
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
@@ -102,7 +103,8 @@ class RunPage(RunRow, frozen=True):
     coverage: Coverage | None
     """Summed over the graphs; None if nothing was linked."""
     kernel_time_us: float | None
-    """Kernel time of one step."""
+    """Kernel time of one step, or of what `kernel_time_of` says."""
+    kernel_time_of: Prose
     file_count: int
     log_count: int
     """Number of TORCH_TRACE logs read so far."""
@@ -153,6 +155,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         sources=_sources(session, run_id),
         coverage=summed([graph.coverage for graph in graphs]),
         kernel_time_us=kernels_us,
+        kernel_time_of=kernel_time_is_of(profiles),
         file_count=len(run.report.get("files", ())),
         log_count=_log_count(session, run),
         dropped_count=facts.dropped,

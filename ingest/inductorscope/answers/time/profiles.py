@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.time.eager_compiled import Comparison
 from inductorscope.analyze.time.facts import (
     HOST_BOUND,
+    PER_CALL,
     PROCESSOR,
     ProfileFacts,
     RegionTime,
@@ -141,6 +142,12 @@ def shown_profile(
         others = [each for each in broken if each.label != "eager"]
         chosen = next(iter(joined or compiled), None) or steady(others or broken)
     return None if chosen is None else _shown(chosen)
+
+
+def kernel_time_is_of(profiles: Sequence[ProfileTable]) -> str:
+    """Returns what the code's times are of: a step, or a call of the graph."""
+    of_code = (each.facts for each in profiles if each.facts.joined_to_code)
+    return "call of the graph" if any(f.steps_from == PER_CALL for f in of_code) else "step"
 
 
 def steady(profiles: Sequence[ProfileTable]) -> ProfileTable | None:

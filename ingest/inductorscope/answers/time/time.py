@@ -38,6 +38,7 @@ from inductorscope.answers.time.lines import (
 from inductorscope.answers.time.profiles import (
     ProfileShown,
     ProfileTable,
+    kernel_time_is_of,
     profile_tables,
     shown_profile,
 )
@@ -81,6 +82,8 @@ class TimePage(msgspec.Struct, frozen=True):
     script: ScriptShown | None
     """The steps of a captured script."""
     kernel_time_us: float | None
+    kernel_time_of: Prose
+    """What that is the time of: a step, or a call of the graph."""
     held_up: Prose | None
     """A warning if the profile contradicts the timings."""
     unattributed_us: float | None
@@ -117,6 +120,7 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         timings=run.timings,
         script=script_shown(run),
         kernel_time_us=kernels_us,
+        kernel_time_of=kernel_time_is_of(profiles),
         held_up=slowdown_warning(kernels_us, run.compiled_ms),
         unattributed_us=_unattributed(profiles),
         categories=categories(session, run_id),

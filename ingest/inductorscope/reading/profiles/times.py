@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from inductorscope.analyze.time.call_times import LIBRARY, call_times
+from inductorscope.analyze.time.facts import PER_CALL
 from inductorscope.analyze.time.order import LaunchOrder
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
 from inductorscope.formats.vocabulary import BACKWARD
@@ -47,6 +48,15 @@ _INSIDE = {
         "aten::_efficient_attention_backward",
     ),
 }  # fmt: skip
+
+
+def repetitions(calls: Sequence[int]) -> int:
+    """How often the shortest sequence of calls that repeats makes up all of them."""
+    count = len(calls)
+    for length in range(1, count // 2 + 1):
+        if count % length == 0 and calls[length:] == calls[:-length]:
+            return count // length
+    return 1
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -224,11 +234,16 @@ class _Join:
             return recorded, "as recorded beside the profile"
         if self.trace.steps:
             return self.trace.steps, "profiler steps"
-        calls = Counter(
-            region.calls
-            for region, graph in zip(self.trace.regions, self.regions, strict=True)
-            if graph is not None
-        )
+        of_graphs = [number for number, graph in enumerate(self.regions) if graph is not None]
+        spans = [
+            (span.ts, number) for number in of_graphs for span in self.trace.regions[number].spans
+        ]
+        turns = repetitions([number for _, number in sorted(spans)])
+        if len(of_graphs) > 1 and turns > 1:
+            return turns, "repetitions of the compiled graphs' calls"
+        calls = Counter(self.trace.regions[number].calls for number in of_graphs)
+        if len(of_graphs) == 1:
+            return max(1, max(calls)), PER_CALL
         if calls:
             return max(1, calls.most_common(1)[0][0]), "calls of the compiled graphs"
         ratios = Counter(
