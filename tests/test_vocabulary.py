@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.compile.records import HANDLERS
 from inductorscope.correlate.links.model import Confidence
-from inductorscope.formats.log.kinds import ARTIFACTS, BY_NAME, BYTECODE, KINDS, Kind, Text
+from inductorscope.formats.log.kinds import ARTIFACTS, BY_NAME, ENDINGS, KINDS, Kind, Text
 from inductorscope.formats.vocabulary import (
     CATEGORIES,
     CERTAINTIES,
@@ -113,7 +113,7 @@ def test_every_entry_is_complete(entry: Stage | Role | Category | Work | Certain
     assert all(text == text.strip() for text in said if isinstance(text, str))
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *ARTIFACTS, *BYTECODE], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [*KINDS, *ARTIFACTS, *ENDINGS], ids=lambda kind: kind.name)
 def test_every_kind_of_record_says_what_it_is_and_where_it_shows(kind: Kind) -> None:
     assert kind.meaning
     assert kind.shown

@@ -20,8 +20,9 @@ def record_names(torch: Path) -> dict[tuple[bool, str], str]:
         if "trace_structured" not in text and "artifact_name=" not in text:
             continue
         for node in ast.walk(ast.parse(text)):
-            for name in _named(node) if isinstance(node, ast.Call) else ():
-                found.setdefault(name, f"{path.relative_to(torch)}:{node.lineno}")
+            if isinstance(node, ast.Call):
+                for name in _named(node):
+                    found.setdefault(name, f"{path.relative_to(torch)}:{node.lineno}")
     return found
 
 
