@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import no_graph, no_run
 from inductorscope.correlate.links.model import CALLS, Coverage
-from inductorscope.fields import view
+from inductorscope.fields import Hidden, view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links, Run
 
 
@@ -44,6 +44,10 @@ class GraphRow(GraphName, frozen=True):
     coverage: Coverage | None
     aligning: bool
     """Whether its kernels' lines are not aligned yet."""
+    instances: int = 1
+    """How many equal graphs the row stands for; its times are of all of them."""
+    others: Hidden[list[str]] = []
+    """The slugs of the others."""
 
 
 class KernelRow(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
-READ = ("cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
+READ = ("equal-blocks.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
 TUNED = """\
 AUTOTUNE mm(64x128, 128x256)
   triton_mm_12 0.0092 ms 100.0% BLOCK_K=16, num_warps=4
@@ -264,3 +264,21 @@ def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:
     found = diagnose(replace(foo1, shown=shown))
     assert not found.causes
     assert any("The device is busy for" in each.text for each in found.cleared)
+
+
+def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
+    session: Session, runs: dict[str, str]
+) -> None:
+    """Three equal layers, compiled one by one, and another function."""
+    run = runs["equal-blocks.tar.xz"]
+    rows = run_page(session, run).graphs
+    assert [(row.slug, row.instances, row.others) for row in rows] == [
+        ("0_inference-0-0", 3, ["1_inference-0-1", "2_inference-0-2"]),
+        ("3_inference-1-0", 1, []),
+    ]
+    found = cause(diagnose(evidence_of(session, run)), "equal blocks")
+    assert found.what == "`forward` is compiled 3 times to the same code."
+    assert places(found) == ["blocks.py:5 "]
+    assert found.wins_us is not None
+    assert found.share is not None
+    assert 0 < found.share < 1

@@ -33,7 +33,10 @@ from inductorscope.units import (
 Shape = Callable[[Any, str], Iterator[str]]
 MOST_KERNELS = 5
 OF = {"step": "a step", "compile time": "compile time"}
-OF_GRAPHS = ("slug", "direction", "node_count", "kernel_count", "call_count", "time_us", "share")
+OF_GRAPHS = (
+    "slug", "instances", "direction", "node_count", "kernel_count", "call_count", "time_us",
+    "share",
+)  # fmt: skip
 OF_KINDS = ("category", "kernels", "calls", "time_us", "share")
 OF_KERNELS = ("name", "graph", "call_count", "time_us", "share")
 _BLANKS = re.compile(r"\n{3,}")

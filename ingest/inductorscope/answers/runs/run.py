@@ -27,6 +27,7 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.runs.diagnosis.cause import Diagnosis
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import gather
+from inductorscope.answers.runs.instances import instances, once
 from inductorscope.answers.runs.runs import RunRow, facts_of, run_row
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.time.lines import source_times
@@ -145,7 +146,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         missing=_missing(run),
         diagnosis=diagnosis,
         said=[] if diagnosis is None else _further(story, diagnosis),
-        graphs=graphs,
+        graphs=once(instances(session, run_id, graphs)),
         kernels=kernel_rows(session, run_id, TOP_KERNELS),
         categories=categories(session, run_id) if profile is None else _kinds(profile),
         profile=profile,

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.runs.diagnosis import (
+    blocks,
     communication,
     compiling,
     machine,
@@ -24,7 +25,7 @@ from inductorscope.plugins import added
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
-    *communication.CHECKS, *added("causes"),
+    *communication.CHECKS, *blocks.CHECKS, *added("causes"),
 )  # fmt: skip
 
 
