@@ -54,6 +54,12 @@ INPUTS: tuple[Input, ...] = (
         "cuda-foo1/torch_compile_debug", "read", "graphs with all stages", graphs=1, kernels=1,
     ),
     Input(
+        CODE, "code with nested regions, `torch.cond` or `while_loop`",
+        "inputs/regions.py", "read",
+        "a graph; subgraphs are linked and counted through their calls. Torch keeps the IR of the "
+        "last one only: lines of the others have nodes, and no operations", graphs=1, kernels=5,
+    ),
+    Input(
         CODE, "a single `output_code.py`, also renamed", "output-code/cuda-user.py", "read",
         "a graph with its code; loop bodies are rebuilt from the kernels", graphs=1, kernels=4,
     ),
