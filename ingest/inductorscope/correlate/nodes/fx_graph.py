@@ -12,7 +12,7 @@ from inductorscope.correlate.nodes.lowerings import (
 )
 from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.nodes.view_offsets import offset_in_root
+from inductorscope.correlate.nodes.view_offsets import offsets_in_roots
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 from inductorscope.formats.text import split_top
 
@@ -60,7 +60,7 @@ class FxGraph:
         self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
         """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
-        self._offsets: dict[str, int | None] = {}
+        self._offsets: dict[str, int] | None = None
         self._reuses: dict[Root, Reuse] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
@@ -197,9 +197,9 @@ class FxGraph:
 
     def offset(self, name: str) -> int | None:
         """The offset of a value in the memory of its root; None if it is not known."""
-        if name not in self._offsets:
-            self._offsets[name] = offset_in_root(self.values, name)
-        return self._offsets[name]
+        if self._offsets is None:
+            self._offsets = offsets_in_roots(self.values)
+        return self._offsets.get(name)
 
     def descendants(self, start: str, limit: int) -> list[FxValue]:
         """Nodes computed from a node, nearest first, at most `limit`."""

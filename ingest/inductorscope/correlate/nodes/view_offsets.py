@@ -8,7 +8,9 @@ other views than parts the offset is that of the whole, or unknown.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+import msgspec
 
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.formats.graph.ir import IrBuffer
@@ -45,27 +47,94 @@ def constant_term(index: str) -> int:
     return sum(-int(number) if sign == "-" else int(number) for sign, number in terms)
 
 
-def offset_in_root(values: Mapping[str, FxValue], name: str) -> int | None:
-    """The offset of a value in the memory of its root; None if it is not known."""
-    offset = 0
-    value = values.get(name)
-    while value is not None and value.inputs:
-        source = values.get(value.inputs[0])
-        begin: int | None = 0
-        if value.op == "getitem" and source is not None and source.op in _SPLITS:
-            begin = _begin_of_part(values, source, value.arguments[-1])
-            source = values.get(source.inputs[0])
-        elif value.op in ("slice", "select"):
-            begin = _begin_of_slice(values, value)
-        elif not value.view:
-            return offset
-        elif value.op not in _OF_ALL and value.op != "expand":
-            return None
-        if begin is None:
-            return None
-        offset += begin
-        value = source
-    return offset
+class _Place(msgspec.Struct, frozen=True):
+    """Where a value is in the memory of its root."""
+
+    offset: int
+    strides: tuple[int, ...] | None
+    """None if they are not known."""
+
+
+def offsets_in_roots(values: Mapping[str, FxValue]) -> dict[str, int]:
+    """Values, in the order of the graph → their offsets in the memory of their roots, as far as
+    known."""
+    places: dict[str, _Place] = {}
+    for value in values.values():
+        place = _place_of(value, values, places)
+        if place is not None:
+            places[value.name] = place
+    return {name: place.offset for name, place in places.items()}
+
+
+def _place_of(
+    value: FxValue, values: Mapping[str, FxValue], places: Mapping[str, _Place]
+) -> _Place | None:
+    source = values.get(value.inputs[0]) if value.inputs else None
+    if source is not None and value.op == "getitem" and source.op in _SPLITS and source.inputs:
+        return _cut(source, source.inputs[0], _begin_of_part, value.arguments[-1], values, places)
+    if source is not None and value.op in ("slice", "select"):
+        place = _cut(value, source.name, _begin_of_slice, "", values, places)
+        return place if place is None or value.op == "slice" else _Place(place.offset, None)
+    if source is None or not value.view:
+        sizes = _sizes(value)
+        return _Place(0, None if sizes is None else _dense(sizes))
+    base = places.get(source.name)
+    if base is None or value.op not in _OF_ALL | {"expand"}:
+        return None
+    sizes, before = _sizes(value), _sizes(source)
+    if value.op in _IN_ORDER and sizes is not None and before is not None:
+        return _Place(base.offset, _dense(sizes) if base.strides == _dense(before) else None)
+    order = [whole_number(each) for each in split_top("".join(value.arguments[1:2]).strip("[]"))]
+    if value.op != "permute" or base.strides is None or len(order) != len(base.strides):
+        return _Place(base.offset, None)
+    turned = tuple(base.strides[d] for d in order if d is not None and d < len(order))
+    return _Place(base.offset, turned if len(turned) == len(order) else None)
+
+
+def _cut(
+    view: FxValue,
+    name: str,
+    begin_of: Callable[[FxValue, int, str], int | None],
+    part: str,
+    values: Mapping[str, FxValue],
+    places: Mapping[str, _Place],
+) -> _Place | None:
+    """The place of a part along one dimension of what a view is of."""
+    base, source = places.get(name), values.get(name)
+    sizes = _sizes(source) if source is not None else None
+    position = 2 if view.op in _SPLITS else 1
+    given = view.arguments[position] if view.arguments[position:] else "0"
+    dimension = whole_number(given.removeprefix("-"))
+    if base is None or base.strides is None or sizes is None or dimension is None:
+        return None
+    dimension = len(sizes) - dimension if given.startswith("-") else dimension
+    if not 0 <= dimension < len(sizes) or len(sizes) != len(base.strides):
+        return None
+    begin = begin_of(view, sizes[dimension], part)
+    if begin is None:
+        return None
+    return _Place(base.offset + begin * base.strides[dimension], base.strides)
+
+
+def _begin_of_part(split: FxValue, size: int, part: str) -> int | None:
+    """Where an output of a split begins along the dimension."""
+    index = whole_number(part)
+    pieces = split_top("".join(split.arguments[1:2]).strip("[] "))
+    lengths = [length for piece in pieces if (length := whole_number(piece)) is not None]
+    if index is None or not lengths or len(lengths) < len(pieces):
+        return None
+    if split.op == "chunk" and lengths[0]:
+        lengths = [-(-size // lengths[0])]
+    return index * lengths[0] if len(lengths) == 1 else sum(lengths[:index])
+
+
+def _begin_of_slice(view: FxValue, size: int, _: str) -> int | None:
+    """Where a slice, or a selected element, begins along the dimension."""
+    given = view.arguments[2] if view.arguments[2:] else "0"
+    start = whole_number(given.removeprefix("-"))
+    if start is None:
+        return None
+    return min(max(size - start if given.startswith("-") else start, 0), size)
 
 
 def shows_all(values: Mapping[str, FxValue], name: str) -> bool:
@@ -89,47 +158,6 @@ def offset_in_memory(offset: int, root: FxValue, buffer: IrBuffer) -> int:
             return offset
         place += offset // dense_stride % max(size, 1) * stride
     return place
-
-
-def _begin_of_part(values: Mapping[str, FxValue], split: FxValue, number: str) -> int | None:
-    """The offset of an output of a split in what is split."""
-    index = whole_number(number)
-    dimension = _dimension(values, split, split.arguments[2] if split.arguments[2:] else "0")
-    if index is None or dimension is None or len(split.arguments) < 2:
-        return None
-    size, stride = dimension
-    lengths = [whole_number(piece) for piece in split_top(split.arguments[1].strip("[] "))]
-    if split.op == "chunk" and lengths[0]:
-        lengths = [-(-size // lengths[0])]
-    known = [length for length in lengths if length is not None]
-    if not known or len(known) < len(lengths):
-        return None
-    return stride * (index * known[0] if len(known) == 1 else sum(known[:index]))
-
-
-def _begin_of_slice(values: Mapping[str, FxValue], view: FxValue) -> int | None:
-    """The offset of a slice, or of a selected element, in what it is of."""
-    dimension = _dimension(values, view, view.arguments[1] if view.arguments[1:] else "0")
-    given = view.arguments[2] if view.arguments[2:] else "0"
-    start = whole_number(given.removeprefix("-"))
-    if dimension is None or start is None:
-        return None
-    size, stride = dimension
-    start = size - start if given.startswith("-") else start
-    return stride * min(max(start, 0), size)
-
-
-def _dimension(values: Mapping[str, FxValue], view: FxValue, given: str) -> tuple[int, int] | None:
-    """The size and stride of a dimension of what a view is of, if that is in order."""
-    source = whole = values.get(view.inputs[0])
-    while whole is not None and whole.op in _IN_ORDER and whole.inputs:
-        whole = values.get(whole.inputs[0])
-    sizes = _sizes(source) if source is not None else None
-    number = whole_number(given.removeprefix("-"))
-    if whole is None or whole.view or sizes is None or number is None:
-        return None
-    number = len(sizes) - number if given.startswith("-") else number
-    return (sizes[number], _dense(sizes)[number]) if 0 <= number < len(sizes) else None
 
 
 def _sizes(value: FxValue) -> tuple[int, ...] | None:
