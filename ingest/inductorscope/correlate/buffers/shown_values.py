@@ -8,6 +8,7 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import REDUCES, reads_memory
 from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST_VIEWS = 40
@@ -24,14 +25,11 @@ def shown_value(
     turns: bool,
 ) -> FxValue:
     """`turns`: whether Inductor turns images to channels last."""
-    copied = memory.loaded(operation) is producer and not operation.indirect
-    computed = operation.op != "load" and whole_of(memory, buffer) is None
-    value = _view_in_shape(memory, producer, buffer) if computed else None
-    if value is None:
-        value = _stored_output(memory, producer, index, operation, region, turns)
-    if value is producer and not (copied or region.eager() or region.is_large()):
-        value = _returned_expansion(memory, producer)
-    return value
+    if whole_of(memory, buffer) is None:
+        view = _view_in_shape(memory, producer, buffer, operation)
+        if view is not None:
+            return view
+    return _stored_output(memory, producer, index, operation, region, turns)
 
 
 def _stored_output(
@@ -62,26 +60,29 @@ def _stored_output(
     return part if turns and (repeated or region.is_large()) else producer
 
 
-def _view_in_shape(memory: Memory, producer: FxValue, buffer: IrBuffer) -> FxValue | None:
-    """The view whose shape the buffer has, if not the producer's."""
+def _view_in_shape(
+    memory: Memory, producer: FxValue, buffer: IrBuffer, operation: Operation
+) -> FxValue | None:
+    """The view whose shape the buffer has, if not the producer's; of several, the one that begins
+    where the body reads."""
     if producer.shape is None or same_shape(producer.shape, buffer.size):
         return None
+    alike: list[FxValue] = []
     queue = [producer]
     for value in queue:
         for user in memory.users(value) if len(queue) <= _MOST_VIEWS else ():
             if user.view or (user.op == "getitem" and value.view):
-                if same_shape(user.shape, buffer.size):
-                    return user
                 queue.append(user)
-    return None
-
-
-def _returned_expansion(memory: Memory, value: FxValue) -> FxValue:
-    """The view that shows all of a value alike and that the caller receives, in a copy."""
-    view = value
-    while len(view.users) == 1:
-        user = memory.graph.values.get(view.users[0])
-        if user is None or user.op != "expand" or not same_shape(user.shape, value.shape):
-            break
-        view = user
-    return view if "output" in view.users else value
+                alike += [user] if same_shape(user.shape, buffer.size) else []
+    if not buffer.users:  # only the caller receives it
+        alike = [view for view in alike if "output" in view.users] or alike
+    layout = memory.layouts.get(operation.buffer) if operation.op == "load" else None
+    if layout is not None:
+        begins = constant_term(operation.index)
+        offsets = ((view, memory.graph.offset(view.name)) for view in alike)
+        alike[:0] = [
+            view
+            for view, offset in offsets
+            if offset is not None and offset_in_memory(offset, producer, layout) == begins
+        ][:1]
+    return alike[0] if alike else None

@@ -80,9 +80,23 @@ def joined(store: Store) -> FxValue | None:
     return None if as_it_is or store.shown.op == "cat" else joining
 
 
+def only_user(store: Store) -> FxValue | None:
+    """The only user of a value copies it if it needs other strides."""
+    if len(store.users) != 1:
+        return None
+    (user,) = store.users
+    if user.op == "cat":
+        viewed = store.shown is not store.producer
+        copies = (store.copies or viewed) and whole_of(store.memory, store.buffer) is not None
+    else:
+        copies = user.strided and (user.op not in store.takes_as_is or store.copies)
+    return user if copies else None
+
+
 def shared_view(store: Store) -> FxValue | None:
     """A view of several users is copied for one that reads it, or requests strides itself."""
     shared = len(store.users) != 1 or store.shown.op == "getitem"
+    shared = shared or not store.buffer.users  # the caller alone receives it
     if store.shown is store.producer or not shared:
         return None
     if (not store.copies and store.region.reads() > 1) or _fixes_layout(store, store.shown):
@@ -91,13 +105,6 @@ def shared_view(store: Store) -> FxValue | None:
     waiting = (user for user in store.users if user.strided and user.name not in store.memory.used)
     asking = (user for user in waiting if any(same_operation(k, user.op) for k in kernels if k))
     return next(asking, store.shown)
-
-
-def returned(store: Store) -> FxValue | None:
-    """What the caller receives too is stored as it is."""
-    users = store.producer.users
-    shared = "output" in users and len(users) > 1
-    return store.producer if shared and not store.copies and store.region.reads() > 0 else None
 
 
 def extern_call(store: Store) -> FxValue | None:
@@ -124,8 +131,8 @@ def extern_call(store: Store) -> FxValue | None:
 OWNERS: tuple[OwnerRule, ...] = (
     written_over,
     joined,
+    only_user,
     shared_view,
-    returned,
     extern_call,
 )
 

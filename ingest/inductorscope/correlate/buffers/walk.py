@@ -19,6 +19,7 @@ from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
+    CHOOSE_BY_PLACE,
     MOVES,
     POOLS,
     PURE_COPIES,
@@ -27,7 +28,7 @@ from inductorscope.correlate.nodes.lowerings import (
     STRICT,
     is_foreign,
 )
-from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 
@@ -39,6 +40,7 @@ _EACH = 0.02
 SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
+_MOST_COPIES = 8
 
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
@@ -47,6 +49,8 @@ _COPIED_PIECE = 0.1
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
+_ONLY_CLONED = 0.2
+"""Cost of a value of which only copies are stored."""
 _TAKEN = 0.15
 """Cost of a value that another buffer holds already."""
 _NOT_COMPUTED = 0.5
@@ -262,6 +266,9 @@ class Walk:
         unlikely = cost > DOUBTFUL + _EACH * operation.size
         if unlikely and stored.buffer.name not in self.comments.made_for:
             return None
+        region = stored.region
+        if not (region.eager() or region.is_large()) and self._is_only_cloned(node, region):
+            cost += _ONLY_CLONED
         taken = self._is_taken(node, operation, offer.index)
         return Reading(
             rank=(self._rank(stored, node, cost, taken=taken), node.order),
@@ -293,6 +300,20 @@ class Walk:
         if node.op.startswith(POOLS) and node.name not in self.memory.extern:
             return (node.name, f"output {index}") in self.memory.outputs
         return not operation.part or (node.name, operation.part) in self.memory.outputs
+
+    def _is_only_cloned(self, value: FxValue, region: Region) -> bool:
+        """Whether a value is only copied: then usually its copies are stored, not the value, unless
+        it is written into memory piece by piece or is too much to compute again for each copy."""
+        if value.op in SCATTERS - CHOOSE_BY_PLACE:
+            return False
+        for _ in range(_MOST_COPIES):
+            users = self.memory.users(value)
+            if all(user.op in PURE_COPIES for user in users):
+                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
+            if len(users) != 1 or not users[0].view:
+                return False
+            (value,) = users
+        return False
 
     def _cost_of_copy(self, stored: Stored, node: FxValue) -> float:
         """Cost of a body that only loads and stores, as a copy of a value."""
