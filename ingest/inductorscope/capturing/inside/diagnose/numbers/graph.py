@@ -15,7 +15,7 @@ from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     operation,
 )
 from inductorscope.capturing.inside.diagnose.numbers.measure import Measured, as_json, measure
-from inductorscope.capturing.inside.diagnose.numbers.narrow import Culprit, maker, narrow
+from inductorscope.capturing.inside.diagnose.numbers.narrow import Culprit, Suspects, maker
 from inductorscope.capturing.inside.diagnose.numbers.watch import GraphRun
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.inside.untyped import Untyped
@@ -81,7 +81,8 @@ class GraphNumbers:
         assert run is not None
         first = self.differing[0]
         values = self._values(run, first.between)
-        self.culprit = narrow(run.module, first.between, values, first.measured, self.backward)
+        suspects = Suspects(run.module, first.between, values, self.backward)
+        self.culprit = suspects.narrow(first.measured)
         by_name = {row["node"]: row for row in self.rows}
         for name, measured in self.culprit.inner.items():
             row = by_name.get(name)

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 
 import torch
 
-from inductorscope.capturing.inside.diagnose.numbers.lanes import Compared, compare_along, computes
+from inductorscope.capturing.inside.diagnose.numbers.lanes import (
+    Compared,
+    Lane,
+    compare_along,
+    computes,
+)
 from inductorscope.capturing.inside.diagnose.numbers.measure import Measured, measure
 from inductorscope.capturing.inside.diagnose.numbers.watch import copied
 from inductorscope.capturing.inside.untyped import Untyped
@@ -53,55 +58,89 @@ class Culprit:
     note: str = ""
 
 
-def narrow(
-    module: torch.fx.GraphModule,
-    between: Sequence[torch.fx.Node],
-    values: dict[torch.fx.Node, Untyped],
-    at_buffer: Measured,
-    backward: bool,
-) -> Culprit:
-    """`values` are the kernel's inputs; `between` its nodes, the last of which is wrong."""
-    own = [node for node in between if computes(node)]
-    inner: dict[str, Measured] = {}
-    note = ""
-    culprit: tuple[str, str, Measured] | None = None
-    if len(own) > 1:
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """The nodes of a kernel, the last of which is wrong."""
+
+    module: torch.fx.GraphModule
+    nodes: Sequence[torch.fx.Node]
+    values: dict[torch.fx.Node, Untyped]
+    """The kernel's inputs."""
+    backward: bool
+
+    def narrow(self, at_buffer: Measured) -> Culprit:
+        own = [node for node in self.nodes if computes(node)]
+        inner: dict[str, Measured] = {}
+        note = ""
+        culprit: tuple[str, str, Measured] | None = None
+        if len(own) > 1:
+            try:
+                inner = _compiled(self.part(self.nodes, self.values))
+            except Exception as error:  # noqa: BLE001  # the compiler is the suspect
+                note = f"Its nodes could not be compiled with each stored: {_short(error)}"
+            wrong = [node for node in self.nodes if node.name in inner]
+            wrong = [node for node in wrong if not inner[node.name].agrees]
+            if wrong:
+                culprit = maker(wrong[0]).name, STORED, inner[wrong[0].name]
+        if culprit is None and len(own) == 1:
+            culprit = own[0].name, BUFFER, at_buffer
+        if culprit is None:
+            return self._one_by_one(at_buffer, inner, note)
+        node = next(node for node in self.nodes if node.name == culprit[0])
+        alone = self._alone(node)
+        return Culprit(*culprit, None if alone is None else not alone.agrees, inner, note)
+
+    def part(self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Untyped]) -> Part:
+        """Returns some nodes as a separate graph that outputs all its tensors."""
+        graph = torch.fx.Graph()
+        made: dict[torch.fx.Node, torch.fx.Node] = {}
+        inputs: list[Untyped] = []
+        inside = set(nodes)
+        for node in nodes:
+            for used in node.all_input_nodes:
+                if used not in inside and used not in made:
+                    made[used] = graph.placeholder(used.name)
+                    inputs.append(copied(values[used]))
+        for node in nodes:
+            copy = graph.node_copy(node, lambda used: made[used])
+            copy.meta = {}
+            made[node] = copy
+        returned = [node for node in nodes if isinstance(node.meta.get("val"), torch.Tensor)]
+        graph.output(tuple(made[node] for node in returned))
+        part = torch.fx.GraphModule(self.module, graph)
+        names = {made[node].name: node.name for node in nodes}
+        return Part(self.backward, part, inputs, names, [made[node].name for node in returned])
+
+    def _one_by_one(self, at_buffer: Measured, inner: dict[str, Measured], note: str) -> Culprit:
+        tried = 0
+        for node in self.nodes:
+            if not computes(node) or tried == MOST_ALONE:
+                continue
+            tried += 1
+            alone = self._alone(node)
+            if alone is not None and not alone.agrees:
+                return Culprit(node.name, ALONE, alone, True, inner, note)
+        return Culprit(maker(self.nodes[-1]).name, BUFFER, at_buffer, False, inner, note)
+
+    def _alone(self, node: torch.fx.Node) -> Measured | None:
+        """Compiles a node and the nodes that unpack its tuple; returns None if that is
+        impossible."""
+        wanted = [
+            node, *(other for other in self.nodes if not computes(other) and maker(other) is node)
+        ]  # fmt: skip
         try:
-            inner = _compiled(part_of(module, between, values, backward))
-        except Exception as error:  # noqa: BLE001  # the compiler is the suspect
-            note = f"Its nodes could not be compiled with each stored: {_short(error)}"
-        wrong = [node for node in between if node.name in inner and not inner[node.name].agrees]
-        if wrong:
-            culprit = maker(wrong[0]).name, STORED, inner[wrong[0].name]
-    if culprit is None and len(own) == 1:
-        culprit = own[0].name, BUFFER, at_buffer
-    if culprit is None:
-        return _one_by_one(module, between, values, at_buffer, inner, note, backward)
-    node = next(node for node in between if node.name == culprit[0])
-    alone = _alone(module, node, between, values, backward)
-    return Culprit(
-        culprit[0], culprit[1], culprit[2], None if alone is None else not alone.agrees, inner, note
-    )
+            comparisons = _compiled(self.part(wanted, self._as_written()))
+        except Exception:  # noqa: BLE001  # the compiler is the suspect
+            return None
+        wrong = [measured for measured in comparisons.values() if not measured.agrees]
+        return wrong[0] if wrong else next(iter(comparisons.values()), None)
 
-
-def _one_by_one(
-    module: torch.fx.GraphModule,
-    between: Sequence[torch.fx.Node],
-    values: dict[torch.fx.Node, Untyped],
-    at_buffer: Measured,
-    inner: dict[str, Measured],
-    note: str,
-    backward: bool,
-) -> Culprit:
-    tried = 0
-    for node in between:
-        if not computes(node) or tried == MOST_ALONE:
-            continue
-        tried += 1
-        alone = _alone(module, node, between, values, backward)
-        if alone is not None and not alone.agrees:
-            return Culprit(node.name, ALONE, alone, True, inner, note)
-    return Culprit(maker(between[-1]).name, BUFFER, at_buffer, False, inner, note)
+    def _as_written(self) -> dict[torch.fx.Node, Untyped]:
+        """Runs the nodes as written, so that the inputs of each are available."""
+        lane = Lane(self.module, False, None)
+        for node, value in self.values.items():
+            lane.take(node, value)
+        return self.values | {node: lane.run(node) for node in self.nodes}
 
 
 def maker(node: torch.fx.Node) -> torch.fx.Node:
@@ -109,33 +148,6 @@ def maker(node: torch.fx.Node) -> torch.fx.Node:
     while not computes(node) and node.op == "call_function" and node.all_input_nodes:
         node = node.all_input_nodes[0]
     return node
-
-
-def part_of(
-    module: torch.fx.GraphModule,
-    between: Sequence[torch.fx.Node],
-    values: dict[torch.fx.Node, Untyped],
-    backward: bool,
-) -> Part:
-    """Returns the nodes as a separate graph that outputs all its tensors."""
-    graph = torch.fx.Graph()
-    made: dict[torch.fx.Node, torch.fx.Node] = {}
-    inputs: list[Untyped] = []
-    inside = set(between)
-    for node in between:
-        for used in node.all_input_nodes:
-            if used not in inside and used not in made:
-                made[used] = graph.placeholder(used.name)
-                inputs.append(copied(values[used]))
-    for node in between:
-        copy = graph.node_copy(node, lambda used: made[used])
-        copy.meta = {}
-        made[node] = copy
-    returned = [node for node in between if isinstance(node.meta.get("val"), torch.Tensor)]
-    graph.output(tuple(made[node] for node in returned))
-    part = torch.fx.GraphModule(module, graph)
-    names = {made[node].name: node.name for node in between}
-    return Part(backward, part, inputs, names, [made[node].name for node in returned])
 
 
 def _compiled(part: Part) -> dict[str, Measured]:
@@ -158,40 +170,6 @@ def _compiled(part: Part) -> dict[str, Measured]:
                 each.compiled, each.written, each.exact, each.shaken, each.terms
             )
     return comparisons
-
-
-def _alone(
-    module: torch.fx.GraphModule,
-    node: torch.fx.Node,
-    between: Sequence[torch.fx.Node],
-    values: dict[torch.fx.Node, Untyped],
-    backward: bool,
-) -> Measured | None:
-    """Compiles a node and the nodes that unpack its tuple; returns None if that is impossible."""
-    wanted = [node, *(each for each in between if not computes(each) and maker(each) is node)]
-    try:
-        known = dict(values)
-        _fill(module, between, known)
-        comparisons = _compiled(part_of(module, wanted, known, backward))
-    except Exception:  # noqa: BLE001  # the compiler is the suspect
-        return None
-    wrong = [measured for measured in comparisons.values() if not measured.agrees]
-    return wrong[0] if wrong else next(iter(comparisons.values()), None)
-
-
-def _fill(
-    module: torch.fx.GraphModule,
-    between: Sequence[torch.fx.Node],
-    values: dict[torch.fx.Node, Untyped],
-) -> None:
-    """Runs the nodes as written, so that the inputs of each are available."""
-    from inductorscope.capturing.inside.diagnose.numbers.lanes import Lane
-
-    lane = Lane(module, False, None)
-    for node, value in values.items():
-        lane.take(node, value)
-    for node in between:
-        values[node] = lane.run(node)
 
 
 def _short(error: Exception) -> str:
