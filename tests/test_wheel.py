@@ -31,6 +31,10 @@ def built(source: Path, place: Path) -> Path:
     return wheel
 
 
+def get(address: str) -> httpx.Response:
+    return httpx.get(address, timeout=60)  # what the server imports is not compiled yet
+
+
 def contents(wheel: Path) -> dict[str, int]:
     with zipfile.ZipFile(wheel) as packed:
         return {item.filename: item.CRC for item in packed.infolist()}
@@ -90,14 +94,14 @@ def test_the_wheel_reads_and_serves(python: Path, fixtures: Path, tmp_path: Path
     run = json.loads(done.stdout)["run"]
     unset = dict.fromkeys(("PYTHONPATH", "VIRTUAL_ENV"), "")
     with serve(data, env={**unset, "PATH": bare["PATH"]}, python=str(python)) as served:
-        page = httpx.get(f"{served.url}/runs/{run}").text
+        page = get(f"{served.url}/runs/{run}").text
         assert "cuda-foo1" in page
-        explorer = httpx.get(f"{served.url}/runs/{run}/graphs/model__0_inference_0.0").text
+        explorer = get(f"{served.url}/runs/{run}/graphs/model__0_inference_0.0").text
         assets = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', explorer))
         assert {address.partition(".")[2].partition("?")[0] for address in assets} >= {"js", "css"}
-        assert "# Inductorscope for coding agents" in httpx.get(f"{served.url}/docs/agents.md").text
+        assert "# Inductorscope for coding agents" in get(f"{served.url}/docs/agents.md").text
         for address in assets:
-            assert httpx.get(served.url + address).status_code == 200, address
+            assert get(served.url + address).status_code == 200, address
         upload = subprocess.run(
             [
                 python,
