@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from inductorscope.contract.lock import FORMAT
 from inductorscope.settings import Settings
 from inductorscope.testing.compiled import Compiled, Inductor
 
-PROMISE = Path(__file__).parent / "fixtures" / "public.json"
+ROOT = Path(__file__).parent.parent
+PROMISE = ROOT / "tests" / "fixtures" / "public.json"
 PYTHON = (*(getattr(inductorscope, name) for name in inductorscope.__all__), Inductor.compile)
 
 
@@ -75,8 +77,27 @@ def test_what_is_public_stays(tmp_path: Path) -> None:
     assert (missing(now, fewer), missing(fewer, now)) == ([route], [])
 
 
+def options_of(command: Any, words: list[str]) -> set[str]:  # typer's click
+    """Returns the options of the command that words name, or of the one below it."""
+    below = getattr(command, "commands", {}).get(words[0]) if words else None
+    if below is not None:
+        return options_of(below, words[1:])
+    return {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+
+
+def test_commands_and_options_that_docs_name_exist() -> None:
+    load_commands()
+    commands: Any = typer.main.get_command(app)
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for line in re.findall(r"(?:^|`)inductorscope ([^`#|\n]+)", file.read_text(), re.M):
+            words = line.partition(" -- ")[0].split()
+            named = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
+            assert words[0] in commands.commands or words[0] in named, f"{file.name}: {line}"
+            assert named - {"--help"} <= options_of(commands, words), f"{file.name}: {line}"
+
+
 def test_the_changelog_has_the_version() -> None:
-    changelog = (PROMISE.parent.parent.parent / "CHANGELOG.md").read_text()
+    changelog = (ROOT / "CHANGELOG.md").read_text()
     assert f"\n## [{inductorscope.__version__}] - 20" in changelog
     assert changelog.index("## [Unreleased]") < changelog.index("## [0.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from fastapi import APIRouter
+from inductorscope.fields import view
 from inductorscope.jobs.records import JobLine
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -94,15 +95,5 @@ def try_again(parts: Shared, job: JobId) -> Response:
 
 def _message(progress: Progress) -> str:
     job = progress.job
-    message = JobProgress(
-        state=job.state,
-        step=job.step,
-        done=job.done,
-        total=job.total,
-        unit=job.unit,
-        message=job.message,
-        run=job.run_id,
-        duplicate=job.duplicate,
-        log=progress.new_lines,
-    )
+    message = view(JobProgress, job, run=job.run_id, log=progress.new_lines)
     return event(json_bytes(message).decode())
