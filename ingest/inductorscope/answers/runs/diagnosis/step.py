@@ -246,11 +246,12 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         if page.notes:
             return Cleared("Some graphs are missing here: see the page Roofline.", judged=False)
         if not known:
-            return Cleared("All kernels are too short to compare with their roofs.")
+            return Cleared("All kernels are too short to compare with the machine's limits.")
         reached = sum((row.standing.share or 0.0) * (row.time_us or 0.0) for row in known)
+        share = percent(reached / sum(row.time_us or 0.0 for row in known))
         return Cleared(
-            f"At the machine's limits no kernel would win {percent(STANDS_OUT)} of a step: by time "
-            f"they reach {percent(reached / sum(row.time_us or 0.0 for row in known))} of them."
+            f"At the machine's limits no kernel would win {percent(STANDS_OUT)} of a step. By "
+            f"time they reach {share} of them."
         )
     own = {
         each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
