@@ -7,7 +7,7 @@ A person judges: `judged.json` holds, by program, `{"said": …, "cause": …, "
 `right`, `misleading` or `wrong`; of a healthy program `right` means that no cause is urgent. `win`
 is `within` (a factor of 1.5 of the real one), `bound` (not passed), `off` or `none` (no win said).
 `said` is the sentence judged. Once the tool says another, apart from numbers, the program counts
-as not judged.
+as not judged. If the machine was busy, that is said first, and the cause after it is judged.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 from bench.diagnosis.corpus import HERE, Program, read_json, read_programs, write_json
 
 RUN = re.compile(r"runs/([0-9a-f]{16})")
+DISTURBED = re.compile(r"Other processes used|slowed the profiled run down")
 SECTION = re.compile(
     r"^## (?:What to change first|Nothing stands out)$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL
 )
@@ -60,7 +61,8 @@ def first_said(run: str, data: Path) -> str:
     if section is None:
         return "(no section)"
     items = re.split(r"^(?=\d+\. )", section[0], flags=re.MULTILINE)
-    first = items[1] if len(items) > 1 else section[0]
+    causes = [item for item in items[1:] if not DISTURBED.search(item)] or items
+    first = causes[0]
     return re.split(r"^- (?=Checked|Not checked)", first, flags=re.MULTILINE)[0].strip()
 
 
