@@ -17,7 +17,6 @@ from inductorscope.answers.time.time import time_page
 from inductorscope.capturing.permission import NotAllowed
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.script.gather import add_eager, gather
-from inductorscope.capturing.script.lines import Lines
 from inductorscope.capturing.script.run import STARTUP
 from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps
 from inductorscope.capturing.spec import CaptureSpec
@@ -209,20 +208,6 @@ def test_steady_steps_are_timed_profiled_and_timed_again() -> None:
     ]  # fmt: skip
     assert steps.samples() == [3, 4, 10, 11, 12, 13]
     assert asked == ["start 3", "step", "step", "step", "step", "keep"]
-
-
-def test_the_innermost_line_is_named_at_which_a_step_spends_its_time() -> None:
-    lines = Lines()
-
-    def prepare() -> None:
-        while len(lines._looks) < 50:
-            time.sleep(0.001)
-
-    prepare()
-    found = lines.stop()
-    assert found is not None
-    assert found.function == "prepare"
-    assert "time.sleep" in Path(__file__).read_text().splitlines()[found.line - 1]
 
 
 def test_a_disturbed_profile_is_made_once_more() -> None:

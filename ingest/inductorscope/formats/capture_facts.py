@@ -206,15 +206,6 @@ class AllocatedPeak(msgspec.Struct):
     """The rest, by the line that asked for it, the largest first."""
 
 
-class LineShare(msgspec.Struct, frozen=True):
-    """A line of the script's own files, and its share of the time of the profiled steps."""
-
-    file: str
-    line: int
-    function: str
-    share: float = 0.0
-
-
 class ScriptSteps(msgspec.Struct):
     """The steps of one process of a script."""
 
@@ -241,8 +232,6 @@ class ScriptSteps(msgspec.Struct):
     """The most memory that the process used on the host."""
     cuda_graphs: CudaGraphs | None = None
     peak: AllocatedPeak | None = None
-    busiest: LineShare | None = None
-    """The line at which the profiled steps spend most time."""
     usual_threads: int = 0
     """Torch's number of threads before the script could set another."""
     anomaly: bool = False

@@ -15,14 +15,7 @@ from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.allocated import Allocations
-from inductorscope.capturing.script.lines import Lines
-from inductorscope.formats.capture_facts import (
-    COMPILED,
-    CaptureFacts,
-    CudaGraphs,
-    LineShare,
-    ScriptSteps,
-)
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
 from inductorscope.formats.log.cuda_graphs import skip_reasons
 from inductorscope.formats.sizes import KIB
 
@@ -82,8 +75,6 @@ class Profiles:
         self._profiler: Untyped = None
         self._steps = 0
         self._others: Others | None = None
-        self._looking: Lines | None = None
-        self.busiest: LineShare | None = None
         self.allocations = Allocations()
 
     def start(self, steps: int) -> bool:
@@ -106,7 +97,6 @@ class Profiles:
         self._steps += 1
         self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler
         self._profiler.step()
-        self._looking = self._looking or Lines()
 
     def disturbed(self) -> bool:
         """Whether other processes disturbed it since it started."""
@@ -119,13 +109,10 @@ class Profiles:
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
-        busiest = self._looking.stop() if self._looking is not None else None
-        self._looking = None
         _synchronize()
         self.allocations.stop(self._folder.parents[1])
         profiler.stop()
         if keep and self._steps > 0:
-            self.busiest = busiest
             share = 0.0 if self._others is None else self._others.share()
             said = [others_sentence(share, "steps were profiled")]
             self._facts.disturbed = said if share > DISTURBING_SHARE else []

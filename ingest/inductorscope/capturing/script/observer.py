@@ -354,7 +354,7 @@ class Observer:
         if self._recorder:
             self._recorder.write(folder)
         memory_of(mine)
-        mine.peak, mine.busiest = self.profiles.allocations.peak, self.profiles.busiest
+        mine.peak = self.profiles.allocations.peak
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))
         self._save()
 

@@ -25,11 +25,11 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
-from inductorscope.answers.time.script import ScriptShown, script_of, script_shown
+from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.store.tables.times import CallTime
-from inductorscope.units import microseconds, milliseconds, percent
+from inductorscope.units import microseconds, milliseconds
 
 OWN = 0.2
 """A line of the user's own files is preferred to a line of a library, unless that takes this many
@@ -158,16 +158,6 @@ class Evidence(msgspec.Struct):
         """Returns the innermost line of a stack in the user's own files."""
         own = [frame for frame in stack if not is_library(frame.file)]
         return self.line(own[-1].file, own[-1].line, own[-1].code) if own else []
-
-    def busiest_line(self) -> tuple[str, list[CauseLine]]:
-        """Returns the line of the script that takes most of the profiled steps, and a sentence
-        about it; both are empty unless a capture looked."""
-        script = script_of(self.run)
-        busiest = script.processes[0].busiest if script is not None else None
-        if busiest is None:
-            return "", []
-        said = f"The profiled steps spend {percent(busiest.share)} of their time at this line."
-        return said, self.line(busiest.file, busiest.line, f"in {busiest.function}")
 
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""

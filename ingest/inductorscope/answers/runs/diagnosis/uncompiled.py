@@ -70,8 +70,6 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")
-    mostly = shares.eager >= shares.whole / 2
-    said, lines = evidence.busiest_line() if mostly else ("", [])
     return Cause(
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
@@ -79,9 +77,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "Compile the function around them too, such as the whole model, or run them less often. An "
         "optimizer has `fused=True`.",
         href,
-        why=f"The slowest operators: {names}. {said}".rstrip(),
+        why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.eager / step,
-        lines=lines,
     )
 
 

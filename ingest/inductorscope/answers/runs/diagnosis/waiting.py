@@ -159,13 +159,11 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
     if line is None or shown is None or not step or evidence.on_device:
         return None
-    said, lines = evidence.busiest_line()
     wait = max(line.waits, key=lambda wait: wait.us, default=None)
     if wait is not None and wait.us / shown.by >= STANDS_OUT * step:
         us, href = min(wait.us / shown.by, step), _at(evidence, wait)
         what = f"loads data in `{wait.name}`"
         fix = _FIXES[wait.kind](wait).replace(" while the device works", "")
-        lines = _line_of(evidence, wait) or lines
     else:
         # The profiler makes steps longer, between operators too.
         timed = 1000 * evidence.run.compiled_ms if evidence.run.compiled_ms else step
@@ -178,11 +176,9 @@ def beside_operators(evidence: Evidence) -> Cause | None:
         f"The thread that computes {what} for {microseconds(us)} of {evidence.step}.",
         fix,
         href,
-        why=said,
         wins_us=us,
         share=us / step,
         known="at most",
-        lines=lines,
     )
 
 
@@ -276,13 +272,9 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     shown, step = evidence.shown, evidence.step_us or 1.0
     most = max(idle.states, key=lambda name: idle.states[name], default=UNKNOWN)
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
-    fix, change = _STATES.get(most, _MORE_WORK), None
-    said, lines = evidence.busiest_line() if most == OUTSIDE else ("", [])
+    fix, lines, change = _STATES.get(most, _MORE_WORK), [], None
     if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, kernel_shares(evidence)):
-        fix = (
-            "Nothing is compiled: `torch.compile(…, mode='reduce-overhead')` launches the model's "
-        )
-        fix += "kernels together."
+        fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
     if _records_graphs(evidence):
         saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
     elif saves >= STANDS_OUT * step:
@@ -290,18 +282,18 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
         fix += "`torch.compile(…, mode='reduce-overhead')`."
         fix += f" Torch skipped them here: {skipped}" if skipped else ""
-        lines = lines or _slowest_region(evidence)
+        lines = _slowest_region(evidence)
         change = GRAPHS
     wins = saves if saves >= STANDS_OUT * step else idle.us
     share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
     why = f"The largest part of its idle time in the trace, {percent(share)}: "
-    why += f"{_IN_WORDS.get(most, most)}.{_queued(evidence) if most == QUEUED else ''} {said}"
+    why += f"{_IN_WORDS.get(most, most)}.{_queued(evidence) if most == QUEUED else ''}"
     return Cause(
         "waiting",
         f"The device is idle for {microseconds(idle.us)} of {evidence.step}.",
         fix,
         urls.time(evidence.id) + "#timeline",
-        why=why.rstrip(),
+        why=why,
         wins_us=wins,
         share=wins / step,
         known="estimated" if wins == saves else "at most",
