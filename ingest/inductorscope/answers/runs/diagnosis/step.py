@@ -107,13 +107,13 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
             "Where the mask is only causal, pass `is_causal=True` and no mask: the kernel then "
             "skips half of the work."
         )
-    if not fix or (known == OVERHEAD and evidence.disturbed):
-        return Cleared(
-            f"{group.group.capitalize()}: {took}. They are the same calls as in eager."
-            if known != OVERHEAD
-            else f"{group.group.capitalize()}: {took}, while other programs used the machine.",
-            judged=False,
+    if not fix or evidence.disturbed:
+        why = (
+            "Something disturbed them"
+            if evidence.disturbed
+            else "They are the same calls as in eager"
         )
+        return Cleared(f"{group.group.capitalize()}: {took}. {why}.", judged=False)
     differs = evidence.script is not None and bool(evidence.script.differs)
     return Cause(
         "slower than eager",
