@@ -274,7 +274,7 @@ def resets(evidence: Evidence) -> Cause | None:
         of="compile time",
         known="estimated" if us else "unknown",
         urgent=True,
-        lines=evidence.line(again[0].file, again[0].first_line),
+        lines=evidence.own_line([story.frames[number] for number in again[0].stack]),
     )
 
 
