@@ -5,9 +5,10 @@
 Each program is captured, unchanged, into the data folder; one that is there already is only read.
 A person judges: `judged.json` holds, by program, `{"said": …, "cause": …, "win": …}`. `cause` is
 `right`, `misleading` or `wrong`; of a healthy program `right` means that no cause is urgent. `win`
-is `within` (a factor of 1.5 of the real one), `bound` (not passed), `off` or `none` (no win said).
-`said` is the sentence judged. Once the tool says another, apart from numbers, the program counts
-as not judged. If the machine was busy, that is said first, and the cause after it is judged.
+is `within` (a factor of 1.5 of the real one), `bound` (not passed), `off`, `none` (no win said) or
+`unknown` (not measured). `said` is the sentence judged. Once the tool says another, apart from
+numbers, the program counts as not judged. If the machine was busy, that is said first, and the
+cause after it is judged.
 """
 
 from __future__ import annotations
