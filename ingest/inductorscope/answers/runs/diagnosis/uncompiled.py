@@ -74,8 +74,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
         "not compiled: eager operators outside of every compiled region launch them.",
-        "Compile the function around them too, such as the whole model, or run them less often. An "
-        "optimizer has `fused=True`.",
+        "Compile the function around them too, such as the whole model or the optimizer's step, or "
+        "run them less often.",
         href,
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.eager / step,
@@ -108,7 +108,8 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
         .order_by(us.desc())
     )
     rows = [(category, op, us / shown.by) for category, op, us in evidence.session.execute(query)]
-    own = [row for row in rows if row[0].startswith(EAGER)]
+    # A fused optimizer is one kernel already: `aten::_fused_adamw_`.
+    own = [row for row in rows if row[0].startswith(EAGER) and "::_fused_" not in (row[1] or "")]
     known = [row for row in own if row[1] is not None]
     whole = sum(us for *_, us in rows)
     if not whole:
