@@ -155,6 +155,14 @@ def test_nothing_is_called_faster_that_is_not() -> None:
     assert (found.kept, found.gain, found.change) == ([], 1.0, None)
 
 
+def test_a_single_change_is_measured_at_once() -> None:
+    runner = Pretended(lambda change: 10.0 * (0.5 if change.dynamic else 1.0))
+    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), runner, silent)  # type: ignore[arg-type]
+    search = Search(trier, 600.0, lambda found: None)
+    found = search.run([("dynamic", CHANGES["dynamic"]), ("nothing", CHANGES["nothing"])])
+    assert (found.kept, runner.processes) == (["dynamic"], 12)
+
+
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     first = improved(lambda change: 10.0)
     looked: list[Arm] = []

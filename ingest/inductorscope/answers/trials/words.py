@@ -91,7 +91,8 @@ def verdict(found: Improvement) -> str:
     counted += f", {without} without effect" if without else ""
     if found.gain <= 1.0 or judged is None:
         ended = f" {found.stopped}" if found.stopped else ""
-        so_far = "No change makes it faster" if found.complete or found.stopped else "None so far"
+        so_far = "No change makes it faster" if found.complete else "None so far"
+        so_far = "No change is known to make it faster" if found.stopped else so_far
         return f"{so_far}: {counted}.{ended}"
     low, high = 1 / (1 + judged.high), 1 / (1 + judged.low)
     said = f"{ratio(found.gain)} (95 %: {low:.2f} to {high:.2f}) over the program as it is: "

@@ -29,7 +29,7 @@ WITHOUT_COMPILING = 0.4
 """The share of a process that is left without compiling, before one was timed."""
 WORTH_JOINING = 0.01
 """A change that seems to win less is not joined with others."""
-NO_TIME = "The time was up."
+NO_TIME = "The time was up; the next search goes on from here."
 NOTHING_ELSE = "No change is faster."
 FEW_TIMES = "It was not among the faster half."
 Candidates = Sequence[tuple[str, Change]]
@@ -117,9 +117,9 @@ class Search:
 
     def _choose(self, trials: list[Trial]) -> list[Trial]:
         """Times changes in rounds; returns those of the last one, the fastest first."""
-        for processes in ROUNDS:
-            if not trials:
-                break
+        if len(trials) <= 1:  # there is nothing to choose from
+            return trials
+        for processes in ROUNDS if len(trials) > FEWEST else ROUNDS[1:]:
             budget = Budget(max(self.left, 0.0), processes, looks=())
             self.trier.time(trials, budget, lambda _: self.keep())
             trials = sorted(trials, key=_shift)
