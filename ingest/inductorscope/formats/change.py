@@ -21,6 +21,9 @@ class Mark(msgspec.Struct, frozen=True):
     dimension: int
     how: Literal["dynamic", "unbacked"] = "dynamic"
 
+    def __str__(self) -> str:
+        return f"{self.argument}.size({self.dimension})"
+
 
 class Change(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
@@ -86,7 +89,11 @@ class Change(
         """What is set, such as `dynamic=True`."""
         fields = {field: getattr(self, field) for field in self.__struct_fields__}
         values = {**fields, **self.inductor, **self.dynamo, "inductor": None, "dynamo": None}
-        return ", ".join(f"{name}={value}" for name, value in values.items() if value)
+        written = {
+            name: " ".join(map(str, value)) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+        return ", ".join(f"{name}={value}" for name, value in written.items() if value)
 
     def beside(self, other: Change) -> Change:
         """Returns both changes together; where both set the same, the other's value counts."""

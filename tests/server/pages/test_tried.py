@@ -9,7 +9,7 @@ from inductorscope.analyze.measure.judge import Judged
 from inductorscope.analyze.trial.result import Answer, Structure, Trial
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
-from inductorscope.formats.change import CUDA_GRAPHS, Change
+from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
 
 GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
 
@@ -79,3 +79,5 @@ def test_a_fix_that_names_a_setting_can_be_tried(fix: str, change: Change | None
 def test_a_change_has_a_title() -> None:
     assert GRAPHS.title == "triton.cudagraphs=True"
     assert Change(dynamic=True, optimizer=True).title == "dynamic=True, optimizer=True"
+    logs = Change(ignored=("logging.Logger.info", "log"), marks=(Mark("f", "x", 1),))
+    assert logs.title == "marks=x.size(1), ignored=logging.Logger.info log"
