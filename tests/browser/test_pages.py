@@ -151,7 +151,8 @@ def test_an_empty_list_shows_a_sample_lit_through_to_its_kernel(page: Page, serv
     page.goto(server.url)
     sample = page.frame_locator("iframe")
     for stage in ("source", "kernel"):
-        expect(sample.locator(f"[data-stage={stage}] .cm-line.lit").first).to_be_visible()
+        lit = sample.locator(f"[data-stage={stage}] .cm-line.lit").first
+        expect(lit).to_be_visible(timeout=30_000)
     for door in ("Drop a", "inductorscope capture", "Type a function"):
         expect(page.locator(".doors")).to_contain_text(door)
 
