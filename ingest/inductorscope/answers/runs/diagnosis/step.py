@@ -57,7 +57,6 @@ FREEZE = (
 )
 _SLOWER_FIXES = {
     ATTENTION: "Compare the call with eager's: mask, layout and dtype decide which kernel runs.",
-    OVERHEAD: "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper.",
 }
 VIEWS = frozenset((
     "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
@@ -84,8 +83,9 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     both = None if shown is None else shown.comparison
     if not both or not step:
         return Cleared("No eager trace: what compiling made slower is unknown.", judged=False)
-    # Communication mostly waits for other ranks: see `exposed`.
-    groups = [change for change in both.groups if change.group != GROUPS[COMMUNICATION]]
+    # Communication mostly waits for other ranks: see `exposed`. Eager has no `overhead`.
+    apart = (GROUPS[COMMUNICATION], GROUPS[OVERHEAD])
+    groups = [change for change in both.groups if change.group not in apart]
     group = max(groups, key=lambda change: change.compiled_us - change.eager_us, default=None)
     more = 0.0 if group is None else group.compiled_us - group.eager_us
     if group is None or more < max(STANDS_OUT * step, NOISE * group.eager_us):
@@ -95,13 +95,10 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     if not group.eager_us:
         took = f"{microseconds(group.compiled_us)} of {evidence.step}"
     kernels = [each for each in evidence.kernels if each.group == known]
-    wraps = known == OVERHEAD and sum(each.calls for each in evidence.kernels) >= MANY_CALLS
     mask = _mask(evidence) if known == ATTENTION else ""
     fix = autotune(evidence) if known in (GEMM, CONVOLUTION) else _SLOWER_FIXES.get(known, "")
-    if not fix and kernels and known not in (GEMM, CONVOLUTION, OVERHEAD):
+    if not fix and kernels and known not in (GEMM, CONVOLUTION):
         fix = f"Begin with the slowest, `{kernels[0].name}`: its page shows what limits it."
-    if known == OVERHEAD and not wraps:
-        fix = "Each call of compiled code costs this: compute more in one, such as a larger batch."
     if mask:
         fix = (
             "Where the mask is only causal, pass `is_causal=True` and no mask: the kernel then "
@@ -126,6 +123,28 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         known="at most" if differs or not group.eager_us else "estimated",
         lines=evidence.lines({each.id for each in kernels}),
         kernels={each.id: each.us for each in kernels},
+    )
+
+
+def overhead(evidence: Evidence) -> Cause | None:
+    """On a processor, calling compiled code takes long beside what it computes."""
+    shown, line, step = evidence.shown, evidence.timeline, evidence.step_us
+    if shown is None or line is None or not step or evidence.on_device:
+        return None
+    us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
+    wraps = sum(each.calls for each in evidence.kernels) >= MANY_CALLS
+    if us < STANDS_OUT * step or (wraps and evidence.disturbed):
+        return None
+    return Cause(
+        "overhead",
+        f"Compiled code's overhead: {microseconds(us)} of {evidence.step}.",
+        "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper."
+        if wraps
+        else "Each call of compiled code costs this: compute more in one, such as a larger batch.",
+        urls.time(evidence.id),
+        wins_us=us,
+        share=us / step,
+        known="at most",
         change=Change(inductor={"cpp_wrapper": "True"}) if wraps else None,
     )
 
@@ -454,7 +473,7 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
 
 
 CHECKS = (
-    slower_group, float32_products, float64, far_from_roof, not_fused, casts, copies, fallbacks,
-    scalar_loops,
+    slower_group, overhead, float32_products, float64, far_from_roof, not_fused, casts, copies,
+    fallbacks, scalar_loops,
 )  # fmt: skip
 """What to change first: the causes that cost a run most."""
