@@ -110,7 +110,7 @@ def compile_one(run_id: str, number: int) -> str:
 
 
 def compile_part(run_id: str, part: str) -> str:
-    """A page about compiling: `time`, `stacks`, `symbols`, `fusing` or `ranks`."""
+    """A page about compiling: `time`, `startup`, `stacks`, `symbols`, `fusing` or `ranks`."""
     return f"{compile_story(run_id)}/{_part(part)}"
 
 

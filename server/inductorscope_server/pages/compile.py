@@ -11,6 +11,7 @@ from inductorscope.answers.compile.list import CompileList, Only, Sort, compile_
 from inductorscope.answers.compile.one import CompileOnePage, compile_one_page
 from inductorscope.answers.compile.ranks import RanksPage, ranks_page
 from inductorscope.answers.compile.stacks import StacksPage, stacks_page
+from inductorscope.answers.compile.startup import StartupPage, startup_page
 from inductorscope.answers.compile.story import CompilePage, compile_page
 from inductorscope.answers.compile.symbols import SymbolsPage, symbols_page
 from inductorscope.answers.compile.time import CompileTimePage, compile_time_page
@@ -41,6 +42,7 @@ Kind = Annotated[
     str, Query(description="Kind, or `artifact:NAME`.", max_length=1000, pattern=PLAIN)
 ]
 Rank = Annotated[str, Query(description="Rank of the process.", pattern="^[0-9]{0,9}$")]
+Beside = Annotated[str, Query(description="Id of another run.", pattern="^([0-9a-f]{16})?$")]
 After = Annotated[
     int, Query(description="`next_cursor` of the previous page; 0 for the first.", ge=0, le=LARGEST)
 ]
@@ -50,6 +52,11 @@ async def load_story(analysis: Analysing, run: RunId, shapes: Shapes = "") -> Co
     """Findings, graph breaks, recompiles, failures and caches. `shapes` asks which compile would
     serve further calls."""
     return await analysis(compile_page, run, shapes)
+
+
+async def load_startup(analysis: Analysing, run: RunId, beside: Beside = "") -> StartupPage:
+    """What no cache had, and which components of the keys differ from another run's."""
+    return await analysis(startup_page, run, beside)
 
 
 async def load_stacks(analysis: Analysing, run: RunId) -> StacksPage:

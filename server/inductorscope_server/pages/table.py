@@ -116,6 +116,8 @@ PAGES = (
          doc="tour#compiling"),
     Page(COMPILE + "/time", compile.load_time, "compile_time.html", RUNS, "Compile time",
          tab="Compiling", view="Compile time", doc="tour#compiling"),
+    Page(COMPILE + "/startup", compile.load_startup, "compile_startup.html", RUNS,
+         "What a start compiled again", tab="Compiling", view="Start-up", doc="startup"),
     Page(COMPILE + "/symbols", compile.load_symbols, "compile_symbols.html", RUNS,
          "Symbolic sizes", tab="Compiling", view="Symbolic sizes", doc="tour#compiling"),
     Page(COMPILE + "/stacks", compile.load_stacks, "compile_stacks.html", RUNS,

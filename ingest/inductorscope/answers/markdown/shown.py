@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.compile.fusing import fusing_page
 from inductorscope.answers.compile.ranks import ranks_page
+from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.compile.story import compile_page
 from inductorscope.answers.compile.symbols import symbols_page
 from inductorscope.answers.compile.time import compile_time_page
@@ -37,6 +38,7 @@ OF_RUN: dict[str, tuple[str, Callable[[Session, str], Any]]] = {
     "roofline": ("Kernels compared with the machine's limits", roofline_page),
     "story": ("What compiling did", compile_page),
     "compile-time": ("Compile time", compile_time_page),
+    "startup": ("Start-up", startup_page),
     "symbols": ("Symbolic sizes", symbols_page),
     "ranks": ("Ranks compared", ranks_page),
     "fusing": ("What was not fused", fusing_page),

@@ -9,7 +9,10 @@ import typer
 
 from inductorscope.cli.app import Data, RunId, app
 
-PAGES = "overview, time, roofline, story, compile-time, symbols, ranks, fusing, failures, log, read"
+PAGES = (
+    "overview, time, roofline, story, compile-time, startup, symbols, ranks, fusing, failures, "
+    "log, read"
+)
 
 
 @app.command()

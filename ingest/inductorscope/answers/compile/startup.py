@@ -1,0 +1,310 @@
+"""What a start compiled again, and why no cache had it, beside another run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.model import CacheEvent, Compile
+from inductorscope.analyze.compile.reuse import Difference, Key, differences, nearest
+from inductorscope.analyze.compile.words import total_seconds
+from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
+from inductorscope.answers.parts import RunName
+from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.log.cache_keys import COMPONENTS_FROM, read_components
+from inductorscope.formats.vocabulary import CODE
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact, Graph, Run
+
+MOST_RUNS = 30
+MOST_LOOKUPS = 2_000
+MOST_NEAR = 200
+"""Lookups of the other run to compare a key with: those of the same compile come first."""
+MOST_OTHERS = 8
+"""Further components that a row names."""
+MISSED = frozenset({"miss", "bypass", "disabled", "pickle failure", "exception"})
+
+
+class CacheCount(msgspec.Struct, frozen=True):
+    """How one cache answered."""
+
+    cache: str
+    hits: int
+    misses: int
+    bypasses: int
+
+
+class MissRow(msgspec.Struct, frozen=True):
+    """Lookups that found nothing for one reason."""
+
+    caches: list[str]
+    cause: str
+    """The component that differs, or the log's reason."""
+    what: Prose
+    advice: Prose
+    here: str
+    there: str
+    others: list[str]
+    """Further components that differ."""
+    count: int
+    seconds: float
+    """Time of these compiles. A compile counts in its first row only, so that rows sum."""
+    code: Prose
+    """Whether the same code was generated; empty if that is not known."""
+    compiles: list[CompileRef]
+
+
+class StartupPage(msgspec.Struct, frozen=True):
+    """Caches of a run, beside those of another one."""
+
+    run: RunName
+    other: RunName | None
+    runs: Hidden[list[RunName]]
+    """Runs to choose from: those of the same name first."""
+    known: bool
+    """Whether a log has the compiles of this run."""
+    other_known: bool
+    seconds: float | None
+    other_seconds: float | None
+    missed_seconds: float
+    counts: list[CacheCount]
+    rows: list[MissRow]
+    said: Prose
+    """The result in a sentence."""
+    unlogged: Prose
+    """Which caches' keys the log lacks, and what makes torch log them."""
+
+
+class _Lookup(msgspec.Struct):
+    event: CacheEvent
+    compile: Compile
+    key: Key
+
+
+class _Why(msgspec.Struct, frozen=True):
+    """The reason of one miss."""
+
+    cause: str
+    what: str
+    advice: str
+    here: str
+    there: str
+    others: tuple[str, ...] = ()
+
+
+def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPage:
+    """Returns the page; without `other_id` beside the previous run of the same name, if any."""
+    run_story = read_run_story(session, run_id)
+    runs = _runs(session, run_story.run)
+    if not other_id:
+        other_id = _previous(session, run_story.run)
+    other = read_run_story(session, other_id) if other_id else None
+    lookups = _lookups(run_story)
+    rows = _rows(run_story, other, lookups)
+    missed = sum(row.seconds for row in rows)
+    seconds = total_seconds(run_story.story) if run_story.story else None
+    return StartupPage(
+        run=run_story.name,
+        other=other.name if other else None,
+        runs=runs,
+        known=run_story.story is not None and bool(run_story.story.compiles),
+        other_known=other is not None and other.story is not None and bool(other.story.caches),
+        seconds=seconds,
+        other_seconds=total_seconds(other.story) if other and other.story else None,
+        missed_seconds=missed,
+        counts=_counts(lookups),
+        rows=rows,
+        said=_said(rows, lookups, seconds, missed),
+        unlogged=_unlogged(lookups),
+    )
+
+
+def _runs(session: Session, run: Run) -> list[RunName]:
+    newest = (
+        select(Run.id, Run.name)
+        .where(Run.id != run.id)
+        .order_by((Run.name == run.name).desc(), Run.created_at.desc())
+        .limit(MOST_RUNS)
+    )
+    return [RunName(row.id, row.name) for row in session.execute(newest)]
+
+
+def _previous(session: Session, run: Run) -> str:
+    same_name = (
+        select(Run.id)
+        .where(Run.id != run.id, Run.name == run.name, Run.created_at <= run.created_at)
+        .order_by(Run.created_at.desc())
+        .limit(1)
+    )
+    return session.scalar(same_name) or ""
+
+
+def _lookups(run_story: RunStory) -> list[_Lookup]:
+    story = run_story.story
+    if story is None:
+        return []
+    events = story.caches[:MOST_LOOKUPS]
+    records = run_story.records((event.log, event.line) for event in events)
+    digests = _digests(run_story.session, records.values())
+    return [
+        _Lookup(event, story.compiles[event.compile],
+                _key(run_story.session, digests.get(records.get((event.log, event.line), 0))))
+        for event in events
+    ]  # fmt: skip
+
+
+def _digests(session: Session, artifacts: Iterable[int]) -> dict[int, str]:
+    wanted = sorted(set(artifacts))
+    found: dict[int, str] = {}
+    for start in range(0, len(wanted), 500):
+        query = select(Artifact.id, Artifact.digest).where(
+            Artifact.id.in_(wanted[start : start + 500])
+        )
+        found |= {row.id: row.digest for row in session.execute(query)}
+    return found
+
+
+def _key(session: Session, digest: str | None) -> Key:
+    payload = read_blob(session, digest) if digest else None
+    return read_components(payload) if payload else {}
+
+
+def _counts(lookups: list[_Lookup]) -> list[CacheCount]:
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+    for lookup in lookups:
+        outcomes[lookup.event.cache][lookup.event.outcome] += 1
+    return [
+        CacheCount(
+            cache, found["hit"], found["miss"], sum(found.values()) - found["hit"] - found["miss"]
+        )
+        for cache, found in outcomes.items()
+    ]
+
+
+def _rows(run_story: RunStory, beside: RunStory | None, lookups: list[_Lookup]) -> list[MissRow]:
+    others = _lookups(beside) if beside else []
+    groups: dict[_Why, list[_Lookup]] = {}
+    for lookup in lookups:
+        if lookup.event.outcome in MISSED:
+            near = [other for other in others if other.event.cache == lookup.event.cache]
+            near.sort(key=lambda other: other.compile.id != lookup.compile.id)
+            why = _why(lookup, near[:MOST_NEAR])
+            groups.setdefault(why, []).append(lookup)
+    codes, other_codes = _codes(run_story), _codes(beside) if beside else {}
+    counted: set[int] = set()
+    rows = []
+    for why, missed in groups.items():
+        numbers = dict.fromkeys(lookup.event.compile for lookup in missed)
+        own = [lookup.compile for lookup in missed if lookup.event.compile not in counted]
+        compiles = {compile_.number: compile_ for compile_ in own}
+        counted |= set(numbers)
+        rows.append(
+            MissRow(
+                caches=list(dict.fromkeys(lookup.event.cache for lookup in missed)),
+                cause=why.cause,
+                what=why.what,
+                advice=why.advice,
+                here=why.here,
+                there=why.there,
+                others=list(why.others),
+                count=len(missed),
+                seconds=sum(compile_.seconds or 0.0 for compile_ in compiles.values()),
+                code=_same_code(missed, codes, other_codes),
+                compiles=run_story.refs(numbers),
+            )
+        )
+    return sorted(rows, key=lambda row: -row.seconds)
+
+
+def _why(lookup: _Lookup, others: list[_Lookup]) -> _Why:
+    if lookup.event.outcome != "miss":
+        reason = lookup.event.reason or lookup.event.detail or lookup.event.outcome
+        return _Why(reason, f"The cache was not asked: {lookup.event.outcome}.", "", "", "")
+    if not others:
+        return _Why("", "There is no lookup of this cache in another run to compare with.", "",
+                    "", "")  # fmt: skip
+    if lookup.event.key and any(near.event.key == lookup.event.key for near in others):
+        return _Why(
+            "no entry", "The key is the same, and the cache had no entry for it: another or an "
+            "emptied folder, or the other run did not store it.",
+            "Use one TORCHINDUCTOR_CACHE_DIR, and keep it between starts.", "", "",
+        )  # fmt: skip
+    key = nearest(lookup.key, (near.key for near in others if near.key)) if lookup.key else None
+    if key is None:
+        return _Why("", "The key differs; the log does not say in what.", "", "", "")
+    found: list[Difference] = differences(lookup.key, key)
+    if not found:
+        return _Why("", "The key differs in a part that torch does not log.", "", "", "")
+    first, *more = found
+    return _Why(
+        first.name, f"{first.what[0].upper()}{first.what[1:]} differs.", first.advice, first.here,
+        first.there, tuple(difference.name for difference in more[:MOST_OTHERS]),
+    )  # fmt: skip
+
+
+def _codes(run_story: RunStory) -> dict[str | None, frozenset[str]]:
+    """Digests of the generated code of each compile id."""
+    query = (
+        select(Graph.compile_id, Artifact.digest)
+        .join(Artifact, Artifact.graph_id == Graph.id)
+        .where(Graph.run_id == run_story.run.id, Artifact.role == CODE)
+    )
+    found: dict[str | None, set[str]] = defaultdict(set)
+    for compile_id, digest in run_story.session.execute(query):
+        found[compile_id].add(digest)
+    return {compile_id: frozenset(digests) for compile_id, digests in found.items()}
+
+
+def _same_code(
+    missed: list[_Lookup],
+    codes: dict[str | None, frozenset[str]],
+    others: dict[str | None, frozenset[str]],
+) -> str:
+    every = frozenset().union(*others.values())
+    own = [
+        codes.get(compile_id, frozenset())
+        for compile_id in {lookup.compile.id for lookup in missed}
+    ]
+    if not every or not all(own):
+        return ""
+    same = sum(code <= every for code in own)
+    if same == len(own):
+        return "the same"
+    return f"the same in {same} of {len(own)} compiles" if same else "other code"
+
+
+def _said(rows: list[MissRow], lookups: list[_Lookup], seconds: float | None, missed: float) -> str:
+    if not lookups:
+        return ""
+    if not rows:
+        return "Every compile was taken from a cache."
+    lead = rows[0]
+    cause = f"`{lead.cause}` differs" if lead.there or lead.here else lead.what.rstrip(".")
+    if lead.cause == "no entry":
+        cause = "the key is the same, and the cache had no entry"
+    of_all = f" of {seconds:.3g}" if seconds else ""
+    code = f" The generated code is {lead.code}." if lead.code else ""
+    return (
+        f"{missed:.3g}{of_all} s of compiling were not taken from a cache. "
+        f"{lead.count} of {len(lookups)} lookups missed because "
+        f"{cause[0].lower()}{cause[1:]}.{code}"
+    )
+
+
+def _unlogged(lookups: list[_Lookup]) -> str:
+    lacking = {
+        lookup.event.cache
+        for lookup in lookups
+        if lookup.event.outcome == "miss" and not lookup.key
+    }
+    settings = [COMPONENTS_FROM[cache] for cache in sorted(lacking) if cache in COMPONENTS_FROM]
+    if not settings:
+        return ""
+    return (
+        f"The log lacks the components of {' and '.join(sorted(lacking))} keys. Start both "
+        f"programs with {' '.join(settings)} to have them logged."
+    )
