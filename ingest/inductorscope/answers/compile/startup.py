@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import CacheEvent, Compile
 from inductorscope.analyze.compile.reuse import Difference, Key, differences, nearest
-from inductorscope.analyze.compile.words import total_seconds
+from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.parts import RunName
 from inductorscope.fields import Hidden, Prose
@@ -52,7 +52,8 @@ class MissRow(msgspec.Struct, frozen=True):
     """Further components that differ."""
     count: int
     seconds: float
-    """Time of these compiles. A compile counts in its first row only, so that rows sum."""
+    """Time of these compiles, in the process where that is longest. A compile counts in its first
+    row only."""
     code: Prose
     """Whether the same code was generated; empty if that is not known."""
     compiles: list[CompileRef]
@@ -105,8 +106,14 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
     other = read_run_story(session, other_id) if other_id else None
     lookups = _lookups(run_story)
     rows = _rows(run_story, other, lookups)
-    missed = sum(row.seconds for row in rows)
-    seconds = total_seconds(run_story.story) if run_story.story else None
+    missed = _slowest(
+        {
+            lookup.event.compile: lookup.compile
+            for lookup in lookups
+            if lookup.event.outcome in MISSED
+        }.values()
+    )
+    seconds = compile_seconds(run_story.story) if run_story.story else None
     return StartupPage(
         run=run_story.name,
         other=other.name if other else None,
@@ -114,7 +121,7 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         known=run_story.story is not None and bool(run_story.story.compiles),
         other_known=other is not None and other.story is not None and bool(other.story.caches),
         seconds=seconds,
-        other_seconds=total_seconds(other.story) if other and other.story else None,
+        other_seconds=compile_seconds(other.story) if other and other.story else None,
         missed_seconds=missed,
         counts=_counts(lookups),
         rows=rows,
@@ -212,12 +219,21 @@ def _rows(run_story: RunStory, beside: RunStory | None, lookups: list[_Lookup]) 
                 there=why.there,
                 others=list(why.others),
                 count=len(missed),
-                seconds=sum(compile_.seconds or 0.0 for compile_ in compiles.values()),
+                seconds=_slowest(compiles.values()),
                 code=_same_code(missed, codes, other_codes),
                 compiles=run_story.refs(numbers),
             )
         )
     return sorted(rows, key=lambda row: -row.seconds)
+
+
+def _slowest(compiles: Iterable[Compile]) -> float:
+    """The seconds of these compiles in the process where they took longest; ranks compile at the
+    same time."""
+    sums: defaultdict[int, float] = defaultdict(float)
+    for compile_ in compiles:
+        sums[compile_.log] += compile_.seconds or 0.0
+    return max(sums.values(), default=0.0)
 
 
 def _why(lookup: _Lookup, others: list[_Lookup]) -> _Why:
