@@ -6,6 +6,7 @@ from inductorscope.correlate.kernels.reductions import accumulation_end, persist
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.replay.memory import own_store
 from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.weights import OTHER_REDUCTION
 from inductorscope.formats.graph.ir import IrOp
 
 _WRAPS = frozenset(
@@ -42,7 +43,7 @@ def reduction(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> 
     last, results = end
     used = {u for s in numbered[start : last + 1] for u in s.uses}
     if not any(isinstance(n, str) and any(state.is_same(u, n) for u in used) for n in names):
-        state.result.cost += 0.5
+        state.result.cost += OTHER_REDUCTION
     state.own_run(start, last, key)
     return state.remember(expression, results[0] if len(results) == 1 else tuple(results))
 

@@ -10,6 +10,12 @@ from inductorscope.correlate.kernels.statements import Block, Statement
 from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.schedule import CallSite
 from inductorscope.correlate.replay.state import Accumulation, Alignment, OpKey, ReplayState
+from inductorscope.correlate.replay.weights import (
+    FITS,
+    HARDLY_FITS,
+    WRITTEN_BEFORE,
+    WRITTEN_ELSEWHERE,
+)
 from inductorscope.formats.code.output_code import CodeKernel
 from inductorscope.formats.graph.ir import IrTextNode
 
@@ -168,7 +174,7 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
     cpp = fit.state.cpp
     makers = {buffer.name: node.name for node in waiting for buffer in node.buffers}
     for position, node in enumerate(waiting[:MORE_TRIES]):
-        if position == NODE_TRIES and min(costs) < 0.9:
+        if position == NODE_TRIES and min(costs) < HARDLY_FITS:
             break
         if any(makers.get(name, node.name) != node.name for name in node.reads):
             costs.append(NEVER)  # it depends on nodes that are not written yet
@@ -176,14 +182,14 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
         trial = _again(fit)
         cost = replay(trial, node)
         gained = sum(key[0] == node.name for key in trial.result.owner.values())
-        if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
+        if cost < FITS and (gained or len(waiting) == 1 or not cpp):
             return position, 0.0
         if gained:
             costs.append((cost + 1.0) / (gained + 1))
         else:  # all its expressions were written before, for other nodes
-            costs.append(cost + 2.0 if cost <= 1.0 else cost + 5.0)
+            costs.append(cost + (WRITTEN_BEFORE if cost <= 1.0 else WRITTEN_ELSEWHERE))
     best = min(range(len(costs)), key=lambda i: costs[i])
-    if fit.taken and costs[best] >= 5.0 and not (alone and costs[best] < NEVER):
+    if fit.taken and costs[best] >= WRITTEN_ELSEWHERE and not (alone and costs[best] < NEVER):
         return -1, costs[best]
     return best, costs[best]
 

@@ -6,6 +6,7 @@ import re
 
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.weights import NO_STORE
 from inductorscope.formats.graph.ir import IrOp
 
 _LOCAL = frozenset(["local_buffer_data_"])
@@ -165,7 +166,7 @@ def store(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
     elif (statement := _store_statement(state, places, value)) is not None:
         own_store(state, statement, key)
     elif places and not state.inside.get(buffer):  # otherwise its memory may be reused unwritten
-        state.count_miss(0.5)
+        state.count_miss(NO_STORE)
     if len(op.arguments) < 4 or "atomic" not in op.arguments[3]:
         state.stored[buffer] = value
         for name in state.mutations.get(buffer, ()):

@@ -13,6 +13,20 @@ from inductorscope.correlate.replay.emission import (
 )
 from inductorscope.correlate.replay.loop_places import placed
 from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.weights import (
+    ACCEPT,
+    CERTAIN,
+    EARLIER,
+    LATER_LEAF,
+    NO_LEAF,
+    NO_OPERAND,
+    OTHER_TAG,
+    OTHER_USE,
+    STRAY,
+    STRAY_IN_STEPS,
+    TOLD_APART,
+    UNKNOWN_OPERAND,
+)  # fmt: skip
 from inductorscope.formats.graph.ir import IrOp
 
 WINDOW = 14
@@ -32,8 +46,6 @@ _QUOTIENTS = frozenset(["sigmoid", "/"])
 _CARRIES = "tl.where(roffset > 0, "
 _LOOPED_SCAN = 40
 """The most statements of a looped scan per result."""
-ACCEPT = 1.6
-"""The highest cost of an accepted match."""
 
 
 def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
@@ -61,7 +73,7 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
         if wanted is not None and not _contains(statement.literals, wanted):
             continue
         last = _leaf_end(state, position, op)
-        state.result.cost += 0.4 * (position - start)
+        state.result.cost += LATER_LEAF * (position - start)
         state.own_run(start, last, key)
         if op.op == "index_expr":
             raw = ("index", *_index_placed(state, values[0]))
@@ -70,7 +82,7 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     value = _raw_index(state, values[0]) if op.op == "index_expr" else None
     value = value or _written_before(state, op, wanted) or state.cse.get(expression)
     if value is None:
-        state.count_miss(0.3)
+        state.count_miss(NO_LEAF)
     return state.remember(expression, value)
 
 
@@ -145,7 +157,7 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
         return known
     best = _find(state, op, values)
     earlier = state.cse.get(expression) if None not in values else None
-    if earlier is not None and (best is None or best[2] > 0.2):
+    if earlier is not None and (best is None or best[2] > EARLIER):
         return earlier  # from a finished loop: only reduced values use it
     if best is None:
         if op.op in ("to_dtype", "to_dtype_bitcast"):
@@ -191,12 +203,12 @@ def _find(state: ReplayState, op: IrOp, values: list[Value]) -> tuple[int, int, 
             continue
         uses = tuple(dict.fromkeys(outside)) if several else statement.uses
         cost = _operand_cost(state, op.op, uses, operands, several)
-        cost += (0.25 if several else 0.6) * _strays(state, start, position)
+        cost += (STRAY_IN_STEPS if several else STRAY) * _strays(state, start, position)
         if not fits:
-            cost += 0.7
-        if best is None or cost < best[0] - 0.01:
+            cost += OTHER_TAG
+        if best is None or cost < best[0] - TOLD_APART:
             best = (cost, position)
-        if cost < 0.05:
+        if cost < CERTAIN:
             break
     if best is None or best[0] > ACCEPT:
         return None
@@ -293,12 +305,12 @@ def _operand_cost(
     left = list(uses)
     for operand in operands:
         if operand is None:
-            cost += 0.3
+            cost += UNKNOWN_OPERAND
             continue
         name = operand if isinstance(operand, str) else ""
         match = next((u for u in uses if state.is_same(u, name)), None)
         if match is None:
-            cost += 0.9
+            cost += NO_OPERAND
             continue
         if match in left:
             left.remove(match)
@@ -307,7 +319,7 @@ def _operand_cost(
         if op == "reciprocal":  # Triton divides a one that it writes for this
             made = {use: state.definitions.get(use) for use in left}
             left = [use for use, by in made.items() if by is None or by.literals != (1.0,)]
-        cost += 0.4 * max(0, len(left) - unknown)
+        cost += OTHER_USE * max(0, len(left) - unknown)
     return cost
 
 
