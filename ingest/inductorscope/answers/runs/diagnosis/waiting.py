@@ -167,7 +167,8 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     else:
         # The profiler makes steps longer, between operators too.
         timed = 1000 * evidence.run.compiled_ms if evidence.run.compiled_ms else step
-        us, href = timed - line.busy_us / shown.by, urls.time(evidence.id)
+        us = min(timed, line.span_us / shown.by) - line.busy_us / shown.by
+        href = urls.time(evidence.id)
         what, fix = "is outside of operators, in Python or waiting,", _OUTSIDE
         if us < OUTSIDE_STANDS_OUT * step:
             return None
