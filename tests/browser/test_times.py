@@ -63,7 +63,7 @@ def test_a_line_of_the_map_fills_it_and_a_kernel_opens_its_page(page: Page, time
     expect(page.locator("#lines-table tr.chosen")).to_have_count(0)
     kernel = page.locator('[data-chart="map"] text', has_text="maximum_neg_0").first
     kernel.click(force=True)
-    expect(page.locator("h1")).to_contain_text("triton_poi_fused_maximum_neg_0")
+    expect(page.locator("h1")).to_have_text("maximum + neg 0")
 
 
 def test_from_a_kind_of_work_to_its_events(page: Page, timed: str) -> None:
