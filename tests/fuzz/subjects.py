@@ -50,6 +50,7 @@ from inductorscope.correlate.explain import Explainer
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.change import Change
+from inductorscope.formats.code.fork import program
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import parse_fx
@@ -372,6 +373,11 @@ def on_graphs() -> list[Subject]:
     return [
         *found,
         Subject("code in C++", _code_alone, (_read("output-code/cuda-aotidyn.cpp"),)),
+        Subject(
+            "program of a graph",
+            lambda text: program("", text, text, text),
+            (ZOO.post_grad or "", code),
+        ),
         Subject("code of reductions", _reductions, (_read("output-code/cuda-combo.py"),)),
         Subject(
             "cache records",

@@ -36,7 +36,8 @@ NOT_FROM_TEXTS = (
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",
     "inductorscope.analyze.compile.metrics", "inductorscope.analyze.compile.recompiles",
     "inductorscope.analyze.compile.words", "inductorscope.analyze.compare.waterfall",
-    "inductorscope.analyze.compare.changes",
+    "inductorscope.analyze.compare.changes", "inductorscope.analyze.compile.reuse",
+    "inductorscope.analyze.trial.facts", "inductorscope.formats.code.short_names",
     "inductorscope.correlate.annotate.files", "inductorscope.correlate.directory",
 )  # fmt: skip
 """Modules that get short values of records, or folders, and leave texts to others."""

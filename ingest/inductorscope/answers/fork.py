@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 
 import msgspec
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, explorer_head
+from inductorscope.answers.explorer.program import texts_with_nodes
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of, run_of
 from inductorscope.fields import Hidden
 from inductorscope.formats.code.fork import line_of, program
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, KERNEL, POST_GRAD, READABLE
-from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.tables.models import TRY, Artifact, Run
+from inductorscope.store.tables.models import TRY, Run
 
 LONGEST = 200_000
 """Characters of a program that the playground takes."""
@@ -39,15 +38,7 @@ def fork_of(session: Session, run_id: str, slug: str, line: int) -> Fork:
     """Returns the program; `line`: a line of the graph after its passes. Raises NotHere if the
     graph's files have no nodes, or too many."""
     run, graph = run_of(session, run_id), graph_of(session, run_id, slug)
-    query = select(Artifact.role, Artifact.digest).where(
-        Artifact.graph_id == graph.id,
-        Artifact.role.in_((READABLE, POST_GRAD, FX_RUNNABLE, CODE)),
-        Artifact.size < 100 * LONGEST,
-    )
-    texts = {
-        role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        for role, digest in session.execute(query)
-    }
+    texts = texts_with_nodes(session, graph.id, CODE)
     passed = texts.get(POST_GRAD, "")
     code = program(
         f"Fork of {graph.name} of {run.name}", texts.get(READABLE) or passed,

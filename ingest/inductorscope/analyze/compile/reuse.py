@@ -38,12 +38,12 @@ MEANINGS = (
     _meaning(r"inductor_config(_comms)?\[", "an option of Inductor", SAME_EVERYWHERE),
     _meaning(r"autograd_config|functorch_config", "an option in torch._functorch.config",
              SAME_EVERYWHERE),
-    _meaning(r"(pre_grad|post_grad|joint|fusion)_custom_|_custom_.*pass|custom_backend_passes|"
+    _meaning(r"(pre_grad|post_grad|joint|fusion)_custom_|_custom_[a-z_]{0,40}pass|custom_backend_passes|"
              r"_fuse_ddp|partitioner|estimator_solver", "a pass that was added",
              "Give the pass a uuid() that changes only when its code does."),
     _meaning(r"cpp_runtime_thread_count", "the number of threads",
              "Set OMP_NUM_THREADS alike; C++ code is generated for a number of threads."),
-    _meaning(r"\w+_matmul_settings|matmul", "the precision of float32 products",
+    _meaning(r"[a-z]{1,20}_matmul_settings|matmul", "the precision of float32 products",
              "Call torch.set_float32_matmul_precision alike before compiling."),
     _meaning(r"default_dtype", "the default dtype", "Call torch.set_default_dtype alike."),
     _meaning(r"provenance_tracking|cache_key_tag", "a setting of the cache or of the log",

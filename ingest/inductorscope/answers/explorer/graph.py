@@ -12,6 +12,7 @@ from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.explorer.annotated import can_annotate
 from inductorscope.answers.explorer.line import LinePage, line_page
+from inductorscope.answers.explorer.program import is_forkable
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
@@ -151,6 +152,8 @@ class ExplorerHead(msgspec.Struct, frozen=True):
     """Whether a compile of the run failed: its errors are then shown in the code."""
     annotated: bool
     """Whether its output code can be downloaded with comments."""
+    forkable: bool
+    """Whether a file of the graph has its nodes, so that it can be forked."""
     state: ExplorerState
 
 
@@ -177,6 +180,7 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
         graphs=graphs_of(session, run),
         failed=owner.failure is not None,
         annotated=can_annotate(session, graph.id),
+        forkable=is_forkable(session, graph.id),
         state=state,
     )
 

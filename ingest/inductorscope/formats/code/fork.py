@@ -20,9 +20,7 @@ MADE = '''def made(shape, stride, dtype):
     empty = torch.empty_strided(shape, stride, dtype=dtype)
     return empty.normal_() if dtype.is_floating_point else empty.random_(0, 2)
 '''
-_FORWARD = re.compile(
-    r"^    def forward\(self(?:, ?)?(.*?)\)(?: -> [^\n]{1,200})?: *\n", re.M | re.S
-)
+_FORWARD = re.compile(r"^    def forward\(self(?:, ?)?(.*?)\)(?: -> [^\n]{1,200})?: *\n", re.M)
 _ARGUMENT = re.compile(r"(?:^|[,(] ?)\s*(\w+)(?:: ?(\"[^\"\n]*\"|'[^'\n]*'))?(?=,|$)")
 _REPRO = re.compile(r"^class Repro\(.*?(?=^def load_args|^mod = |\Z)", re.M | re.S)
 _TENSOR = re.compile(

@@ -19,7 +19,7 @@ from inductorscope.formats.text import split_top
 
 _DEFINED = re.compile(r"def (?!call\b|partition_\d)(\w+)\(args\):")
 _GIVEN = re.compile(r"\s*(\w+)_args = \[(.*)\]")
-_INVOKED = re.compile(r"(\s*)(?:(.+?) = )?(\w+)\(\3_args\)")
+_INVOKED = re.compile(r"(\s*)(?:(\S.*?) = )?(\w+)\(\3_args\)")
 MOST_STEPS = 100_000
 """The most calls that are followed; functions that call each other multiply them."""
 
