@@ -239,8 +239,10 @@ def test_uploads_jobs_streams_and_exports(team: Team, tmp_path: Path) -> None:
         for attack in (exports, test_parallel_writes.attack, test_event_streams.attack):
             attacks.enter_context(attacked(attack, url, token))
         before = over(team.mallory)
-        seen = read(team.ada, upload(team.ada, ada))
+        job = upload(team.ada, ada)
+        team.ada.client.get(f"/api/jobs/{job}/events").raise_for_status()
         assert over(team.mallory) - before < 5
+        seen = read(team.ada, job)
         for job in queued:
             team.mallory.client.post(f"/api/jobs/{job}/cancel")
     assert (seen.run, seen.state) == (fresh.run, fresh.state)
