@@ -299,16 +299,15 @@ def _said(rows: list[MissRow], lookups: list[_Lookup], seconds: float | None, mi
     if not rows:
         return "Every compile was taken from a cache."
     lead = rows[0]
-    cause = f"`{lead.cause}` differs" if lead.there or lead.here else lead.what.rstrip(".")
-    if lead.cause == "no entry":
-        cause = "the key is the same, and the cache had no entry"
     of_all = f" of {seconds:.3g}" if seconds else ""
+    lost = f"{missed:.3g}{of_all} s of compiling were not taken from a cache."
+    if not lead.cause:
+        return f"{lost} {lead.what}"
+    because = f"`{lead.cause}` differs" if lead.there or lead.here else f"of this: {lead.cause}"
+    if lead.cause == "no entry":
+        because = "the key is the same, and the cache had no entry"
     code = f" The generated code is {lead.code}." if lead.code else ""
-    return (
-        f"{missed:.3g}{of_all} s of compiling were not taken from a cache. "
-        f"{lead.count} of {len(lookups)} lookups missed because "
-        f"{cause[0].lower()}{cause[1:]}.{code}"
-    )
+    return f"{lost} {lead.count} of {len(lookups)} lookups missed because {because}.{code}"
 
 
 def _unlogged(lookups: list[_Lookup]) -> str:
@@ -322,5 +321,5 @@ def _unlogged(lookups: list[_Lookup]) -> str:
         return ""
     return (
         f"The log lacks the components of {' and '.join(sorted(lacking))} keys. Start both "
-        f"programs with {' '.join(settings)} to have them logged."
+        f"programs with `{' '.join(settings)}` to have them logged."
     )
