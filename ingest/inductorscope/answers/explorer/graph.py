@@ -166,6 +166,8 @@ class ExplorerPage(Explorer, frozen=True):
     """Whether a compile of the run failed: its errors are then shown in the code."""
     annotated: bool
     """Whether its output code can be downloaded with comments."""
+    forkable: bool
+    """Whether a file of the graph has its nodes, so that it can be forked."""
     state: ExplorerState
     selected: LinePage | None
     """The line that the state selects, and what it became."""
@@ -187,12 +189,14 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     answer = explorer(session, run, slug)
+    graph = graph_of(session, run, slug)
     return view(
         ExplorerPage,
         answer,
         graphs=graphs_of(session, run),
         failed=run_of(session, run).failure is not None,
-        annotated=can_annotate(session, graph_of(session, run, slug).id),
+        annotated=can_annotate(session, graph.id),
+        forkable=is_forkable(session, graph.id),
         state=state,
         selected=_selected(session, run, slug, state.sel),
     )
