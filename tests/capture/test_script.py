@@ -276,3 +276,18 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
     assert running.returncode == 130
     assert "Interrupted; what was recorded until then is kept." in said
     assert re.search(r"Run \w{16} read in .*: 4 graphs .* 1 log with", said)
+
+
+def test_a_capture_that_is_ended_ends_its_script(tmp_path: Path) -> None:
+    script = tmp_path / "sleeps.py"
+    script.write_text("import os, time\nprint('PID', os.getpid(), flush=True)\ntime.sleep(20)\n")
+    command = [sys.executable, "-m", "inductorscope", "capture", str(script)]
+    with subprocess.Popen(
+        [*command, "--data", str(tmp_path)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        pid = next(line for line in running.stdout if "PID" in line).split()[-1]
+        running.terminate()
+        assert running.wait() == 143
+    assert not Path("/proc", pid).exists()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -128,6 +129,7 @@ def load_commands(wanted: str | None = None) -> None:
 def main() -> None:
     """Runs the command line."""
     gc.set_threshold(COLLECTED_AFTER)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # ends children too
     # The app's options take no values, so the first word that is not an option is the command.
     load_commands(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
     atexit.register(gc.freeze)  # a last collection over all modules takes 0.2 s
