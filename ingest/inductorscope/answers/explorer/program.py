@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.code.fork import program
 from inductorscope.formats.vocabulary import FX_RUNNABLE, POST_GRAD, READABLE
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact
@@ -15,19 +14,20 @@ LONGEST_TEXT = 4_000_000
 
 def texts_with_nodes(session: Session, graph: int, *more: str) -> dict[str, str]:
     """Returns the texts by role; `more`: further roles to read."""
-    query = select(Artifact.role, Artifact.digest).where(
-        Artifact.graph_id == graph,
-        Artifact.role.in_((READABLE, POST_GRAD, FX_RUNNABLE, *more)),
-        Artifact.size < LONGEST_TEXT,
-    )
     return {
         role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        for role, digest in session.execute(query)
+        for role, digest in session.execute(_files(graph, *more))
     }
 
 
 def is_forkable(session: Session, graph: int) -> bool:
-    """Whether a text of the graph has its nodes as a program."""
-    texts = texts_with_nodes(session, graph)
-    nodes = texts.get(READABLE) or texts.get(POST_GRAD, "")
-    return bool(program("", nodes, texts.get(FX_RUNNABLE, ""), ""))
+    """Whether a file of the graph has its nodes; unread, as this is asked for each explorer."""
+    return session.execute(_files(graph).limit(1)).first() is not None
+
+
+def _files(graph: int, *more: str) -> Select[str, str]:
+    return select(Artifact.role, Artifact.digest).where(
+        Artifact.graph_id == graph,
+        Artifact.role.in_((READABLE, POST_GRAD, FX_RUNNABLE, *more)),
+        Artifact.size < LONGEST_TEXT,
+    )
