@@ -206,6 +206,15 @@ class AllocatedPeak(msgspec.Struct):
     """The rest, by the line that asked for it, the largest first."""
 
 
+class LineShare(msgspec.Struct):
+    """A line of the program, and the share of the timed steps that its thread was in it, outside of
+    compiled code."""
+
+    path: str
+    line: int
+    share: float
+
+
 class ScriptSteps(msgspec.Struct):
     """The steps of one process of a script."""
 
@@ -236,6 +245,8 @@ class ScriptSteps(msgspec.Struct):
     """Torch's number of threads before the script could set another."""
     anomaly: bool = False
     """Whether autograd looks for NaN."""
+    lines: list[LineShare] = msgspec.field(default_factory=list)
+    """Lines that the thread was sampled in, the longest first."""
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):

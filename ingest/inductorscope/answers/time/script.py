@@ -7,7 +7,7 @@ import statistics
 import msgspec
 
 from inductorscope.fields import Prose
-from inductorscope.formats.capture_facts import CompileEvent, CudaGraphs, ScriptSteps
+from inductorscope.formats.capture_facts import CompileEvent, CudaGraphs, LineShare, ScriptSteps
 from inductorscope.store.tables.models import Run
 
 SHOWN_COMPILES = 200
@@ -73,6 +73,8 @@ class ScriptShown(msgspec.Struct, frozen=True):
     """Steps of the script without torch.compile; None if it did not run."""
     differs: list[Prose]
     """How the eager script's work differs."""
+    lines: list[LineShare]
+    """Lines of the first process outside of compiled code, the longest first."""
 
 
 def script_of(run: Run) -> Script | None:
@@ -101,6 +103,7 @@ def script_shown(run: Run) -> ScriptShown | None:
         processes=[_process(process) for process in script.processes],
         eager_steps=None if script.eager is None else script.eager.count,
         differs=script.differs,
+        lines=first.lines,
     )
 
 

@@ -28,6 +28,7 @@ from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.measured import Clock, Graphs, Profiles, device, memory_of
 from inductorscope.capturing.script.order import STATUS, STOP, Order, Status, read_order
+from inductorscope.capturing.script.sampling import Sampler
 from inductorscope.capturing.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps
 from inductorscope.capturing.spec import SpecError
 from inductorscope.formats.capture_facts import (
@@ -90,6 +91,7 @@ class Observer:
         self._first_compile: float | None = None
         self._stop = Path(order.out) / STOP
         self._recorder: Untyped = None
+        self._sampler: Sampler | None = None
         self._status = Status("")
 
     def _new_steps(self) -> Steps[Untyped]:
@@ -248,6 +250,8 @@ class Observer:
             self.facts.first_call_s = now - self._first_compile
         if steps.kind != before:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
+            if steps.kind == TIMED and self._sampler is None and self.order.label == COMPILED:
+                self._sampler = Sampler(threading.get_ident(), lambda: self.steps.kind == TIMED)
         # Do nothing between two timed steps, so that there is nothing to exclude from their times.
         if not before == steps.kind == TIMED:
             mark, now = self.clock.mark(), time.perf_counter()
@@ -353,6 +357,8 @@ class Observer:
             facts.timings[self.order.label] = summarize(samples, 1)
         if self._recorder:
             self._recorder.write(folder)
+        if self._sampler:
+            mine.lines = self._sampler.stop()
         memory_of(mine)
         mine.peak = self.profiles.allocations.peak
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))

@@ -35,6 +35,9 @@ OWN = 0.2
 """A line of the user's own files is preferred to a line of a library, unless that takes this many
 times as long."""
 SHOWN_LINES = 2
+SAMPLED_LINES = 3
+SAMPLED = 0.05
+"""Smallest share of a step of a sampled line."""
 ROUNDING = 1.01
 
 
@@ -141,8 +144,8 @@ class Evidence(msgspec.Struct):
                 graphs.append(slugs[next(int(each) for each, _ in row.parts if each in kernels)])
                 href = urls.line_in_explorer(self.id, graphs[-1], SOURCE, row.line, path=row.path)
                 lines += [replace(each, us=us, href=href) for each in self.line(row.path, row.line)]
-        if of is not None and sum(each.us or 0.0 for each in lines) > of * ROUNDING:
-            lines = [replace(each, us=None) for each in lines]
+        if of is not None and _sum(lines) > of * ROUNDING:
+            lines = _without_times(lines)
         return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
 
     def _caller(self, slug: str) -> list[CauseLine]:
@@ -159,6 +162,20 @@ class Evidence(msgspec.Struct):
         own = [frame for frame in stack if not is_library(frame.file)]
         return self.line(own[-1].file, own[-1].line, own[-1].code) if own else []
 
+    def sampled(self, of: float) -> list[CauseLine]:
+        """Returns the lines in which a captured script's steps are longest, outside of compiled
+        code. If they take longer than `of`, which concerns only a part of them, they are named
+        without times."""
+        longest = [] if self.script is None else self.script.lines[:SAMPLED_LINES]
+        step = self.step_us or 0.0
+        lines = [
+            replace(shown, us=each.share * step)
+            for each in longest
+            if each.share >= SAMPLED
+            for shown in self.line(each.path, each.line)
+        ]
+        return lines if _sum(lines) <= of * ROUNDING else _without_times(lines)
+
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""
         if not path or not line:
@@ -168,6 +185,14 @@ class Evidence(msgspec.Struct):
         text = next((each.text.strip() for each in around if each.marked), code or "")
         href = "" if source is None else urls.file(self.id, source[0], line=line)
         return [CauseLine(path, line, text, None, href)]
+
+
+def _sum(lines: list[CauseLine]) -> float:
+    return sum(each.us or 0.0 for each in lines)
+
+
+def _without_times(lines: list[CauseLine]) -> list[CauseLine]:
+    return [replace(each, us=None) for each in lines]
 
 
 def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:

@@ -66,6 +66,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             why=f"{percent(shares.fuses / shares.whole)} of the kernels' time are element-wise "
             f"operators, reductions and copies, which fuse. The slowest operators: {names}.",
             concerns=FUSED * shares.fuses / step,
+            lines=evidence.sampled(shares.whole),
         )
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
@@ -79,6 +80,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         href,
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.eager / step,
+        lines=evidence.sampled(shares.eager),
     )
 
 

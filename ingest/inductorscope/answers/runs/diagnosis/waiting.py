@@ -180,6 +180,7 @@ def beside_operators(evidence: Evidence) -> Cause | None:
         wins_us=us,
         share=us / step,
         known="at most",
+        lines=evidence.sampled(us),
     )
 
 

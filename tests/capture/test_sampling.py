@@ -1,0 +1,47 @@
+"""Samples of the lines in which a program's thread is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from inductorscope.capturing.script.sampling import Sampler
+from inductorscope.formats.capture_facts import LineShare
+
+WORK = """
+import time
+
+def work(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        sum(range(100))
+"""
+
+
+def sampled(path: str) -> list[LineShare]:
+    """Returns the lines in which 0.4 s of work in a file of this path were seen."""
+    names: dict[str, object] = {}
+    exec(compile(WORK, path, "exec"), names)
+    sampler = Sampler(threading.get_ident(), lambda: True)
+    names["work"](0.4)  # type: ignore[operator]
+    return sampler.stop()
+
+
+def test_time_belongs_to_the_innermost_line_of_the_users_files(tmp_path: Path) -> None:
+    own = str(tmp_path / "train.py")
+    lines = sampled(own)
+    assert {(line.path, line.line) for line in lines[:2]} <= {(own, 6), (own, 7)}
+    assert 0.9 < sum(line.share for line in lines) <= 1.0001
+    [library, *_] = sampled("/venv/lib/python3.11/site-packages/data/loading.py")
+    assert library.path == __file__
+
+
+def test_time_in_compiled_code_belongs_to_no_line() -> None:
+    assert sampled("/venv/site-packages/torch/_inductor/output_code.py") == []
+
+
+def test_few_samples_say_nothing() -> None:
+    sampler = Sampler(threading.get_ident(), lambda: True)
+    time.sleep(0.03)
+    assert sampler.stop() == []
