@@ -64,6 +64,15 @@ VIEWS = frozenset((
 ))  # fmt: skip
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
+FUNCTIONS = frozenset((
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logsumexp", "pow", "sin", "cos",
+    "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "atan2", "erf", "erfc", "erfinv",
+    "lgamma", "digamma", "sigmoid", "silu", "gelu", "mish", "softplus", "elu", "celu", "selu",
+    "logit", "_softmax", "_log_softmax", "_euclidean_dist", "native_dropout", "rand", "randn",
+    "bernoulli",
+))  # fmt: skip
+"""Operators that a processor computes in many instructions, how many depends on its library: a
+kernel with one is limited by neither memory nor plain arithmetic."""
 
 
 def autotune(evidence: Evidence) -> str:
@@ -250,6 +259,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         and (row.each_us or 0.0) >= SMALL_US
         and groups.get((row.graph, row.name)) != ATTENTION
         and (tunes or row.products is None)
+        and (evidence.on_device or not set(fused_ops(row.name, FUNCTIONS)) & FUNCTIONS)
     ]
 
     def headroom(row: KernelWork) -> float:
