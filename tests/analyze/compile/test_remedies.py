@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from inductorscope.analyze.compile.model import Compile
+from inductorscope.analyze.compile.recompiles import History, Step, changes_of
 from inductorscope.analyze.compile.remedies import RARE, REMEDIES, kind_of, remedy_for
 from inductorscope.formats.log.guard_failures import GuardFailure, read_guard_failures
 
@@ -78,6 +80,10 @@ CASES = (
          "def call(t): f(torch.ones(3), t)", "'a', 'b', 'a', 'b'", 2, "one function for each",
          "made = {'a': compiled(lambda x: x * 2), 'b': compiled(lambda x: x + 1)}\n"
          "def call(t): made[t](torch.ones(3))", mended_compiles=2),
+    Case("default", "f = compiled(lambda g, x: g(x))\n"
+         "def call(k):\n    def g(x, k=k): return x * k\n    f(g, torch.ones(3))", "2, 3, 4", 3,
+         "pass it the value as a tensor", "f = compiled(lambda x, k: x * k)\n"
+         "def call(k): f(torch.ones(3), torch.tensor(k))"),
     Case("attribute", MODULE, "2, 3, 4, 5", 4, ".register_buffer('k', torch.tensor(…))`",
          MODULE.replace("self.k = 0", "self.register_buffer('k', torch.tensor(0))")
          .replace("m.k = k", "m.k.fill_(k)")),
@@ -169,8 +175,27 @@ def test_a_remedy_saves_compiles(case: Case) -> None:
 
 
 def test_every_entry_is_tried() -> None:
-    """Torch's wrapper has a test of its own; the other two have no remedy but another program."""
-    assert {case.kind for case in CASES} == REMEDIES.keys() - {"fixed size", "stack", "wrapper"}
+    """Torch's wrapper and `dynamic=False` have tests of their own; the other two have no remedy but
+    another program."""
+    elsewhere = {"fixed size", "static", "stack", "wrapper"}
+    assert {case.kind for case in CASES} == REMEDIES.keys() - elsewhere
+
+
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [("lambda x: x * 2", SIZES), ("lambda n: torch.ones(9)[:n] * 2", "4, 5, 6, 7")],
+    ids=["size", "number"],
+)
+def test_what_torch_may_not_make_dynamic_is_said(function: str, values: str) -> None:
+    call = "\ndef call(x): f(x)"
+    number, failures = compiles(f"f = compiled({function}, dynamic=False){call}", values)
+    assert number == 1 + len(failures)
+    history = History("f", None, None, None, "0", 0, None)
+    none = Compile(0, 0, None, None, 0, 0)
+    history.steps = [Step(none, [failed], [], None) for failed in failures]
+    [change] = changes_of(history)
+    assert "leave out `dynamic=False`" in change.advice
+    assert compiles(f"f = compiled({function}){call}", values)[0] == 2
 
 
 def test_rare_calls_run_uncompiled_after_the_warm_up() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from msgspec.structs import replace
 
@@ -12,6 +14,8 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 
 USUAL_LIMIT = 8
 """Default of torch._dynamo.config.recompile_limit."""
+_OF_ATTRIBUTE = re.compile(r".+\..+\.size\(")
+"""A size of a parameter, for instance: torch keeps these constant."""
 
 
 class Step(msgspec.Struct):
@@ -93,12 +97,12 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
         history for history in by_function.values() if history.recompiles or not only_recompiled
     ]
     for history in facts:
-        history.changes = _changes(history)
+        history.changes = changes_of(history)
         history.reached_limit = len(history.steps) >= USUAL_LIMIT
     return sorted(facts, key=lambda history: -history.recompiles)
 
 
-def _changes(history: History) -> list[Change]:
+def changes_of(history: History) -> list[Change]:
     """Compares with the previous compile: older ones mostly failed for the same reason."""
     changes: dict[tuple[str, str], Change] = {}
     for step in history.steps:
@@ -114,10 +118,18 @@ def _changes(history: History) -> list[Change]:
             if not change.values:
                 _extend(change.values, became.old, became.new)
             change.became_dynamic = True
+    tried = any(step.became for step in history.steps)
     for change in changes.values():
-        if change.kind == "size" and len(change.values) > 2 and not change.became_dynamic:
-            change.kind, change.advice = "fixed size", REMEDIES["fixed size"]
+        if len(change.values) > 2 and not change.became_dynamic and _may_be_dynamic(change):
+            change.kind = "fixed size" if tried or _OF_ATTRIBUTE.match(change.source) else "static"
+            change.advice = REMEDIES[change.kind]
     return list(changes.values())
+
+
+def _may_be_dynamic(change: Change) -> bool:
+    """Whether torch makes it dynamic at its second value, unless told otherwise."""
+    numbers = all(re.fullmatch(r"-?\d+", value) for value in change.values)
+    return change.kind == "size" or (change.kind == "number" and numbers)
 
 
 def _change(

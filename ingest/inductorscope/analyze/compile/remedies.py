@@ -17,6 +17,8 @@ REMEDIES = {
     "size.",
     "fixed size": "The code uses this size as a constant, so each has its own compile: pad to a "
     "few sizes.",
+    "static": "Torch may not make it dynamic: leave out `dynamic=False` where the function is "
+    "compiled, and the second compile serves all values.",
     "condition": "The program branches on a size: each side has its own compile. `torch.where` on "
     "tensors needs none.",
     "stride": "Always pass the same layout: `{argument}.contiguous()`.",
@@ -24,6 +26,7 @@ REMEDIES = {
     "number": "Pass it as a tensor: `torch.tensor({subject})`.",
     "constant": "Each value has its own compile: `torch.compile` one function for each, and choose "
     "outside of it.",
+    "default": "Define the function once, and pass it the value as a tensor: `torch.tensor(…)`.",
     "attribute": "Keep it in a tensor that is changed in place, such as a buffer: "
     "`{owner}.register_buffer('{name}', torch.tensor(…))`, then `{subject}.fill_(…)`.",
     "global": "Keep it in a tensor that is changed in place, or pass it as a tensor: "
@@ -75,6 +78,8 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
         return kind
     if subject.endswith(".training"):
         return "training"
+    if ".__defaults__[" in subject or ".__kwdefaults__[" in subject:
+        return "default"
     if not _NUMBER.match(failed.old or failed.new or ""):
         return "constant"
     if subject.startswith("G["):

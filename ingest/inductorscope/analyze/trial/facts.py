@@ -16,7 +16,7 @@ _CALLED = re.compile(
 )
 LOGGER = "logging.Logger"
 _SIZE = re.compile(r"([^\W\d]\w*)\.size\((\d{1,2})\)")
-SIZES = ("size", "fixed size", "size 1")
+SIZES = ("size", "fixed size", "static", "size 1")
 
 
 def functions_that_log(story: Story) -> tuple[str, ...]:

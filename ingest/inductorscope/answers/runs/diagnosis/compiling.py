@@ -149,7 +149,7 @@ def _skipped(evidence: Evidence, place: BreakPlace) -> str:
 def _mended(evidence: Evidence, place: BreakPlace) -> str:
     """Returns what to write instead of the line that breaks."""
     branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
-    if branch and place.skips:
+    if branch and (place.skips or "capture_scalar_outputs" in place.advice):
         return branch  # torch's hint would only move the break to the branch
     return " ".join(filter(None, (branch, place.advice))) or (
         f"Torch has no hint: {place.explanation.partition(chr(10))[0]}"

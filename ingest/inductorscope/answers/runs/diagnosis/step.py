@@ -142,7 +142,7 @@ def overhead(evidence: Evidence) -> Cause | None:
         return None
     us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
     wraps = sum(each.calls for each in evidence.kernels) >= MANY_CALLS
-    if us < STANDS_OUT * step or (wraps and evidence.disturbed):
+    if us < STANDS_OUT * step or evidence.disturbed:
         return None
     return Cause(
         "overhead",
@@ -245,6 +245,8 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         return Cleared("No kernel of the code has a time.", judged=False)
     if page is None:
         return Cleared(f"No kernel takes {percent(STANDS_OUT)} of a step.")
+    if evidence.disturbed:
+        return Cleared("Something slowed the kernels down: no roofline.", judged=False)
     if page.peaks is None:
         return Cleared("The peaks of this device are unknown: no roofline.", judged=False)
     # No setting of torch makes a library's attention faster: it depends on the call's arguments.

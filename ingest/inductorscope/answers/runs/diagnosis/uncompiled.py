@@ -49,13 +49,13 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         return None
     names = ", ".join(f"`{name}`" for name in shares.ops)
     href = urls.time(evidence.id)
-    story = evidence.story.story
+    story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
     if story is not None and (
-        any(place.skips for place in break_places(story))
+        any(nothing or place.skips for place in break_places(story))
         or any(history.reached_limit for history in histories(story))
     ):
         return None  # the cause on graph breaks or recompiles says why
-    if nothing_compiled(evidence, shares):
+    if nothing:
         return Cause(
             "nothing compiled",
             "Nothing in the trace is compiled: eager operators "
