@@ -33,6 +33,12 @@ def test_kernels_that_take_longer_than_their_step_are() -> None:
     )
 
 
+def test_a_disturbed_run_is_not_called_slow() -> None:
+    slow = replace(FACTS, compiled_ms=154.0)
+    assert labels(slow)[0] == ("bad", "slower than eager")
+    assert labels(replace(slow, disturbed=True))[0] == ("warn", "disturbed")
+
+
 @pytest.mark.parametrize("compiled", [None, 0.0])
 def test_without_timings_nothing_is_compared(compiled: float | None) -> None:
     facts = replace(FACTS, compiled_ms=compiled, kernel_us=7_470.0)

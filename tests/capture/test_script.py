@@ -18,7 +18,7 @@ from inductorscope.capturing.permission import NotAllowed
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.script.gather import add_eager, gather
 from inductorscope.capturing.script.run import STARTUP
-from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps
+from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps, slowed
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.capture_facts import CaptureFacts, ScriptSteps, read_facts
@@ -260,6 +260,16 @@ def test_ranks_become_one_capture_and_differences_are_named(tmp_path: Path) -> N
         "Only eager steps have the inputs float32[4].",
         "Only compiled steps have the inputs float32[8].",
     ]
+
+
+def test_timed_steps_longer_than_profiled_ones_were_disturbed() -> None:
+    steps: Steps[float] = Steps(Plan(1.0), Recorded(), lambda: None)
+    steps.kinds = [("timed", 1, 2), ("profiled", 3, 4)]
+    times = {1: 150.0, 2: 158.0, 3: 20.0, 4: 22.0}
+    [said] = slowed([150.0, 158.0], steps.profiled_ones(times))
+    assert said.startswith("A timed step took 154 ms, and a profiled one only 21 ms:")
+    assert not slowed([30.0, 32.0], steps.profiled_ones(times))
+    assert not slowed([30.0], [])
 
 
 @pytest.mark.torch

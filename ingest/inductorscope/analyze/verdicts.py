@@ -60,6 +60,8 @@ class Facts(msgspec.Struct, frozen=True):
     compiled_spread: Spread | None = None
     nothing_compiled: bool = False
     """Whether it was captured, and compiled nothing."""
+    disturbed: bool = False
+    """Whether other work slowed it down while it was measured."""
     reading: bool = False
     """Whether files are still being read, so that these facts are incomplete."""
 
@@ -119,6 +121,8 @@ def _speed(facts: Facts) -> list[Verdict]:
         f"a step takes {milliseconds(facts.compiled_ms)} compiled, "
         f"{milliseconds(facts.eager_ms)} eager."
     )
+    if times < SLOWER and facts.disturbed:
+        return [Verdict("warn", "disturbed", f"Other work disturbed the timings: {both}")]
     if times < SLOWER:
         return [Verdict("bad", "slower than eager", f"Compiled code is slower: {both}")]
     if times < FASTER:

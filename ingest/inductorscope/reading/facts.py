@@ -115,6 +115,8 @@ def _fill_timings(run: RunDraft, result: _Result, facts: CaptureFacts | None) ->
     first_call = facts.first_call_s if facts is not None else result.first_call_s
     if first_call is not None:
         run.timings["first_call_s"] = first_call
+    if facts is not None and facts.disturbed:
+        run.timings["disturbed"] = True
 
 
 def _timing_json(timing: msgspec.Struct) -> dict[str, object]:

@@ -78,7 +78,7 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
         return kind
     if subject.endswith(".training"):
         return "training"
-    if ".__defaults__[" in subject or ".__kwdefaults__[" in subject:
+    if re.search(r"\.__(?:kw)?defaults__\[|\.__closure__\[", subject):
         return "default"
     if not _NUMBER.match(failed.old or failed.new or ""):
         return "constant"

@@ -206,6 +206,7 @@ def facts_of(run: Run, busy: Busy | None = None) -> Facts:
         and run.compiled_ms is not None
         and not run.graph_count
         and run.graph_breaks is None,
+        disturbed=bool(run.timings.get("disturbed")),
         reading=run.state == READING,
     )
 

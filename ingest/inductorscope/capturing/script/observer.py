@@ -29,7 +29,7 @@ from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, ot
 from inductorscope.capturing.script.measured import Clock, Graphs, Profiles, device, memory_of
 from inductorscope.capturing.script.order import STATUS, STOP, Order, Status, read_order
 from inductorscope.capturing.script.sampling import Sampler
-from inductorscope.capturing.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps
+from inductorscope.capturing.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps, slowed
 from inductorscope.capturing.spec import SpecError
 from inductorscope.formats.capture_facts import (
     COMPILED,
@@ -355,6 +355,7 @@ class Observer:
             from inductorscope.capturing.inside.timing import summarize
 
             facts.timings[self.order.label] = summarize(samples, 1)
+            facts.disturbed += slowed(samples, steps.profiled_ones(times))
         if self._recorder:
             self._recorder.write(folder)
         if self._sampler:

@@ -9,7 +9,8 @@ for a rank that compiles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -24,6 +25,8 @@ MOST_RESTARTS = 5
 LONG_STEP_S = 5.0
 """Only one step is profiled if a step takes longer."""
 PROFILED_STEPS = 3
+SLOWED = 2
+"""Timed steps that take this many times as long as profiled ones were disturbed."""
 MOST_STEPS = 10_000
 """Steps after which measuring ends, even if it is incomplete."""
 
@@ -125,6 +128,11 @@ class Steps(Generic[Mark]):
         """Returns the timed steps: those since the last recompile, if there are enough."""
         return self.timed if len(self.timed) >= TIMED_FIRST else self.before or self.timed
 
+    def profiled_ones(self, times: Mapping[int, float | None]) -> list[float]:
+        """Returns the known times of profiled steps."""
+        spans = [range(first, last + 1) for kind, first, last in self.kinds if kind == PROFILED]
+        return [ms for span in spans for step in span if (ms := times.get(step))]
+
     def _is_fixed(self) -> bool:
         """Whether the steps' uses depend only on their numbers."""
         return self.plan.several and self.step > 1
@@ -174,3 +182,14 @@ class Steps(Generic[Mark]):
             self._again = not (self._again or self.plan.several) and self.profiler.disturbed()
             self.profiler.stop(keep=True)
             self.profiled, self.kind = not self._again, WARM_UP
+
+
+def slowed(timed: list[float], profiled: list[float]) -> list[str]:
+    """Returns a sentence if timed steps took longer than profiled ones, to which the profiler only
+    adds. Times are in milliseconds."""
+    if not profiled or statistics.median(timed) < SLOWED * statistics.median(profiled):
+        return []
+    return [
+        f"A timed step took {statistics.median(timed):.3g} ms, and a profiled one only "
+        f"{statistics.median(profiled):.3g} ms: something slowed the timed ones down."
+    ]

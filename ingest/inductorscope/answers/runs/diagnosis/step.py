@@ -39,6 +39,8 @@ FAR_FROM_ROOF = 0.6
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
 
+SURELY = 0.3
+"""Share of a step from which overhead is not only what disturbed the run."""
 NOISE = 0.1
 """Two traces differ by this share of a group's time without a reason."""
 MANY_CALLS = 20
@@ -142,7 +144,7 @@ def overhead(evidence: Evidence) -> Cause | None:
         return None
     us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
     wraps = sum(each.calls for each in evidence.kernels) >= MANY_CALLS
-    if us < STANDS_OUT * step or evidence.disturbed:
+    if us < (SURELY if evidence.disturbed else STANDS_OUT) * step or (wraps and evidence.disturbed):
         return None
     return Cause(
         "overhead",
