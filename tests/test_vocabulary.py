@@ -56,15 +56,11 @@ IDS = {
     if "_" in name
 } | {kind.name for kind in (*KINDS, *ARTIFACTS) if "_" in kind.name}
 
-BENCHMARK_LOG = "ingest/inductorscope/formats/printed/benchmark_log.py"
 # Where the same name is something else: a path, empty for everywhere, and what it is there.
 THEIRS = {
     "torch_version": ("", "a column of runs"),
     "best_config": ("ingest/inductorscope/analyze/compile/", "a field of `triton_kernel_info`"),
     "output_code": ("ingest/inductorscope/formats/log/text_log.py", "a topic of TORCH_LOGS"),
-    "triton_pointwise": (BENCHMARK_LOG, "a heading that torch prints"),
-    "triton_reduction": (BENCHMARK_LOG, "the same"),
-    "triton_persistent_reduction": (BENCHMARK_LOG, "the same"),
 }
 
 

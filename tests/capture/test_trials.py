@@ -116,7 +116,7 @@ class Pretended:
 
 
 def entry(title: str, change: Change) -> Entry:
-    return Entry(title, "", lambda known: True, change)
+    return Entry(title, lambda known: True, change)
 
 
 CHANGES = {

@@ -90,7 +90,7 @@ def fill_run(
     run.name = run.name or _first(captured.name, result.model) or ""
     run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
-    _fill_environment(run, logs, facts)
+    _fill_environment(run, facts)
     versions = {
         "Triton": captured.triton_version or logs.first("triton_version"),
         "driver": captured.driver_version,
@@ -126,7 +126,7 @@ def _timing_json(timing: msgspec.Struct) -> dict[str, object]:
     return found | {"count": len(samples) if isinstance(samples, list) else 0}
 
 
-def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None) -> None:
+def _fill_environment(run: RunDraft, facts: CaptureFacts | None) -> None:
     if facts is not None:
         whole = msgspec.to_builtins(facts)
         shown = (
@@ -141,8 +141,6 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
                 "eager": whole["eager_script"],
                 "differs": facts.differs,
             }
-    if logs.summaries:
-        run.environment["log"] = logs.json()
 
 
 def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
@@ -154,13 +152,8 @@ def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
         error = facts.error
         reason = "." if error is None else f": {error.kind}: {error.message}"
         return f"The capture {facts.state}{reason}"[:LONGEST_FAILURE]
-    for log in logs.summaries:
-        for compilation in log.compilations:
-            if compilation.fail_type:
-                reason = compilation.fail_reason or "no reason given"
-                which = f"Compile {compilation.compile_id or '(unnamed)'}"
-                return f"{which} failed: {compilation.fail_type}: {reason}"[:LONGEST_FAILURE]
-    return logs.hang or None
+    failure = logs.first("failure")
+    return failure[:LONGEST_FAILURE] if failure else logs.hang or None
 
 
 def _result(files: list[File], notes: Notes) -> _Result:

@@ -18,12 +18,11 @@ def encode(**mapping: object) -> bytes:
 def test_calls_are_told_apart_by_handles() -> None:
     parsed = parse_provenance(encode(cppCodeToPost={"k:1": ["neg"], "k:2": ["add"]}, version=2.0))
     assert parsed.kernel_to_post == {("k", 1): ["neg"], ("k", 2): ["add"]}
-    assert parsed.generation == 2
 
 
 def test_older_files_know_kernels_only() -> None:
     parsed = parse_provenance(encode(cppCodeToPost={"k": ["neg"]}, postToPre={"neg": ["a"]}))
-    assert (parsed.kernel_to_post, parsed.generation) == ({("k", None): ["neg"]}, 1)
+    assert parsed.kernel_to_post == {("k", None): ["neg"]}
     assert parsed.post_to_pre == {"neg": ["a"]}
 
 
@@ -36,7 +35,7 @@ def test_other_files_that_say_the_same() -> None:
     information = {"k:1": {"stack_traces": [], "post_grad_nodes": ["neg"], "pre_grad_nodes": []}}
     assert parse_provenance(encode(**information)).kernel_to_post == {("k", 1): ["neg"]}
     assert parse_provenance(b'{"k": ["neg"]}').kernel_to_post == {("k", None): ["neg"]}
-    assert parse_provenance(b'{"version": 2.0}').generation == 0
+    assert parse_provenance(b'{"version": 2.0}').kernel_to_post == {}
 
 
 def test_nonsense_is_a_problem_not_an_error() -> None:
@@ -44,21 +43,6 @@ def test_nonsense_is_a_problem_not_an_error() -> None:
     assert parse_provenance(b"\xff\xfe{").problems
     assert parse_provenance(b"[" * 100_000).problems
     assert parse_provenance(b'{"cppCodeToPost": 3, "postToPre": {"a": 1}}').problems
-
-
-def test_both_directions_and_the_version() -> None:
-    parsed = parse_provenance(
-        encode(
-            preToPost={"a": ["neg"]},
-            postToPre={"neg": ["a"]},
-            cppCodeToPost={"k:1": ["neg"]},
-            postToCppCode={"neg": ["k:1"]},
-            version=2.0,
-        )
-    )
-    assert parsed.pre_to_post == {"a": ["neg"]}
-    assert parsed.post_to_kernels == {"neg": [("k", 1)]}
-    assert parsed.version == 2.0
 
 
 def test_how_passes_made_a_node_leads_to_where_it_began() -> None:

@@ -5,7 +5,6 @@ INDUCTORSCOPE = "0.2"
 ENTRIES = [
     Entry(
         title="Toy",
-        expect="Nothing.",
         applies=lambda known: True,
         change=Change(inductor={"toy": "True"}),
     )

@@ -57,8 +57,6 @@ class Entry(msgspec.Struct, frozen=True):
     """One change of the catalogue."""
 
     title: str
-    expect: str
-    """What it may win, and what it may cost."""
     applies: Callable[[Known], object]
     """Whether a program may win by it: true or false, or what is not empty."""
     change: Change | Callable[[Known], Change]
@@ -77,146 +75,81 @@ def _dynamo(**values: object) -> Change:
 
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(
-        "CUDA graphs",
-        "Launches all kernels of a graph at once; wins where the device waits for launches.",
-        lambda known: known.cuda, Change(inductor={CUDA_GRAPHS: "True"}),
-    ),
+    Entry("CUDA graphs", lambda known: known.cuda, Change(inductor={CUDA_GRAPHS: "True"})),
     Entry(
         "max-autotune without CUDA graphs",
-        "Times several kernels for each matrix product and convolution; compiling takes longer.",
         lambda known: known.cuda and known.products, Change(mode="max-autotune-no-cudagraphs"),
     ),
+    Entry("max-autotune", lambda known: known.cuda, Change(mode="max-autotune")),
     Entry(
-        "max-autotune", "Autotuning and CUDA graphs together.",
-        lambda known: known.cuda, Change(mode="max-autotune"),
+        "coordinate descent tuning", lambda known: known.cuda, _set(coordinate_descent_tuning=True),
     ),
+    Entry("combo kernels", lambda known: known.cuda, _set(combo_kernels=True)),
+    Entry("no split reductions", lambda known: known.cuda, _set(split_reductions=False)),
+    Entry("multi-kernels", lambda known: known.cuda, _set(triton__multi_kernel=1)),
     Entry(
-        "coordinate descent tuning",
-        "Searches block sizes of each Triton kernel; compiling takes longer.",
-        lambda known: known.cuda, _set(coordinate_descent_tuning=True),
-    ),
-    Entry(
-        "combo kernels", "Launches small independent kernels as one.",
-        lambda known: known.cuda, _set(combo_kernels=True),
-    ),
-    Entry(
-        "no split reductions", "One kernel for each reduction; wins where reductions are small.",
-        lambda known: known.cuda, _set(split_reductions=False),
-    ),
-    Entry(
-        "multi-kernels", "Chooses between looped and persistent reductions by timing them.",
-        lambda known: known.cuda, _set(triton__multi_kernel=1),
-    ),
-    Entry(
-        "TF32 products",
-        "Lets tensor cores compute float32 products, with 10 bits of the mantissa instead of 23.",
-        lambda known: known.cuda and known.products and "float32" in known.dtypes,
+        "TF32 products", lambda known: known.cuda and known.products and "float32" in known.dtypes,
         Change(float32_products="high"),
     ),
     Entry(
         "ignored log calls",
-        "Does not break the graph at functions that only log; they are not called.",
         lambda known: known.ignored, lambda known: Change(ignored=known.ignored),
     ),
     Entry(
         "prints after the graph",
-        "Does not break the graph at functions that only print; they are called after it.",
         lambda known: known.reordered, lambda known: Change(reordered=known.reordered),
     ),
     Entry(
-        "numbers of tensors inside of graphs", "Does not break the graph at `.item()`.",
+        "numbers of tensors inside of graphs",
         lambda known: known.breaks, _dynamo(capture_scalar_outputs=True),
     ),
     Entry(
-        "outputs of unknown size inside of graphs",
-        "Does not break the graph at `nonzero`, masks and `unique`.",
-        lambda known: known.breaks,
+        "outputs of unknown size inside of graphs", lambda known: known.breaks,
         _dynamo(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True),
     ),
     Entry(
         "breaks inside of nested calls",
-        "Compiles what surrounds a break inside of a called function.",
         lambda known: known.breaks, _dynamo(nested_graph_breaks=True),
     ),
+    Entry("dynamic sizes", lambda known: known.recompiles, Change(dynamic=True)),
+    Entry("marked sizes", lambda known: known.marks, lambda known: Change(marks=known.marks)),
     Entry(
-        "dynamic sizes", "Compiles once for all sizes; each kernel may become slower.",
-        lambda known: known.recompiles, Change(dynamic=True),
-    ),
-    Entry(
-        "marked sizes", "Compiles once for the sizes that differ between calls.",
-        lambda known: known.marks, lambda known: Change(marks=known.marks),
-    ),
-    Entry(
-        "Python numbers as inputs", "Does not compile again for another float argument.",
-        lambda known: known.recompiles, _dynamo(specialize_float=False),
+        "Python numbers as inputs", lambda known: known.recompiles, _dynamo(specialize_float=False),
     ),
     Entry(
         "numbers of modules as inputs",
-        "Does not compile again when an attribute of a module counts up.",
         lambda known: known.recompiles, _dynamo(allow_unspec_int_on_nn_module=True),
     ),
     Entry(
-        "no gradients", "Keeps nothing for gradients that are never computed.",
-        lambda known: known.could_train and not known.trains, Change(no_grad=True),
+        "no gradients", lambda known: known.could_train and not known.trains, Change(no_grad=True),
     ),
     Entry(
-        "frozen weights",
-        "Computes with constant weights: they are packed and folded while compiling.",
-        lambda known: not known.trains and known.products,
+        "frozen weights", lambda known: not known.trains and known.products,
         lambda known: Change(inductor=FROZEN, no_grad=known.could_train),
     ),
     Entry(
         "frozen weights and max-autotune",
-        "Packs weights for the generated matrix products of the CPU; compiling takes longer.",
         lambda known: not known.cuda and not known.trains and known.products,
         lambda known: Change(
             inductor=FROZEN | {"max_autotune": "True"}, no_grad=known.could_train
         ),
     ),
+    Entry("channels last", lambda known: known.convolves, Change(channels_last=True)),
+    Entry("1×1 convolutions as products", lambda known: known.convolves, _set(conv_1x1_as_mm=True)),
+    Entry("compiled optimizer", lambda known: known.optimizer, Change(optimizer=True)),
+    Entry("C++ wrapper", lambda known: True, _set(cpp_wrapper=True)),
     Entry(
-        "channels last", "Keeps images in the layout that convolutions compute in.",
-        lambda known: known.convolves, Change(channels_last=True),
-    ),
-    Entry(
-        "1×1 convolutions as products",
-        "Computes convolutions of one pixel as matrix products, which fuse.",
-        lambda known: known.convolves, _set(conv_1x1_as_mm=True),
-    ),
-    Entry(
-        "compiled optimizer", "Updates all parameters in few kernels.",
-        lambda known: known.optimizer, Change(optimizer=True),
-    ),
-    Entry(
-        "C++ wrapper", "Calls kernels from C++ instead of Python; wins where steps are short.",
-        lambda known: True, _set(cpp_wrapper=True),
-    ),
-    Entry(
-        "half of the threads", "Wins where threads wait for each other, or share a core.",
-        lambda known: not known.cuda and known.threads > 1,
+        "half of the threads", lambda known: not known.cuda and known.threads > 1,
         lambda known: Change(threads=known.threads // 2),
     ),
     Entry(
-        "smaller chunks for threads", "Uses several threads also for smaller loops.",
+        "smaller chunks for threads",
         lambda known: not known.cuda and known.threads > 1, _set(cpp__min_chunk_size=128),
     ),
-    Entry(
-        "aggressive fusion", "Fuses kernels that share little memory.",
-        lambda known: True, _set(aggressive_fusion=True),
-    ),
-    Entry(
-        "larger fusions", "Lets more operations into one kernel.",
-        lambda known: known.operations, _set(max_fusion_size=256),
-    ),
-    Entry(
-        "benchmarked fusion",
-        "Times kernels before and after fusing them; compiling takes longer.",
-        lambda known: known.cuda, _set(benchmark_fusion=True),
-    ),
-    Entry(
-        "blocks as regions", "Compiles repeated blocks of a model once; compiling takes less time.",
-        lambda known: known.nodes >= MANY_NODES, Change(regions="nested"),
-    ),
+    Entry("aggressive fusion", lambda known: True, _set(aggressive_fusion=True)),
+    Entry("larger fusions", lambda known: known.operations, _set(max_fusion_size=256)),
+    Entry("benchmarked fusion", lambda known: known.cuda, _set(benchmark_fusion=True)),
+    Entry("blocks as regions", lambda known: known.nodes >= MANY_NODES, Change(regions="nested")),
 )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ EXACT = 1e-12
 """Tensors of other dtypes must be equal."""
 TIMES_EAGER = 10.0
 """The error against float64 may be so many times that of eager."""
-EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 NOTHING = "No call of the first steps can be compared."
 RANDOM = (
     "The results differ from eager's with and without the change, as those of programs with random "
@@ -47,11 +46,6 @@ class Numerics(msgspec.Struct, frozen=True, kw_only=True):
     """The relative error against float64, of the tensor where it differs most."""
     eager_float64_error: float | None = None
     """Eager's, of the same tensor."""
-
-    @property
-    def roundings(self) -> float:
-        """The error in units of the dtype's last place."""
-        return self.error / EPSILON.get(self.dtype, 1.0)
 
 
 def compared(base: Results | None, changed: Results | None, eager: Results | None) -> Numerics:

@@ -31,7 +31,6 @@ __all__ = ["CodeCall", "CodeKernel", "OutputCode", "parse_output_code"]
 _AOT_ID = re.compile(r"(?:#|//) AOT ID: \['([^'\n]*)'\]")
 _AOT_WORDS = " AOT ID: ['"
 _PATH = "# kernel path: "
-_ORIGINAL = "# Original path: "
 
 
 def parse_output_code(text: str) -> OutputCode:
@@ -105,8 +104,6 @@ def _read_comments(kernel: CodeKernel, comments: list[str]) -> None:
     for line in comments:
         if line.startswith(_PATH):
             kernel.kernel_path = line[len(_PATH) :].strip()
-        elif line.startswith(_ORIGINAL):
-            kernel.original_path = line[len(_ORIGINAL) :].strip()
         elif "Source Nodes: [" in line and SOURCE_NODES.match(line):
             kernel.source_nodes = source_nodes(line)
 

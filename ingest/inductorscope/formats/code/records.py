@@ -35,8 +35,6 @@ class CodeKernel(msgspec.Struct):
     `user_autotune`, …"""
     members: list[str] = msgspec.field(default_factory=list)
     """The kernels that a multi-kernel chooses between when it runs."""
-    original_path: str = ""
-    """File and line of a user-defined Triton kernel."""
 
 
 class CodeCall(msgspec.Struct):

@@ -23,14 +23,7 @@ from inductorscope.formats.text import Problem
 class Provenance(msgspec.Struct):
     kernel_to_post: dict[tuple[str, int | None], list[str]] = msgspec.field(default_factory=dict)
     post_to_pre: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    generation: int = 0
-    """0: no kernels; 1: keyed by kernel name; 2: by name and call."""
     problems: list[Problem] = msgspec.field(default_factory=list)
-    pre_to_post: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    post_to_kernels: dict[str, list[tuple[str, int | None]]] = msgspec.field(default_factory=dict)
-    kernel_to_pre: dict[tuple[str, int | None], list[str]] = msgspec.field(default_factory=dict)
-    """Only set if the file has it (`kernel_information.json`)."""
-    version: float | None = None
 
 
 def split_handle(key: str) -> tuple[str, int | None]:
@@ -53,22 +46,13 @@ def parse_provenance(data: bytes) -> Provenance:
     if not isinstance(content, dict):
         result.problems.append(Problem(None, "not a JSON object"))
         return result
-    version = content.get("version")
-    if isinstance(version, int | float) and not isinstance(version, bool):
-        result.version = float(version)
     kernels = _lists(content.get("cppCodeToPost"), result)
     result.post_to_pre = _lists(content.get("postToPre"), result)
-    result.pre_to_post = _lists(content.get("preToPost"), result)
-    for node, names in _lists(content.get("postToCppCode"), result).items():
-        result.post_to_kernels[node] = [split_handle(name) for name in names]
     if not kernels and "preToPost" not in content and "postToPre" not in content:
-        kernels = _information(content, result) or _bare(content)
+        kernels = _information(content) or _bare(content)
         result.post_to_pre = result.post_to_pre or _node_sources(content)
     for key, nodes in kernels.items():
         result.kernel_to_post[split_handle(key)] = nodes
-    if result.kernel_to_post:
-        handled = any(handle is not None for _, handle in result.kernel_to_post)
-        result.generation = 2 if handled else 1
     return result
 
 
@@ -85,17 +69,13 @@ def _lists(value: object, result: Provenance) -> dict[str, list[str]]:
     }
 
 
-def _information(content: dict[str, object], result: Provenance) -> dict[str, list[str]]:
+def _information(content: dict[str, object]) -> dict[str, list[str]]:
     """AOTInductor's `kernel_information.json`: {kernel: {post_grad_nodes: […], …}}."""
     kernels: dict[str, list[str]] = {}
     for name, facts in content.items():
-        if not isinstance(facts, dict):
-            continue
-        nodes, before = facts.get("post_grad_nodes"), facts.get("pre_grad_nodes")
+        nodes = facts.get("post_grad_nodes") if isinstance(facts, dict) else None
         if isinstance(nodes, list):
             kernels[name] = [str(node) for node in nodes]
-        if isinstance(before, list):
-            result.kernel_to_pre[split_handle(name)] = [str(node) for node in before]
     return kernels
 
 

@@ -34,8 +34,6 @@ from inductorscope.store.runs.compile_story import Counts, counts_of, pack_story
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.writer import RunWriter
 
-MOST_LISTED = 1000
-
 
 class LogRead(msgspec.Struct):
     """One log that was read."""
@@ -92,35 +90,12 @@ class LogFacts(msgspec.Struct):
     """What TORCH_LOGS texts add to the story."""
 
     @property
-    def summaries(self) -> list[LogSummary]:
-        return [log.summary for log in self.logs]
-
-    @property
     def graphs(self) -> list[GraphSource]:
         return [graph for log in self.logs for graph in log.graphs]
 
     def first(self, name: str) -> str | None:
         """Returns the first value that a log gives, such as its `torch_version`."""
-        return next((value for log in self.summaries if (value := getattr(log, name))), None)
-
-    def json(self) -> JsonObject:
-        """Returns graph breaks and recompiles with their reasons, for the run's environment."""
-        return {
-            "compile_ids": [item for log in self.summaries for item in log.compile_ids][
-                :MOST_LISTED
-            ],
-            "ranks": sorted({rank for log in self.summaries for rank in log.ranks}),
-            "graph_breaks": [
-                {"compile_id": item.compile_id, "reason": item.reason}
-                for log in self.summaries
-                for item in log.graph_breaks
-            ][:MOST_LISTED],
-            "recompiles": [
-                {"compile_id": item.compile_id, "reason": item.reason}
-                for log in self.summaries
-                for item in log.recompiles
-            ][:MOST_LISTED],
-        }
+        return next((value for log in self.logs if (value := getattr(log.summary, name))), None)
 
 
 def read_logs(reading: Reading) -> LogFacts:

@@ -60,7 +60,7 @@ def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
         read = partial(_parse, file)
         log = notes.attempt(file.path, "Reading the report", read, BenchmarkLog())
         notes.problems(file.path, log.problems)
-        for kernel in [*log.kernels, *(one for report in log.bandwidth for one in report.kernels)]:
+        for kernel in log.kernels:
             if kernel.key:
                 result.by_key.setdefault(kernel.key, kernel)
             if kernel.name:
@@ -95,10 +95,8 @@ def _words(log: BenchmarkLog) -> str:
             parts.append(f"{profile.wall_ms:g} ms a call")
         if profile.busy_percent is not None:
             parts.append(f"device busy {profile.busy_percent:g} %")
-        rows = sum(len(table.rows) for table in profile.categories)
-        if rows:
-            parts.append(f"{rows:,} kernels by category")
-    measured = len(log.kernels) + sum(len(report.kernels) for report in log.bandwidth)
-    if measured:
-        parts.append(f"{measured:,} kernels measured alone")
+        if profile.kernels:
+            parts.append(f"{profile.kernels:,} kernels by category")
+    if log.kernels:
+        parts.append(f"{len(log.kernels):,} kernels measured alone")
     return "benchmark report: " + (", ".join(parts) if parts else "no figures in it")
