@@ -90,54 +90,41 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
         code, place = before[comment.end() :].strip() or None, placed.group(1).strip()
         text = before[: comment.start()]
     text = text.strip()
+    subject, kind, old, new = _change(text)
+    if cell is not None and kind == "value" and "__closure__" in subject:
+        subject = cell[1]
+    return GuardFailure(compile_id, text, subject, kind, old, new, code, place)
+
+
+def _change(text: str) -> tuple[str, str, str | None, str | None]:
+    """Returns what changed, the kind of guard, and the value before and after, if the text has
+    them."""
     if match := _INDEX.match(text):
-        name, property_name, index, old, new = match.groups()
-        return GuardFailure(
-            compile_id,
-            text,
-            f"{source_as_written(name)}.{property_name}({index})",
-            property_name,
-            old,
-            new,
-            code,
-            place,
-        )
+        name, kind, index, old, new = match.groups()
+        return f"{source_as_written(name)}.{kind}({index})", kind, old, new
     if match := _TENSOR.match(text):
-        name, property_name, old, new = match.groups()
-        kind = "dtype" if property_name == "dtype" else property_name.replace(" ", "_")
-        return GuardFailure(
-            compile_id,
-            text,
-            f"{property_name} of {source_as_written(name)}",
-            kind,
-            old,
-            new,
-            code,
-            place,
-        )
+        name, of_tensor, old, new = match.groups()
+        subject = f"{of_tensor} of {source_as_written(name)}"
+        return subject, of_tensor.replace(" ", "_"), old, new
     if match := _LENGTH.match(text):
-        subject = f"len({source_as_written(match.group(1))})"
-        return GuardFailure(compile_id, text, subject, "length", match.group(2), None, code, place)
+        return f"len({source_as_written(match[1])})", "length", match[2], None
     if match := _GLOBAL.match(text):
-        return GuardFailure(compile_id, text, match[1], "global", None, None, code, place)
+        return match[1], "global", None, None
     if match := _IDENTITY.match(text):
-        kind = "object" if match[1] == "obj" else "type"
         subject = source_as_written(match[2])
-        subject = f"type of {subject}" if kind == "type" else subject
-        return GuardFailure(compile_id, text, subject, kind, match[3], None, code, place)
+        if match[1] == "obj":
+            return subject, "object", match[3], None
+        return f"type of {subject}", "type", match[3], None
     if match := _ALIAS.match(text):
         subject = f"{source_as_written(match[1])} is {source_as_written(match[2])}"
-        return GuardFailure(compile_id, text, subject, "alias", None, None, code, place)
+        return subject, "alias", None, None
     if (match := _SYMBOLIC.search(text)) and match[0] != text.partition(" == ")[0]:
-        subject = source_as_written(match[0])
-        return GuardFailure(compile_id, text, subject, "condition", None, None, code, place)
-    if (match := _EQUAL.match(text)) and "check_" not in match.group(1):
-        subject = source_as_written(match.group(1))
-        if cell is not None and "__closure__" in subject:
-            subject = cell[1]
+        return source_as_written(match[0]), "condition", None, None
+    if (match := _EQUAL.match(text)) and "check_" not in match[1]:
+        subject = source_as_written(match[1])
         kind = "size" if ".size(" in subject else "stride" if ".stride(" in subject else "value"
-        return GuardFailure(compile_id, text, subject, kind, match.group(2), None, code, place)
-    return GuardFailure(compile_id, text, "", "guard", None, None, code, place)
+        return subject, kind, match[2], None
+    return "", "guard", None, None
 
 
 def source_as_written(source: str) -> str:
