@@ -172,7 +172,7 @@ def test_failures_are_alike_when_only_names_and_numbers_differ() -> None:
     assert not first.like(failures.of_exception(CppCompileError(CPP.replace("matching", "such"))))
     assert not first.like(None)
     assert failures.in_words(first).startswith("CppCompileError: error: no matching function")
-    assert failures.from_builtins(first.to_builtins()) == first
+    assert msgspec.convert(msgspec.to_builtins(first), failures.Failure) == first
     assert first.shown_by(Ran(1, f"CppCompileError: {CPP}", 1.0))
     assert not first.shown_by(Ran(1, "CppCompileError: out of memory", 1.0))
     assert not first.shown_by(Ran(0, CPP, 1.0))

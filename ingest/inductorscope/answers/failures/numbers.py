@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.failures.numbers import NodeNumbers
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
@@ -29,50 +30,6 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
     "compared": lambda row: bool(row.get("measured")),
     "random": lambda row: row["status"] in ("random", "unknown"),
 }
-
-
-class Measured(msgspec.Struct, frozen=True):
-    """The error of a compiled value that was computed from the same inputs as eager's."""
-
-    agrees: bool
-    max_abs: Number | None
-    max_rel: Number | None
-    allowed: Number | None
-    """Allowed difference at the element with the largest error relative to it."""
-    excess: Number | None
-    """That element's error divided by what is allowed; None if it is not finite."""
-    cosine: Number | None
-    ulps: int | None
-    eager_abs: Number | None
-    """The error of eager itself, from the same inputs."""
-    nan: tuple[int, int]
-    """Number of NaN on the compiled side, and on eager's."""
-    inf: tuple[int, int]
-    wrong: int
-    elements: int
-
-
-class NodeNumbers(msgspec.Struct, frozen=True):
-    """One node of a graph."""
-
-    node: str
-    op: str
-    dtype: str
-    shape: list[int | str]
-    status: Literal["agrees", "differs", "inside", "random", "unknown"]
-    how: Literal["", "buffer", "input", "stored"]
-    reason: str
-    buffer: str
-    kernel: str
-    handle: int | None
-    line: int | None
-    within: list[str]
-    """Nodes of the same kernel between its inputs and this value."""
-    user: str
-    blamed: bool
-    measured: Measured | None = None
-    accumulated: Number | None = None
-    """Largest difference from an eager run from the graph's inputs onwards."""
 
 
 class NumbersPoint(msgspec.Struct, frozen=True):

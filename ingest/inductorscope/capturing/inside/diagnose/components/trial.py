@@ -24,6 +24,7 @@ from inductorscope.capturing.inside.diagnose.components.compare import Differenc
 from inductorscope.capturing.inside.loading import SEED, Model, load
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.permission import Loading
+from inductorscope.capturing.process_group import members
 from inductorscope.capturing.spec import CaptureSpec
 
 LOOK_EVERY_S = 0.02
@@ -168,7 +169,7 @@ class Trial:
             if ended:
                 return status, False
             time.sleep(LOOK_EVERY_S)
-        for process in [*_descendants(child), child]:
+        for process in members(child):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         return os.waitpid(child, 0)[1], True
@@ -251,21 +252,3 @@ def _warm() -> None:
     with contextlib.suppress(Exception):  # what fails here fails in the trials, which report it
         torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(2))
     torch.compiler.reset()
-
-
-def _descendants(process: int) -> list[int]:
-    """Returns the descendants of a process: compilers that it started, and their children."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-                parent = int(stat.rpartition(")")[2].split()[1])
-                parents.setdefault(parent, []).append(int(entry.name))
-    processes: list[int] = []
-    waiting = [process]
-    while waiting:
-        below = parents.get(waiting.pop(), [])
-        processes += below
-        waiting += below
-    return processes

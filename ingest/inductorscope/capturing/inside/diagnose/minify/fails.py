@@ -96,10 +96,10 @@ class Tester:
         if ran.hung or ran.status < 0:
             return failures.died(ran)
         try:
-            answer = msgspec.json.decode((self.folder / ANSWER).read_bytes())
+            answer = msgspec.json.decode((self.folder / ANSWER).read_bytes(), type=Failure | None)
         except (OSError, msgspec.DecodeError):
             return None  # the graph cannot be restored from its text
-        return failures.from_builtins(answer) if answer else None
+        return answer
 
     def _run(self) -> Ran:
         command = [sys.executable, "-m", "inductorscope.capturing.inside.diagnose.minify.query"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+
+import msgspec
 
 from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, DIFFER, Ran
 
@@ -14,8 +14,7 @@ _TARGET = re.compile(r"^\s*target: \S+$", re.MULTILINE)
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|`[^`]*`|0x[0-9a-fA-F]+|\d+|(?:/[\w.+-]+)+")
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """The failure of a graph."""
 
     kind: str
@@ -49,10 +48,6 @@ class Failure:
             any(mark in line for line in lines) for mark in self.marks
         )
 
-    def to_builtins(self) -> dict[str, Any]:
-        return {"kind": self.kind, "type": self.type, "message": self.message,
-                "marks": list(self.marks)}  # fmt: skip
-
 
 def of_exception(error: BaseException) -> Failure:
     """Returns the failure of an exception, with the innermost type that torch wrapped."""
@@ -74,12 +69,6 @@ def died(ran: Ran) -> Failure:
     sentence = f"The process {ran.sentence}."
     return Failure(kind, "no end" if ran.hung else ran.sentence.split()[-1],
                    f"{sentence}\n{last}"[:LONGEST_MESSAGE], ())  # fmt: skip
-
-
-def from_builtins(value: dict[str, Any]) -> Failure:
-    return Failure(
-        str(value["kind"]), str(value["type"]), str(value["message"]), tuple(value["marks"])
-    )
 
 
 def marks_of(message: str) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from torch.fx import GraphModule
 
-from inductorscope.capturing.inside.diagnose.minify import failure as failures
 from inductorscope.capturing.inside.diagnose.minify.catch import (
     AOT,
     DYNAMO,
@@ -82,7 +82,7 @@ def _resume(
     if not checkpoint or not resumed.get("failure"):
         return None
     report.progress("Resuming the earlier search")
-    failure = failures.from_builtins(resumed["failure"])
+    failure = msgspec.convert(resumed["failure"], Failure)
     try:
         graph = graph_of(str(checkpoint["text"]))
         inputs = unpacked_inputs(checkpoint["inputs"])

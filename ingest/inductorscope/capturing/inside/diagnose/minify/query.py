@@ -32,8 +32,7 @@ def main(folder: Path) -> None:
     inputs = torch.load(folder / INPUTS, weights_only=True)
     tester = Tester(spec, loading, query["after"], folder, isolated=False)
     failure = tester.in_this_process(graph_of(query["text"]), inputs, query["level"])
-    answer = failure.to_builtins() if failure else None
-    (folder / ANSWER).write_bytes(msgspec.json.encode(answer))
+    (folder / ANSWER).write_bytes(msgspec.json.encode(failure))
 
 
 if __name__ == "__main__":

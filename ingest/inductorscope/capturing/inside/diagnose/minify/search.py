@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify import failure as failures
@@ -55,7 +56,7 @@ class Search:
     def begin(self, caught: Caught, failure: Failure) -> None:
         """Records that minifying a graph starts."""
         self.label = caught.label
-        self.failure = failure.to_builtins()
+        self.failure = msgspec.to_builtins(failure)
         self.original = [_line(each) for each in node_lines(caught.graph)]
         self.steps.begin(len(self.original), "the whole graph")
         self.now(caught.graph, caught.inputs)

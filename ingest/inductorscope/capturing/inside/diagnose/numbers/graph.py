@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
+from inductorscope.analyze.failures.numbers import Measured, NodeNumbers
 from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     Compared,
     attribute,
@@ -14,13 +13,11 @@ from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     is_random,
     operation,
 )
-from inductorscope.capturing.inside.diagnose.numbers.measure import Measured, as_json, measure
+from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 from inductorscope.capturing.inside.diagnose.numbers.narrow import Culprit, Suspects, maker
 from inductorscope.capturing.inside.diagnose.numbers.watch import GraphRun
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.inside.untyped import Untyped
-
-Row = dict[str, Any]
 
 
 class Differing:
@@ -38,7 +35,7 @@ class GraphNumbers:
     def __init__(self, run: GraphRun) -> None:
         self.name = run.name
         self.backward = run.backward
-        self.rows: list[Row] = []
+        self.rows: list[NodeNumbers] = []
         self.differing: list[Differing] = []
         self.culprit: Culprit | None = None
         self.unsteady: list[str] = []
@@ -51,7 +48,7 @@ class GraphNumbers:
 
     @property
     def random(self) -> list[str]:
-        return [row["node"] for row in self.rows if row["status"] == "random"]
+        return [row.node for row in self.rows if row.status == "random"]
 
     def forget(self) -> None:
         """Frees the tensors and keeps the rows."""
@@ -61,7 +58,7 @@ class GraphNumbers:
         run = self._run
         assert run is not None
         compiled = self._compiled(run)
-        by_name: dict[str, Row] = {}
+        by_name: dict[str, NodeNumbers] = {}
         nodes = len(run.module.graph.nodes)
         for number, each in enumerate(compare_along(run.module, run.inputs, compiled)):
             node = each.node if isinstance(each, Compared) else each[0]
@@ -69,8 +66,8 @@ class GraphNumbers:
             if isinstance(each, Compared):
                 self._measured(row, each, run, by_name)
             elif each[1]:
-                row |= {"status": "random" if is_random(node) else "unknown", "reason": each[1]}
-            if computes(node) or "measured" in row:
+                row.status, row.reason = "random" if is_random(node) else "unknown", each[1]
+            if computes(node) or row.measured is not None:
                 self.rows.append(row)
             report.progress(f"Comparing {self.name}", number, nodes, "nodes")
         self.done = True
@@ -83,72 +80,67 @@ class GraphNumbers:
         values = self._values(run, first.between)
         suspects = Suspects(run.module, first.between, values, self.backward)
         self.culprit = suspects.narrow(first.measured)
-        by_name = {row["node"]: row for row in self.rows}
+        by_name = {row.node: row for row in self.rows}
         for name, measured in self.culprit.inner.items():
             row = by_name.get(name)
-            if row is not None and "measured" not in row:
-                row["measured"] = as_json(measured)
-                row["how"] = "stored"
-                row["status"] = "agrees" if measured.agrees else "differs"
-        blamed = by_name.get(self.culprit.node)
+            if row is not None and row.measured is None:
+                row.measured, row.how = measured, "stored"
+                row.status = "agrees" if measured.agrees else "differs"
+        blamed, at_buffer = by_name.get(self.culprit.node), by_name[first.node.name]
         if blamed is not None:
-            blamed["blamed"] = True
-            blamed.setdefault("measured", as_json(self.culprit.measured))
-            blamed["status"] = "differs"
-            blamed["kernel"] = blamed["kernel"] or by_name[first.node.name]["kernel"]
-            blamed["handle"] = blamed["handle"] or by_name[first.node.name]["handle"]
+            blamed.blamed, blamed.status = True, "differs"
+            blamed.measured = blamed.measured or self.culprit.measured
+            blamed.kernel = blamed.kernel or at_buffer.kernel
+            blamed.handle = blamed.handle or at_buffer.handle
 
     def _compiled(self, run: GraphRun) -> dict[str, torch.Tensor]:
         values = {node: run.buffers[name].value for node, name in self._buffer_of.items()}
         return values | run.mutated
 
-    def _row(self, node: torch.fx.Node, run: GraphRun) -> Row:
+    def _row(self, node: torch.fx.Node, run: GraphRun) -> NodeNumbers:
         meta = node.meta.get("val")
         tensor = isinstance(meta, torch.Tensor)
         name = self._buffer_of.get(node.name)
         kept = run.buffers[name] if name is not None else None
-        return {
-            "node": node.name,
-            "op": str(operation(node).target),
-            "dtype": str(meta.dtype).removeprefix("torch.") if tensor else "",
-            "shape": [_size(size) for size in meta.shape] if tensor else [],
-            "status": "inside",
-            "how": "",
-            "reason": "",
-            "buffer": name or "",
-            "kernel": kept.kernel if kept else "",
-            "handle": kept.handle if kept else None,
-            "line": kept.line if kept else None,
-            "within": [],
-            "user": _user_line(node),
-            "blamed": False,
-        }
+        return NodeNumbers(
+            node=node.name,
+            op=str(operation(node).target),
+            dtype=str(meta.dtype).removeprefix("torch.") if tensor else "",
+            shape=[_size(size) for size in meta.shape] if tensor else [],
+            buffer=name or "",
+            kernel=kept.kernel if kept else "",
+            handle=kept.handle if kept else None,
+            line=kept.line if kept else None,
+            user=_user_line(node),
+        )
 
-    def _measured(self, row: Row, each: Compared, run: GraphRun, by_name: dict[str, Row]) -> None:
-        again = run.again.get(row["buffer"])
+    def _measured(
+        self, row: NodeNumbers, each: Compared, run: GraphRun, by_name: dict[str, NodeNumbers]
+    ) -> None:
+        again = run.again.get(row.buffer)
         unsteady = again is not None and not _same(each.compiled, again)
         if unsteady:
-            self.unsteady.append(row["node"])
+            self.unsteady.append(row.node)
         measured = measure(
             each.compiled, each.written, each.exact, each.shaken, each.terms,
             again if unsteady else None,
         )  # fmt: skip
         self.compared += 1
-        row["measured"] = as_json(measured)
-        row["status"] = "agrees" if measured.agrees else "differs"
-        row["how"] = "buffer" if row["buffer"] else "input"
-        row["accumulated"] = _apart(each.compiled, each.alone)
+        row.measured = measured
+        row.status = "agrees" if measured.agrees else "differs"
+        row.how = "buffer" if row.buffer else "input"
+        row.accumulated = _apart(each.compiled, each.alone)
         for node in each.between:
             inner = by_name[node.name]
-            inner["kernel"] = inner["kernel"] or row["kernel"]
-            inner["handle"] = inner["handle"] or row["handle"]
+            inner.kernel = inner.kernel or row.kernel
+            inner.handle = inner.handle or row.handle
             if node is not each.node and computes(node):
-                row["within"].append(node.name)
+                row.within.append(node.name)
         if not measured.agrees:
             self.differing.append(Differing(each, measured))
             name = maker(each.node).name
             if name in by_name:
-                by_name[name]["status"] = "differs"
+                by_name[name].status = "differs"
 
     def _values(self, run: GraphRun, between: list[torch.fx.Node]) -> dict[torch.fx.Node, Untyped]:
         """Returns the values of all nodes outside the kernel that it uses."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import torch
+
+from inductorscope.analyze.failures.numbers import Measured
 
 OWN_ROUNDINGS = 4
 """Allowed roundings of the result itself: half of one always occurs, and functions of libraries are
@@ -33,31 +32,6 @@ REASONS = {
     "integer": "integers and booleans must be equal, except where rounding decides them "
     "(a comparison of two nearly equal values)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A comparison. Errors are those of the compiled side against float64."""
-
-    agrees: bool
-    max_abs: float | None
-    """Largest absolute difference of finite values."""
-    max_rel: float | None
-    allowed: float | None
-    """Tolerance at the element with the largest excess."""
-    excess: float
-    """Error at that element, as a multiple of the tolerance; above 1 it differs."""
-    cosine: float | None
-    ulps: int | None
-    """Largest distance to the rounded reference in representable values."""
-    eager_abs: float | None
-    """Error of eager, from the same values."""
-    nan: tuple[int, int]
-    """Counts on the compiled side and on the reference side."""
-    inf: tuple[int, int]
-    wrong: int
-    """Number of elements outside the tolerance."""
-    elements: int
 
 
 def measure(
@@ -196,22 +170,3 @@ def _ordered(value: torch.Tensor) -> torch.Tensor:
     bits = value.contiguous().view(_INTS[width]).long()
     lowest = -(2 ** (8 * width - 1))
     return torch.where(bits < 0, lowest - bits, bits)
-
-
-def as_json(measured: Measured) -> dict[str, Any]:
-    """Converts to JSON; an infinite excess becomes None."""
-    infinite = measured.excess == float("inf")
-    return {
-        "agrees": measured.agrees,
-        "max_abs": measured.max_abs,
-        "max_rel": measured.max_rel,
-        "allowed": measured.allowed,
-        "excess": None if infinite else measured.excess,
-        "cosine": measured.cosine,
-        "ulps": measured.ulps,
-        "eager_abs": measured.eager_abs,
-        "nan": list(measured.nan),
-        "inf": list(measured.inf),
-        "wrong": measured.wrong,
-        "elements": measured.elements,
-    }

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import torch
 
+from inductorscope.analyze.failures.numbers import Measured
 from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     Compared,
     Lane,
     compare_along,
     computes,
 )
-from inductorscope.capturing.inside.diagnose.numbers.measure import Measured, measure
+from inductorscope.capturing.inside.diagnose.numbers.measure import measure
 from inductorscope.capturing.inside.diagnose.numbers.watch import copied
 from inductorscope.capturing.inside.untyped import Untyped
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from inductorscope.analyze.failures.numbers import Measured, NodeNumbers
+
 if TYPE_CHECKING:
     from inductorscope.capturing.inside.diagnose.numbers.graph import GraphNumbers
-
-Row = dict[str, Any]
 
 
 def result_of(graphs: Sequence[GraphNumbers], done: int) -> dict[str, Any]:
@@ -23,8 +23,8 @@ def result_of(graphs: Sequence[GraphNumbers], done: int) -> dict[str, Any]:
         "compared": sum(graph.compared for graph in graphs),
         "differing": sum(len(graph.differing) for graph in graphs),
         "graph": None if blamed is None else blamed[0].name,
-        "node": None if blamed is None else blamed[1]["node"],
-        "kernel": None if blamed is None else blamed[1]["kernel"],
+        "node": None if blamed is None else blamed[1].node,
+        "kernel": None if blamed is None else blamed[1].kernel,
         "complete": complete,
     }
     return {
@@ -61,23 +61,20 @@ def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
         default=None,
     )
     if worst is not None:
-        sentence += (
-            f" The largest error is {_excess(worst):.0%} of the tolerance, at {worst['node']}."
-        )
+        sentence += f" The largest error is {_excess(worst):.0%} of the tolerance, at {worst.node}."
     if random:
         sentence += f" {random} random operation{'s' if random != 1 else ''} could not be compared."
     return sentence
 
 
-def _blames(graph: GraphNumbers, row: Row, graphs: int) -> str:
-    measured = row["measured"]
+def _blames(graph: GraphNumbers, row: NodeNumbers, graphs: int) -> str:
     culprit = graph.culprit
-    kernel = f" in kernel {row['kernel']}" if row["kernel"] else ""
+    kernel = f" in kernel {row.kernel}" if row.kernel else ""
     where = f" of graph {graph.name}" if graphs > 1 else ""
     sentence = (
-        f"`{row['node']}`{where} is the first node whose numbers differ: {_error(measured)}{kernel}"
+        f"`{row.node}`{where} is the first node whose numbers differ: {_error(row.measured)}"
+        f"{kernel}; everything before it agrees."
     )
-    sentence += "; everything before it agrees."
     if culprit is None:
         return sentence + " The search continues inside its kernel."
     if culprit.alone_wrong:
@@ -92,26 +89,27 @@ def _blames(graph: GraphNumbers, row: Row, graphs: int) -> str:
     return sentence
 
 
-def _error(measured: dict[str, Any]) -> str:
-    nan, inf = measured["nan"], measured["inf"]
-    sentence = f"{measured['wrong']:,} of {measured['elements']:,} values are wrong"
+def _error(measured: Measured | None) -> str:
+    assert measured is not None
+    nan, inf = measured.nan, measured.inf
+    sentence = f"{measured.wrong:,} of {measured.elements:,} values are wrong"
     if nan[0] != nan[1]:
         return f"{sentence}, {nan[0]:,} NaN where eager has {nan[1]:,}"
     if inf[0] != inf[1]:
         return f"{sentence}, {inf[0]:,} infinite where eager has {inf[1]:,}"
-    if measured["max_abs"] is None:
+    if measured.max_abs is None:
         return sentence
-    allowed = f" (allowed there: {measured['allowed']:.2g})" if measured["allowed"] else ""
-    return f"max abs error {measured['max_abs']:.3g}{allowed}, {sentence}"
+    allowed = f" (allowed there: {measured.allowed:.2g})" if measured.allowed else ""
+    return f"max abs error {measured.max_abs:.3g}{allowed}, {sentence}"
 
 
-def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, Row] | None:
+def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, NodeNumbers] | None:
     for graph in graphs:
         if not graph.differing:
             continue
         name = graph.differing[0].node.name if graph.culprit is None else graph.culprit.node
         for row in graph.rows:
-            if row["node"] == name and "measured" in row:
+            if row.node == name and row.measured is not None:
                 return graph, row
     return None
 
@@ -139,6 +137,5 @@ def _graph(graph: GraphNumbers) -> dict[str, Any]:
     }
 
 
-def _excess(row: Row) -> float | None:
-    measured = row.get("measured")
-    return None if measured is None else measured["excess"]
+def _excess(row: NodeNumbers) -> float | None:
+    return None if row.measured is None else row.measured.excess
