@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from inductorscope.jobs.queue import engine, worker, workflow
-from inductorscope.jobs.queue.speaking import speak
+from inductorscope.jobs.queue.processes import speak
 from inductorscope.jobs.queue.transitions import Attempt
 from inductorscope.settings import load
 

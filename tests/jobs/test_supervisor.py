@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.jobs.first import capture_if_empty
-from inductorscope.jobs.queue.answering import answers
+from inductorscope.jobs.queue.address import answers
 from inductorscope.jobs.queue.processes import environment, processes_of
 from inductorscope.jobs.queue.supervisor import Supervised
 from inductorscope.processes.programs import program

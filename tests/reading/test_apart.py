@@ -19,9 +19,8 @@ import pytest
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD, READABLE
 from inductorscope.reading.graphs import apart
 from inductorscope.reading.graphs.apart import read_all
-from inductorscope.reading.graphs.content import read_texts
+from inductorscope.reading.graphs.content import read_task, read_texts
 from inductorscope.reading.graphs.task import Given, Outcome, Task
-from inductorscope.reading.graphs.task_texts import read_task
 from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.contents.packing import Packed
 

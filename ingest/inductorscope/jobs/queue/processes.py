@@ -7,12 +7,14 @@ too, even those in a session of their own or whose parents have died.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import time
 from dataclasses import fields
 from pathlib import Path
 
+from inductorscope.processes.logs import log_to_stderr
 from inductorscope.processes.programs import MARK
 from inductorscope.settings import PREFIX, Settings
 
@@ -50,3 +52,9 @@ def end_processes(job_id: str) -> bool:
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
     return True
+
+
+def speak(settings: Settings) -> None:
+    """Logs to stderr; of libraries, only warnings and errors."""
+    log_to_stderr(as_json=settings.log_json)
+    logging.getLogger("inductorscope").setLevel(logging.INFO)

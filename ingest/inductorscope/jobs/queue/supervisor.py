@@ -16,11 +16,9 @@ from functools import partial
 
 from inductorscope.errors import InWords
 from inductorscope.jobs.errors import cause_of
-from inductorscope.jobs.queue.address import announced, running
-from inductorscope.jobs.queue.answering import answers
-from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.queue.address import announced, answers, running
+from inductorscope.jobs.queue.processes import environment, speak
 from inductorscope.jobs.queue.slots import Slot, reserve
-from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings

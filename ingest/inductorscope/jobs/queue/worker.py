@@ -24,12 +24,11 @@ from inductorscope.jobs.queue.engine import QUEUE, QUEUES, launch, make_client, 
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.heartbeat import Heartbeat
 from inductorscope.jobs.queue.machines import this_machine
-from inductorscope.jobs.queue.processes import end_processes
+from inductorscope.jobs.queue.processes import end_processes, speak
 from inductorscope.jobs.queue.pruning import prune
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.queue.relinking import Relinking
 from inductorscope.jobs.queue.slots import Slot, SlotTakenError
-from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_work
 from inductorscope.jobs.work import folders
 from inductorscope.processes.tracing import send_traces

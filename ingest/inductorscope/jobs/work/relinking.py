@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Engine, text
 
-from inductorscope.jobs.queue.speaking import speak
+from inductorscope.jobs.queue.processes import speak
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.niceness import be_nice

@@ -40,7 +40,7 @@ MEMORY = 2 * GIB
 MEMORY_A_BYTE = 60
 OUT_OF_MEMORY = 77
 """The exit code when memory runs out."""
-READER = "inductorscope.reading.graphs.task_texts"
+READER = "inductorscope.reading.graphs.content"
 """The module that reads a task. It is loaded where graphs are read, not where tasks are handed out:
 its parsers take a fifth of the time of starting."""
 
@@ -246,7 +246,7 @@ def _read(connection: Connection, tasks: list[Task]) -> None:
 
 
 def _reader() -> Callable[[Task], Outcome]:
-    from inductorscope.reading.graphs.task_texts import read_task
+    from inductorscope.reading.graphs.content import read_task
 
     return read_task
 

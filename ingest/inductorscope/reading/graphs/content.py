@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 
 from inductorscope.analyze.bytes.graph import with_wrapper
 from inductorscope.analyze.fusing.facts import facts_of
@@ -37,12 +38,14 @@ from inductorscope.reading.graphs.task import (
     FX_STAGES,
     IR_STAGES,
     PROVENANCES,
+    Given,
     GraphContent,
     Outcome,
     Task,
     worth_reading,
 )
 from inductorscope.reading.notes import Notes
+from inductorscope.reading.texts import check_length
 from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.links import packed
 from inductorscope.store.runs.packing import (
@@ -273,3 +276,30 @@ def _fx_columns(text: FxText, *, inputs: bool) -> dict[str, list[object]]:
         "stack_line": [node.stack_line or None for node in nodes],
         "inputs": [node.inputs if inputs else [] for node in nodes],
     }
+
+
+def read_task(task: Task) -> Outcome:
+    """Reads the texts from their files or unpacks them, then parses them."""
+    notes = Notes()
+    failed = ""
+    for given in task.texts.values():
+        if given.data is None:
+            read = partial(check_length, partial(_data, given), given.size)
+            given.data = notes.attempt(given.label, "Reading", read, None)
+            if given.data is None:
+                failed = f"{given.label} could not be read"
+    task.texts = {role: given for role, given in task.texts.items() if given.data is not None}
+    outcome = read_texts(task)
+    notes.merge(outcome.notes)
+    return Outcome(outcome.content, notes, outcome.quotes, failed)
+
+
+def _data(given: Given) -> bytes:
+    if given.file is not None:
+        return given.file.read_bytes()
+    if given.packed is None:
+        raise RuntimeError("It is no longer stored. Read its run again.")
+    data = given.packed.plain()
+    if len(data) != given.size:
+        raise RuntimeError(f"It is stored with {len(data):,} of {given.size:,} bytes.")
+    return data

@@ -21,10 +21,9 @@ from inductorscope.capturing.inside.diagnose.minify.catch import (
     catch,
     copy_of,
 )
-from inductorscope.capturing.inside.diagnose.minify.fails import Tester
+from inductorscope.capturing.inside.diagnose.minify.fails import Tester, be_quiet
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH
-from inductorscope.capturing.inside.diagnose.minify.quiet import be_quiet
 from inductorscope.capturing.inside.diagnose.minify.search import Search
 from inductorscope.capturing.inside.diagnose.minify.steps import Listening
 from inductorscope.capturing.inside.diagnose.minify.text import graph_of, unpacked_inputs

@@ -10,8 +10,13 @@ import msgspec
 import torch
 
 from inductorscope.capturing.inside import environment
-from inductorscope.capturing.inside.diagnose.minify.fails import ANSWER, INPUTS, QUERY, Tester
-from inductorscope.capturing.inside.diagnose.minify.quiet import be_quiet
+from inductorscope.capturing.inside.diagnose.minify.fails import (
+    ANSWER,
+    INPUTS,
+    QUERY,
+    Tester,
+    be_quiet,
+)
 from inductorscope.capturing.inside.diagnose.minify.text import graph_of
 from inductorscope.capturing.inside.instructions import try_instructions
 from inductorscope.capturing.inside.leaving import leave
