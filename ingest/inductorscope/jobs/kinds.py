@@ -41,28 +41,21 @@ class Kind:
         return settings.capture_seconds + after
 
 
-_DIAGNOSIS = Kind(
-    "inductorscope.jobs.work.diagnosis", "diagnose", runs_code=True, limit="CAPTURE_SECONDS"
-)
+def _running(module: str, function: str) -> Kind:
+    """A kind that runs a program."""
+    return Kind(
+        f"inductorscope.jobs.work.{module}", function, runs_code=True, limit="CAPTURE_SECONDS"
+    )
+
 
 KINDS: dict[str, Kind] = {
     "ingest": Kind(
         "inductorscope.jobs.work.reading", "ingest", runs_code=False, limit="INGEST_SECONDS"
     ),
-    "capture": Kind(
-        "inductorscope.jobs.work.reading", "capture", runs_code=True, limit="CAPTURE_SECONDS"
-    ),
-    "benchmark": Kind(
-        "inductorscope.jobs.work.benchmark", "benchmark", runs_code=True, limit="CAPTURE_SECONDS"
-    ),
-    "measure": Kind(
-        "inductorscope.jobs.work.measure", "measure", runs_code=True, limit="CAPTURE_SECONDS"
-    ),
-    "trial": Kind(
-        "inductorscope.jobs.work.trial", "trial", runs_code=True, limit="CAPTURE_SECONDS"
-    ),
-    "improve": Kind(
-        "inductorscope.jobs.work.trial", "improve", runs_code=True, limit="CAPTURE_SECONDS"
-    ),
-    **dict.fromkeys(DIAGNOSES, _DIAGNOSIS),
+    "capture": _running("reading", "capture"),
+    "benchmark": _running("benchmark", "benchmark"),
+    "measure": _running("measure", "measure"),
+    "trial": _running("trial", "trial"),
+    "improve": _running("trial", "improve"),
+    **dict.fromkeys(DIAGNOSES, _running("diagnosis", "diagnose")),
 }
