@@ -46,11 +46,13 @@ def diagnose(evidence: Evidence) -> Diagnosis:
 
 
 def _bounded(found: Cause | Cleared, evidence: Evidence) -> Cause | Cleared:
-    """No win that is not measured exceeds the step. Of a disturbed run only shares are known."""
+    """No win that is not measured exceeds the timed step. Of a disturbed run only shares are
+    known."""
     step = evidence.step_us
     if isinstance(found, Cleared) or found.wins_us is None or found.known == "measured":
         return found
     if found.of != "step" or not step:
         return found
     share = min(found.share or 0.0, 1.0)
-    return replace(found, wins_us=None if evidence.disturbed else share * step, share=share)
+    timed = min(step, 1000 * (evidence.run.compiled_ms or step))  # a profile makes steps longer
+    return replace(found, wins_us=None if evidence.disturbed else share * timed, share=share)

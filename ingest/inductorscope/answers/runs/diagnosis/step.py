@@ -453,7 +453,7 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         own[0].href(evidence.id),
         wins_us=us,
         share=us / step,
-        known="at most",
+        known="estimated",  # what it fused with gains too
         lines=evidence.lines({each.id for each in own}, us),
         kernels={each.id: each.us for each in own},
     )
