@@ -17,8 +17,6 @@ from inductorscope.formats.vocabulary import (
     CATEGORIES,
     CERTAINTIES,
     DIRECTIONS,
-    FORMER_CATEGORIES,
-    FORMER_ROLES,
     HOST_WORK,
     HUES,
     ROLES,
@@ -47,14 +45,10 @@ OWN = (
 )
 
 # Ordinary words name other things too: a "kernel" is also a page, "source" a place, "link" a tag.
-# Ids with an underscore, and names that are no longer used, have one meaning only.
-IDS = {
-    name
-    for table in (STAGES, ROLES, CATEGORIES)
-    for entry in table
-    for name in (entry.id, *entry.formerly)
-    if "_" in name
-} | {kind.name for kind in (*KINDS, *ARTIFACTS) if "_" in kind.name}
+# Ids with an underscore have one meaning only.
+IDS = {entry.id for table in (STAGES, ROLES, CATEGORIES) for entry in table if "_" in entry.id} | {
+    kind.name for kind in (*KINDS, *ARTIFACTS) if "_" in kind.name
+}
 
 # Where the same name is something else: a path, empty for everywhere, and what it is there.
 THEIRS = {
@@ -145,15 +139,10 @@ def test_every_colour_of_charts_has_one_meaning_and_a_value_for_light_and_dark()
         assert all(f".hue-{hue} {{" in parts for hue in hues)
 
 
-def test_ids_are_unique_also_among_earlier_names() -> None:
+def test_ids_are_unique() -> None:
     roles = [stage.id for stage in STAGES] + [role.id for role in ROLES]
-    for ids, former in (
-        (roles, FORMER_ROLES),
-        ([category.id for category in CATEGORIES], FORMER_CATEGORIES),
-    ):
+    for ids in (roles, [category.id for category in CATEGORIES]):
         assert len(ids) == len(set(ids))
-        assert not set(ids) & set(former)
-        assert set(former.values()) <= set(ids)
     assert len(set(DIRECTIONS)) == len(DIRECTIONS)
 
 

@@ -10,9 +10,8 @@ lines name entities.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from inductorscope.plugins import added
 
@@ -160,8 +159,6 @@ class Stage:
     ending: str = ""
     """The ending of its files in a compile cache. Such a text belongs to one kernel; its lines
     refer to the kernel's lines, and through these to nodes and to the user's lines."""
-    formerly: tuple[str, ...] = ()
-    """Names of its role in addresses and databases of earlier versions."""
 
     @property
     def role(self) -> str:
@@ -193,7 +190,7 @@ STAGES: tuple[Stage, ...] = (
         "sources on.",
     ),
     Stage(
-        DYNAMO, "Dynamo graph", "python", names="dynamo", nodes=True, formerly=("dynamo_graph",),
+        DYNAMO, "Dynamo graph", "python", names="dynamo", nodes=True,
         missing="Only a TORCH_TRACE log holds the Dynamo graph. Set TORCH_TRACE when you run, and "
         "upload its folder too.",
     ),
@@ -203,41 +200,37 @@ STAGES: tuple[Stage, ...] = (
         "graph. Upload it too.",
     ),
     Stage(
-        JOINT, "FX joint", "python", nodes=True, formerly=("joint_graph",),
+        JOINT, "FX joint", "python", nodes=True,
         missing="Only a TORCH_TRACE log holds the joint graph, and only training has one.",
     ),
     Stage(
-        AOT, "FX from AOTAutograd", "python", nodes=True, formerly=("aot_graph",),
+        AOT, "FX from AOTAutograd", "python", nodes=True,
         missing="Only a TORCH_TRACE log holds this graph. Set TORCH_TRACE when you run, and upload "
         "its folder too.",
     ),
     Stage(
         READABLE, "FX received", "python", file="fx_graph_readable.py", names="fx", nodes=True,
-        formerly=("fx_readable",), made_from=JOINT, missing=_debug_file("fx_graph_readable.py"),
+        made_from=JOINT, missing=_debug_file("fx_graph_readable.py"),
     ),
     Stage(
         POST_GRAD, "FX post-grad", "python", file="fx_graph_transformed.py", names="fx",
         nodes=True, opens=True, picture=Picture("picture", "Picture"),
-        formerly=("fx_transformed",), made_from=READABLE,
-        missing=_debug_file("fx_graph_transformed.py"),
+        made_from=READABLE, missing=_debug_file("fx_graph_transformed.py"),
     ),
     Stage(
         IR_PRE, "IR pre-fusion", "ir", file="ir_pre_fusion.txt", names="ir",
-        picture=Picture("picture_pre", "Picture, unfused"), formerly=("ir_pre_fusion",),
+        picture=Picture("picture_pre", "Picture, unfused"),
         missing=_debug_file("ir_pre_fusion.txt"),
     ),
     Stage(
         IR_POST, "IR post-fusion", "ir", file="ir_post_fusion.txt", names="ir",
-        picture=Picture("picture_post", "Picture, fused"), formerly=("ir_post_fusion",),
+        picture=Picture("picture_post", "Picture, fused"),
         made_from=IR_PRE, missing=_debug_file("ir_post_fusion.txt"),
     ),
-    Stage(
-        KERNEL, "Kernel", "python", names="code", opens=True, part_of=CODE, missing=_NO_CODE
-    ),
+    Stage(KERNEL, "Kernel", "python", names="code", opens=True, part_of=CODE, missing=_NO_CODE),
     Stage(WRAPPER, "Wrapper", "python", names="code", part_of=CODE, missing=_NO_CODE),
     Stage(
-        CODE, "Output code", "python", file="output_code.py", names="code",
-        formerly=("output_code",), missing=_NO_CODE,
+        CODE, "Output code", "python", file="output_code.py", names="code", missing=_NO_CODE,
     ),
     Stage(TTIR, "Triton IR", "text", ending=".ttir", missing=_NOT_COMPILED),
     Stage(TTGIR, "Triton GPU IR", "text", ending=".ttgir", made_from=TTIR, missing=_NOT_COMPILED),
@@ -266,7 +259,6 @@ class Role:
     """Whether it belongs to the graph in whose folder it is."""
     file: str = ""
     """The file's name in Inductor's or a capture's folder."""
-    formerly: tuple[str, ...] = ()
     refused: bool = False
     """Whether it is not read. `became` then says what to do."""
 
@@ -291,7 +283,7 @@ ROLES: tuple[Role, ...] = (
         KERNEL_INFORMATION, "Kernel information", "kernels and their nodes", of_graph=True,
         file="kernel_information.json",
     ),
-    Role(KERNEL_COMPILES, "Compiles of kernels", formerly=("kernel_info",)),
+    Role(KERNEL_COMPILES, "Compiles of kernels"),
     Role(TRACE_LOG, "TORCH_TRACE log"),
     Role(LOG_ARTIFACT, "Record of a log"),
     Role(TORCH_LOGS, "TORCH_LOGS text", "fusions and hints, on the page of compiling"),
@@ -397,38 +389,32 @@ class Category:
     """The part that Inductor puts into the names of such kernels."""
     heuristic: str = ""
     """The decorator of such kernels: `@triton_heuristics.pointwise`."""
-    formerly: tuple[str, ...] = ()
-    """Names in addresses and databases of earlier versions."""
 
 
 CATEGORIES: tuple[Category, ...] = (
     Category(
         "triton_pointwise", "Triton pointwise", "pointwise", fused=True, short="poi",
-        heuristic="pointwise", formerly=("pointwise",),
+        heuristic="pointwise",
     ),
     Category(
         "triton_reduction", "Triton reduction", "reduction", fused=True, short="red",
-        heuristic="reduction", formerly=("reduction",),
+        heuristic="reduction",
     ),
     Category(
         "triton_persistent_reduction", "Triton persistent reduction", "persistent", fused=True,
-        short="per", heuristic="persistent_reduction", formerly=("persistent reduction",),
+        short="per", heuristic="persistent_reduction",
     ),
-    Category(
-        TRITON_TEMPLATE, "Triton template", "gemm", short="tem", heuristic="template",
-        formerly=("template",),
-    ),
+    Category(TRITON_TEMPLATE, "Triton template", "gemm", short="tem", heuristic="template"),
     Category(
         TRITON_FOREACH, "Triton foreach", "pointwise", fused=True, short="for",
-        heuristic="foreach", formerly=("foreach",),
+        heuristic="foreach",
     ),
     Category(
         "triton_split_scan", "Triton split scan", fused=True, short="spl", heuristic="split_scan",
-        formerly=("split scan",),
     ),
-    Category(TRITON_OTHER, "Triton, other", fused=True, short="unk", formerly=("other",)),
+    Category(TRITON_OTHER, "Triton, other", fused=True, short="unk"),
     Category(USER_TRITON, "your own Triton"),
-    Category(CPP_FUSED, "C++ fused", "pointwise", fused=True, formerly=("cpp",)),
+    Category(CPP_FUSED, "C++ fused", "pointwise", fused=True),
     Category(NATIVE_TEMPLATE, "CUTLASS or CK template", "gemm"),
     Category(OTHER_FUSED, "fused, in another language", "pointwise", fused=True),
     Category(EXTERN, "library", "gemm"),
@@ -529,27 +515,12 @@ CERTAINTIES: tuple[Certainty, ...] = (
 )  # fmt: skip
 
 
-class _Named(Protocol):
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def formerly(self) -> tuple[str, ...]: ...
-
-
-def _aliases(*tables: Iterable[_Named]) -> dict[str, str]:
-    return {old: entry.id for table in tables for entry in table for old in entry.formerly}
-
-
 STAGE_BY_ID = {stage.id: stage for stage in STAGES}
 ROLE_TITLES = {stage.id: stage.title for stage in STAGES if not stage.part_of} | {
     role.id: role.title for role in ROLES
 }
 """All roles of stored files, with titles."""
-FORMER_ROLES = _aliases(STAGES, ROLES)
-"""Names of roles in earlier versions, which addresses may still use."""
 CATEGORY_BY_ID = {category.id: category for category in (*CATEGORIES, *HOST_WORK)}
-FORMER_CATEGORIES = _aliases(CATEGORIES)
 WORK_BY_ID = {work.id: work for work in WORKS}
 FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 REFUSED = frozenset(role.id for role in ROLES if role.refused)
@@ -569,11 +540,6 @@ KEPT_GRAPHS = (POST_GRAD, READABLE)
 """Graphs whose nodes are stored in addition to their text."""
 OPENED = tuple(stage.id for stage in STAGES if stage.opens)
 """Stages that the explorer shows by default."""
-
-
-def category_named(name: str) -> str:
-    """The category that an address names, including by an earlier name."""
-    return FORMER_CATEGORIES.get(name, name)
 
 
 def category_title(category: str) -> str:

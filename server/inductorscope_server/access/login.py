@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access import openid
 from inductorscope_server.access.rules import OPEN, who_of
-from inductorscope_server.access.token import COOKIE, FORMER_COOKIE, token_is_right
+from inductorscope_server.access.token import COOKIE, token_is_right
 from inductorscope_server.web.parts import Parts, Shared
 
 html = APIRouter(dependencies=[OPEN])
@@ -137,7 +137,6 @@ def begin(request: Request, parts: Parts, person: int | None, target: str) -> Re
         secure=request.url.scheme == "https",
         path="/",
     )
-    answer.delete_cookie(FORMER_COOKIE, path="/")
     return answer
 
 
@@ -147,8 +146,7 @@ def log_out(request: Request, parts: Shared) -> Response:
     with parts.write.begin() as session:
         end_login(session, request.cookies.get(COOKIE, ""), parts.settings.token)
     answer = RedirectResponse(urls.login(), 303, headers=NO_STORE)
-    for cookie in (COOKIE, FORMER_COOKIE):
-        answer.delete_cookie(cookie, path="/", httponly=True, samesite="strict")
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer
 
 

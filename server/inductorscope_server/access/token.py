@@ -8,8 +8,6 @@ from inductorscope.settings import PREFIX, Settings
 from starlette.requests import Request
 
 COOKIE = "inductorscope_login"
-FORMER_COOKIE = "inductorscope_token"
-"""A cookie of earlier versions with the token itself; logging in or out deletes it."""
 SHORTEST = 16
 """Characters of the shortest token that a server accepts."""
 

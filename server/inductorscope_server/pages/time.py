@@ -15,8 +15,6 @@ from inductorscope.answers.time.roofline import (
 )
 from inductorscope.answers.time.tables import Asked, TimesTable, times_table
 from inductorscope.answers.time.time import TimePage, time_page
-from inductorscope.formats.vocabulary import category_named
-from pydantic import AfterValidator
 
 from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
 from inductorscope_server.web.parts import Analysing, Reading
@@ -31,7 +29,6 @@ Direction = Annotated[Literal["", "asc", "desc"], Query(description="Empty for t
 Text = Annotated[str, Query(description="Part of a name.", max_length=500, pattern=PLAIN)]
 Category = Annotated[
     Line,  # must come first, so that the description includes its pattern
-    AfterValidator(category_named),
     Query(description="Only this kind."),
 ]
 

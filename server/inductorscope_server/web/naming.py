@@ -1,21 +1,20 @@
-"""Parameters that name an entry of the vocabulary. Former names keep working."""
+"""Parameters that name an entry of the vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 from fastapi import Query
 from inductorscope.answers.explorer.reasons import EXPLAINED
-from inductorscope.formats.vocabulary import FORMER_ROLES, KEPT_GRAPHS, SEARCHED
+from inductorscope.formats.vocabulary import KEPT_GRAPHS, SEARCHED
 from pydantic import AfterValidator
 
 
-def one_of(ids: Collection[str], former: Mapping[str, str] | None = None) -> AfterValidator:
-    """Accepts these ids and their former names."""
+def one_of(ids: Collection[str]) -> AfterValidator:
+    """Accepts these ids."""
 
     def named(value: str) -> str:
-        value = (former or {}).get(value, value)
         if value not in ids:
             raise ValueError(f"must be one of {', '.join(repr(each) for each in ids)}")
         return value
@@ -31,7 +30,7 @@ def documented_ids(ids: Collection[str]) -> Callable[[dict[str, Any]], None]:
 ANY_ROLE = ("", *SEARCHED)
 SearchedRole = Annotated[
     str,
-    one_of(ANY_ROLE, FORMER_ROLES),
+    one_of(ANY_ROLE),
     Query(description="Only this kind of text.", json_schema_extra=documented_ids(ANY_ROLE)),
 ]
 GraphStage = Annotated[

@@ -13,7 +13,7 @@ from inductorscope.store.logins import LIFETIME, VALUE, delete_expired_logins
 from inductorscope.store.tables.logins import Login
 from inductorscope_server.access import attempts
 from inductorscope_server.access.attempts import Attempts
-from inductorscope_server.access.token import COOKIE, FORMER_COOKIE, refusal_of_token
+from inductorscope_server.access.token import COOKIE, refusal_of_token
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts
 from sqlalchemy import select, update
@@ -70,7 +70,6 @@ def test_a_login_is_random_and_stored_as_a_hash(own_settings: Settings, opened: 
 
 def test_the_token_in_a_cookie_opens_nothing(own_settings: Settings, opened: Opened) -> None:
     with opened(own_settings, token="0123456789abcdef") as client:
-        assert not may_write(client, "0123456789abcdef", FORMER_COOKIE)
         assert not may_write(client, "0123456789abcdef")
         assert not may_write(client, "A" * 43)
 

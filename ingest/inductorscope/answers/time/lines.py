@@ -1,5 +1,4 @@
-"""Time by FX node and by line of the user's code: stored, or computed for runs read before such
-costs were stored (see `store.costs`)."""
+"""Time by FX node and by line of the user's code, as stored (see `store.costs`)."""
 
 from __future__ import annotations
 
@@ -9,10 +8,9 @@ import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow, costs_of
+from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow
 from inductorscope.answers.parts import kernel_time
 from inductorscope.fields import Microseconds, view
-from inductorscope.store.runs.costs import timed_graphs
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost, NodeCost
 
@@ -56,8 +54,7 @@ def line_costs(session: Session, run: str, limit: int | None = None) -> list[Lin
         LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us,
         LineCost.parts,
     ).where(LineCost.run_id == run).order_by(*SLOWEST_LINES).limit(limit)  # fmt: skip
-    rows = [LineCostRow(*row) for row in session.execute(query)]
-    return rows or costs_of(timed_graphs(session, run)).lines[:limit]
+    return [LineCostRow(*row) for row in session.execute(query)]
 
 
 def node_times(session: Session, run: str, limit: int | None = None) -> list[NodeTime]:
@@ -121,9 +118,6 @@ def source_times(session: Session, run: str) -> dict[str | None, float]:
         .group_by(LineCost.path)
     )
     spent: dict[str | None, float] = dict(session.execute(query).all())
-    if not spent:
-        for row in costs_of(timed_graphs(session, run)).lines:
-            spent[row.path] = spent.get(row.path, 0.0) + row.shared_us
     return spent
 
 
@@ -139,17 +133,7 @@ def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str
         .order_by(NodeCost.shared_us.desc(), Graph.slug, NodeCost.line)
         .limit(limit)
     )  # fmt: skip
-    costs = [
+    return [
         (slug, NodeCostRow(name, target, line, kernels, inclusive_us, shared_us))
         for slug, name, target, line, kernels, inclusive_us, shared_us in session.execute(query)
     ]
-    if costs:
-        return costs
-    slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
-    worked_out = [
-        (slugs[graph], row)
-        for graph, nodes in costs_of(timed_graphs(session, run)).nodes.items()
-        for row in nodes
-    ]
-    worked_out.sort(key=lambda costs: (-costs[1].shared_us, costs[0], costs[1].line))
-    return worked_out[:limit]

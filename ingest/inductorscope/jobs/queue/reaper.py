@@ -13,12 +13,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from dbos import DBOSClient
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import APPLICATION_VERSION, QUEUE, QUEUES, log
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
-from inductorscope.jobs.queue.machines import ANY
 from inductorscope.jobs.queue.slots import Slot, lock_path, this_host
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
@@ -89,21 +88,8 @@ class Reaper:
 
     def settle(self) -> list[str]:
         """Ends jobs that the engine is done with but that were never ended; returns their ids."""
-        self._place()
         over = self.ended()
         return [job for job, why in over if transitions.give_up(self._sessions, job, why)]
-
-    def _place(self) -> None:
-        """Lets any worker take jobs of earlier versions, which do not say what they need."""
-        engine = self._client._sys_db
-        rows = engine.tables.workflow_status.c
-        unplaced = (rows.queue_name == QUEUE, rows.queue_partition_key.is_(None))
-        with engine.engine.begin() as connection:
-            connection.execute(
-                update(engine.tables.workflow_status)
-                .where(*unplaced, rows.status == "ENQUEUED")
-                .values(queue_partition_key=ANY)
-            )
 
     def ended(self) -> list[tuple[str, str]]:
         """Finds jobs that were never ended although the engine is done with them or does not know
