@@ -154,7 +154,7 @@ def _place(
     placed: list[PlacedError] = []
     unplaced: list[Diagnostic] = []
     for error in errors[:MOST_PLACED]:
-        fitting = _fitting(error, read, kernels)
+        fitting = _fitting(read, kernels)
         places = locate(error, fitting)
         if places:
             placed.append(_placed(error, places, graphs))
@@ -163,7 +163,7 @@ def _place(
     return placed, unplaced
 
 
-def _fitting(error: Diagnostic, read: Explained, kernels: list[KernelText]) -> list[KernelText]:
+def _fitting(read: Explained, kernels: list[KernelText]) -> list[KernelText]:
     """Returns the kernels that the error can be about: a Triton error names its kernel."""
     named = read.triton.kernel if read.triton is not None else ""
     return [kernel for kernel in kernels if kernel.name == named] or kernels

@@ -25,7 +25,7 @@ def examine(trace: ChromeTrace) -> list[Finding]:
         for repair in trace.repairs
     ]  # fmt: skip
     if trace.detail is not None:
-        findings += [*_overlaps(trace.detail), *_ids(trace, trace.detail), *_clocks(trace.detail)]
+        findings += [*_overlaps(trace.detail), *_ids(trace.detail), *_clocks(trace.detail)]
         findings += _content(trace, trace.detail)
     order = ("bad", "warn", "note")
     return sorted(findings, key=lambda finding: order.index(finding.level))
@@ -65,7 +65,7 @@ def _overlaps(events: TraceEvents) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _ids(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
+def _ids(events: TraceEvents) -> list[Finding]:
     device, launched = events.columns.device, events.launched
     if not len(device):
         return []

@@ -50,11 +50,11 @@ def launch_orders(trace: ChromeTrace) -> list[LaunchOrder]:
     if detail is None or not trace.regions:
         return []
     if len(detail.columns.device):
-        return _of_device(trace, detail)
+        return _of_device(detail)
     return _of_cpu(detail)
 
 
-def _of_device(trace: ChromeTrace, detail: TraceEvents) -> list[LaunchOrder]:
+def _of_device(detail: TraceEvents) -> list[LaunchOrder]:
     columns, launched = detail.columns, detail.launched
     events: Integers = np.flatnonzero(launched.region != NOWHERE)
     if not 0 < len(events) <= MOST_LAUNCHES:

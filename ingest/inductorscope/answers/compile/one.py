@@ -206,7 +206,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         guards=_guards(session, guards),
         guards_artifact=None if guards is None else guards.artifact,
         guards_earlier=None if guards is None else guards.earlier,
-        metrics=_metrics(run_story, compile_, log, records),
+        metrics=_metrics(run_story, log, records),
     )  # fmt: skip
 
 
@@ -283,9 +283,7 @@ def _guards(session: Session, row: RecordRow | None) -> Guards | None:
     return None if text is None else guards_of(text.decode("utf-8", "replace"))
 
 
-def _metrics(
-    run_story: RunStory, compile_: Compile, log: str, records: list[RecordRow]
-) -> list[MetricsRow]:
+def _metrics(run_story: RunStory, log: str, records: list[RecordRow]) -> list[MetricsRow]:
     """Reads the metrics from the log itself: their records have no payload."""
     wanted = [row for row in records if row.what in FIGURES]
     artifact = _log_artifact(run_story, log)

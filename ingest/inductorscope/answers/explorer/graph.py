@@ -269,7 +269,7 @@ def _stages(session: Session, graph: Graph) -> list[StageTexts]:
     for artifact in session.scalars(query.order_by(Artifact.derived, Artifact.id)):
         if artifact.graph_id == graph.id or artifact.role == SOURCE:
             by_role[artifact.role].append(artifact)
-    by_role[SOURCE] = _sources(session, graph, by_role[SOURCE])
+    by_role[SOURCE] = _sources(graph, by_role[SOURCE])
     compiled = configurations(session, graph)
     return [
         StageTexts(
@@ -302,7 +302,7 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
     )
 
 
-def _sources(session: Session, graph: Graph, artifacts: list[Artifact]) -> list[Artifact]:
+def _sources(graph: Graph, artifacts: list[Artifact]) -> list[Artifact]:
     """Returns the source files of this graph's nodes, each once, the one with the most nodes first.
     A real file is preferred to one rebuilt from comments."""
     counts: dict[str, int] = graph.sources

@@ -18,7 +18,7 @@ from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
-from inductorscope.formats.log.trace_log import Log, LogRecord, Piece, read_trace_log
+from inductorscope.formats.log.trace_log import Log, LogRecord, read_trace_log
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
@@ -125,7 +125,7 @@ class LogTaking:
         """Reads the log, one piece a step."""
         for piece in self.log.pieces():
             self.position += piece.size
-            kept = None if piece.record is None else self._take(piece.record, piece)
+            kept = None if piece.record is None else self._take(piece.record)
             self.store.add(piece, kept)
             yield
 
@@ -158,7 +158,7 @@ class LogTaking:
 
     # --- a record ---
 
-    def _take(self, record: LogRecord, piece: Piece) -> str | None:
+    def _take(self, record: LogRecord) -> str | None:
         """Reads a record; returns the digest of its payload if that is stored on its own."""
         self.summariser.add(record)
         self.story.add(record)
