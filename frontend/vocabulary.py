@@ -1,4 +1,5 @@
-"""Writes `src/shared/vocabulary.ts` from the vocabulary of the server, when the front end is built.
+"""Writes `src/shared/vocabulary.ts` and `styles/written.css` from the vocabulary of the server,
+when the front end is built.
 
 The vocabulary needs no package: nothing of the product has to be installed yet.
 """
@@ -14,7 +15,12 @@ from pathlib import Path
 from types import ModuleType
 
 HERE = Path(__file__).resolve().parent
-WRITTEN = HERE / "src" / "shared" / "vocabulary.ts"
+TYPESCRIPT = HERE / "src" / "shared" / "vocabulary.ts"
+STYLES = HERE / "styles" / "written.css"
+TINTS = 8
+"""Colours that the explorer gives to source lines in turn."""
+DEPTHS = 12
+"""Depths to which a list is indented."""
 
 TYPES = """\
 // Written by vocabulary.py from formats/vocabulary.py. Change that file instead.
@@ -79,7 +85,22 @@ def typescript(vocabulary: ModuleType) -> str:
     return "\n".join(parts)
 
 
+def styles(vocabulary: ModuleType) -> str:
+    """Returns a class for each colour that marks something, and for each depth of a list:
+    `hue-pointwise`, `tint-1`, `deep-1`."""
+    hues = (f".hue-{hue} {{ --hue: var(--{hue}); }}" for hue in [*vocabulary.HUES, "edge"])
+    tints = (f".tint-{at} {{ --tint: var(--tint-{at}); }}" for at in range(1, TINTS + 1))
+    depths = (f".deep-{at} {{ --deep: {at} !important; }}" for at in range(1, DEPTHS + 1))
+    return "\n".join([*hues, *tints, *depths, ""])
+
+
+def write(file: Path, text: str) -> None:
+    """Writes a file, unless it has this text: what was built of it is then still right."""
+    if not file.exists() or file.read_text() != text:
+        file.write_text(text)
+
+
 if __name__ == "__main__":
-    text = typescript(load())
-    if not WRITTEN.exists() or WRITTEN.read_text() != text:
-        WRITTEN.write_text(text)
+    known = load()
+    write(TYPESCRIPT, typescript(known))
+    write(STYLES, styles(known))

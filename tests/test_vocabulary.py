@@ -32,7 +32,6 @@ from inductorscope.formats.vocabulary import (
 
 ROOT = Path(__file__).resolve().parent.parent
 TOKENS = ROOT / "frontend" / "styles" / "tokens.css"
-PARTS = TOKENS.with_name("parts.css")
 OWN = (
     "ingest/inductorscope/formats/vocabulary.py",
     "ingest/inductorscope/formats/log/kinds.py",
@@ -129,14 +128,12 @@ def test_every_stage_says_what_to_upload_when_it_is_missing() -> None:
 def test_every_colour_of_charts_has_one_meaning_and_a_value_for_light_and_dark() -> None:
     values = dict(re.findall(r"--(\w+): (light-dark\([^;]+\));", TOKENS.read_text()))
     assert len({values[hue] for hue in HUES}) == len(HUES), "two hues look alike"
-    parts = PARTS.read_text()
     used: set[str] = set()
     for table in (CATEGORIES, HOST_WORK, WORKS):
         hues = {entry.hue for entry in table} - {"edge"}
         assert hues <= set(HUES)
         assert not hues & used, "a hue has two meanings"
         used |= hues
-        assert all(f".hue-{hue} {{" in parts for hue in hues)
 
 
 def test_ids_are_unique() -> None:
