@@ -38,9 +38,9 @@ def addresses(profile: int, kernels: int) -> dict[str, str]:
     return {
         "times": "/time",
         "roofline": "/roofline",
-        "kernels": f"{table}kernels",
-        "kernels by name": f"{table}kernels&sort=name",
-        "kernels, filtered": f"{table}kernels&q=_{kernels // 10}",
+        "kernels": "/kernels",
+        "kernels by name": "/kernels?order=name",
+        "kernels, filtered": f"/kernels?q=_{kernels // 10}",
         "lines": f"{table}lines",
         "lines, far down": f"{table}lines&first={lines}",
         "nodes": f"{table}nodes",
@@ -71,7 +71,7 @@ def measure(browser: Browser, url: str, pid: int, pages: dict[str, str], times: 
             first = best(times, partial(opened, browser, address, ROW))
             print(f"{name:24} {first:6.2f} s to the first row, {took:5.2f} s of the server's")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.goto(f"{url}/time/table?of=kernels")
+    page.goto(f"{url}/time/table?of=lines")
     page.locator(ROW).first.wait_for()
     steps = {
         "another order": lambda: page.locator("thead a").last.click(),

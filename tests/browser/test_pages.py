@@ -65,7 +65,7 @@ PAGES = {
 TALLEST = 4000
 """Pixels of a page at first sight."""
 LARGE = [
-    "", "/time", "/time/table?of=kernels", "/timeline", "/kernels", "/kernels/tuned", "/roofline",
+    "", "/time", "/time/table?of=lines", "/timeline", "/kernels", "/kernels/tuned", "/roofline",
     "/compile/fusing",
     f"/graphs/{GRAPH}", f"/graphs/{GRAPH}/memory", f"/graphs/{GRAPH}/kernels/{{kernel}}",
 ]  # fmt: skip

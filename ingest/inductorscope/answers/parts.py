@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import no_graph, no_run
@@ -127,29 +127,23 @@ FIRST_CALL = (
 """Handle of a kernel's first call, in a query of kernels."""
 
 
-def kernels_of(run: str) -> Select[Kernel, str, int | None]:
-    """Returns the arguments of `kernel_row` for each kernel of a run."""
-    return (
-        select(Kernel, Graph.slug, FIRST_CALL)
-        .join(Graph, Graph.id == Kernel.graph_id)
-        .where(Graph.run_id == run)
-    )
-
-
-def kernel_row(kernel: Kernel, slug: str, first: int | None, whole: float | None) -> KernelRow:
-    """Returns a kernel's row. `whole`: time of all kernels."""
-    of_run = share(kernel.time_us, whole)
-    return view(KernelRow, kernel, graph=slug, handle=first, each_us=each(kernel), share=of_run)
-
-
 def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:
     """Returns the kernels, the slowest first; those without a time follow in the order of the
     code."""
     whole = kernel_time(session, run)
     slowest = Kernel.time_us.is_(None), Kernel.time_us.desc(), Graph.position, Kernel.id
-    query = kernels_of(run).order_by(*slowest).limit(limit)
-    rows = session.execute(query)
-    return [kernel_row(kernel, slug, first, whole) for kernel, slug, first in rows]
+    query = (
+        select(Kernel, Graph.slug, FIRST_CALL)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .where(Graph.run_id == run)
+    )
+    return [
+        view(
+            KernelRow, kernel, graph=slug, handle=first, each_us=each(kernel),
+            share=share(kernel.time_us, whole),
+        )
+        for kernel, slug, first in session.execute(query.order_by(*slowest).limit(limit))
+    ]  # fmt: skip
 
 
 def categories(session: Session, run: str) -> list[CategoryTime]:

@@ -83,7 +83,7 @@ def show_first(
     """Redirects to the slowest graph; without one, shows a page that says how to get one."""
     if page.slowest:
         return RedirectResponse(urls.graph(page.run.id, page.slowest), 302)
-    return parts.pages.render(request, "explorer_empty.html", page)
+    return parts.pages.render(request, "no_graph.html", page)
 
 
 def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerHead:

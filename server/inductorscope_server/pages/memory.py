@@ -27,7 +27,7 @@ def show_first(
     """Redirects to the first graph; without one, shows a page that says how to get one."""
     if page.graphs:
         return RedirectResponse(urls.memory(page.run.id, page.graphs[0].slug), 302)
-    return parts.pages.render(request, "memory_empty.html", page)
+    return parts.pages.render(request, "no_graph.html", page)
 
 
 async def load(

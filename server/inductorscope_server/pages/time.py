@@ -20,7 +20,7 @@ from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
 from inductorscope_server.web.parts import Analysing, Reading
 
 Of = Annotated[
-    Literal["kernels", "lines", "nodes", "trace", "rows", "events"],
+    Literal["lines", "nodes", "trace", "rows", "events"],
     Query(description="Rows of the code, or (`trace`, `rows`, `events`) of a profile."),
 ]
 ProfileId = Annotated[int, Query(description="Number of a profile; 0 for none.", ge=0, le=LARGEST)]
@@ -56,10 +56,10 @@ def load_time(session: Reading, run: RunId, profile: Label = "") -> TimePage:
 
 
 def load_table(
-    session: Reading, run: RunId, of: Of = "kernels", profile: ProfileId = 0, sort: SortedBy = "",
+    session: Reading, run: RunId, of: Of = "lines", profile: ProfileId = 0, sort: SortedBy = "",
     order: Direction = "", q: Text = "", category: Category = "", first: First = 0,
 ) -> TimesTable:  # fmt: skip
-    """Kernels, lines and nodes of the code; kernels, rows and events of a profile. The server
+    """Lines and nodes of the code; kernels, rows and events of a profile. The server
     sorts, filters and pages, so long tables load as fast as short ones."""
     query = Asked(of, profile or None, sort, order, q.strip(), category, first)
     return times_table(session, run, query)

@@ -7,6 +7,7 @@ Templates get:
 - `site`, the pages that every page links to; `of_run`, those of a run; `here`, this page; and
   `tabs`, what the tabs of its run hold, None if it belongs to no run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
+- `m` and `c`, the macros of `fragments/_macros.html` and of `fragments/_compile_macros.html`
 - `who`, who asks for the page, and `choices`, what they chose; `settings_public`, `version` and
   `csp_nonce`
 """
@@ -66,6 +67,7 @@ PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
 
 
+MACROS = {"m": "fragments/_macros.html", "c": "fragments/_compile_macros.html"}
 TABS = "tabs"
 """Where a request notes what the tabs of its run hold."""
 
@@ -208,7 +210,7 @@ class Pages:
     def text(self, request: Request, name: str, page: object, **more: object) -> str:
         """Renders the template to text."""
         route = request.scope.get("route")
-        return self._environment.get_template(name).render(
+        context: dict[str, object] = dict(
             page=page,
             request=request,
             csp_nonce=headers.nonce_of(request.scope),
@@ -219,6 +221,9 @@ class Pages:
             tabs=request.scope["state"].get(TABS),
             **more,
         )
+        for short, file in MACROS.items():
+            context[short] = self._environment.get_template(file).make_module(context)
+        return self._environment.get_template(name).render(context)
 
     def render(
         self,

@@ -183,7 +183,7 @@ class _Table(msgspec.Struct):
             why, href = self._why(geometry, kernel.name, pair)
             if not is_generated:
                 ours = geometry.kernel if geometry is not None else ""
-                why = f"A library call{ours and f', which runs {middle(telling(ours), 28, 8)}'}."
+                why = f"A library call{ours and f', which runs {middle(telling(ours), 44, 12)}'}."
             compared = kernel_work(
                 graph.slug, kernel, handle, works[kernel.name], self.peaks, self.step_us
             )

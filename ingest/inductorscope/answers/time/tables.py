@@ -9,26 +9,16 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import (
-    KernelRow,
-    RunName,
-    kernel_row,
-    kernel_time,
-    kernels_of,
-    run_name,
-    share,
-)
+from inductorscope.answers.parts import RunName, kernel_time, run_name, share
 from inductorscope.fields import Hidden, view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceKernel
 
 PAGE = 100
-KERNELS, LINES, NODES, TRACE, ROWS, EVENTS = "kernels", "lines", "nodes", "trace", "rows", "events"
+LINES, NODES, TRACE, ROWS, EVENTS = "lines", "nodes", "trace", "rows", "events"
 OF_PROFILE = (TRACE, ROWS, EVENTS)
 
 SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
-    KERNELS: {"time": Kernel.time_us, "name": Kernel.name, "category": Kernel.category,
-              "calls": Kernel.time_calls, "sites": Kernel.call_count},
     LINES: {"shared": LineCost.shared_us, "inclusive": LineCost.inclusive_us,
             "line": LineCost.line, "kernels": LineCost.kernels},
     NODES: {"shared": NodeCost.shared_us, "inclusive": NodeCost.inclusive_us,
@@ -47,7 +37,7 @@ EVENT_SORTS = ("time", "duration")
 class Asked(msgspec.Struct, frozen=True):
     """The requested rows."""
 
-    of: str = KERNELS
+    of: str = LINES
     profile: int | None = None
     sort: str = ""
     order: str = ""
@@ -155,7 +145,6 @@ class TimesTable(msgspec.Struct):
     categories: Hidden[list[str]]
     whole_us: float | None
     """The total time that shares refer to."""
-    kernels: list[KernelRow] = msgspec.field(default_factory=list)
     lines: list[LineRow] = msgspec.field(default_factory=list)
     nodes: list[NodeRow] = msgspec.field(default_factory=list)
     trace: list[TraceRow] = msgspec.field(default_factory=list)
@@ -179,10 +168,8 @@ def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
     table = TimesTable(
         run, asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
     )
-    {
-        KERNELS: _kernels, LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows,
-        EVENTS: _events,
-    }[asked.of](session, run_id, table)  # fmt: skip
+    find = {LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows, EVENTS: _events}
+    find[asked.of](session, run_id, table)
     return table
 
 
@@ -229,13 +216,6 @@ def _paged(
     place = {number: at for at, number in enumerate(page)}
     rows = session.execute(query.where(key.in_(page)))
     return sorted(rows, key=lambda row: place[row[0].id])
-
-
-def _kernels(session: Session, run_id: str, table: TimesTable) -> None:
-    page = _paged(session, table, kernels_of(run_id), Kernel.name, Kernel.category, Kernel.id)
-    table.kernels = [
-        kernel_row(kernel, slug, first, table.whole_us) for kernel, slug, first in page
-    ]
 
 
 def _lines(session: Session, run_id: str, table: TimesTable) -> None:

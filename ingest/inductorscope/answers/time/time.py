@@ -171,7 +171,7 @@ def _map(session: Session, run: str) -> list[MapPart]:
         number: (name, category, urls.kernel(run, slug, name, handle))
         for number, name, category, slug, handle in session.execute(query)
     }
-    all_lines, all_kernels = (urls.time_table(run, of=of) for of in ("lines", "kernels"))
+    all_lines, all_kernels = urls.time_table(run, of="lines"), urls.kernels(run)
     files = {path or "": us for path, us in source_times(session, run).items()}
     parts: list[MapPart] = []
     known: dict[str, float] = defaultdict(float)

@@ -30,7 +30,6 @@ WITHOUT_COMPILING = 0.4
 WORTH_JOINING = 0.01
 """A change that seems to win less is not joined with others."""
 NO_TIME = "The time was up; the next search goes on from here."
-NOTHING_ELSE = "No change is faster."
 FEW_TIMES = "It was not among the faster half."
 Candidates = Sequence[tuple[str, Change]]
 """Titles and changes."""
