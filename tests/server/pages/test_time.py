@@ -109,7 +109,7 @@ def test_busy_by_both_definitions(trained: tuple[TestClient, dict[str, str]]) ->
     assert backward["facts"]["attributed_us"] > 0.98 * backward["facts"]["kernel_us"]
 
 
-@pytest.mark.parametrize("of", ["kernels", "lines", "nodes", "trace", "rows", "events"])
+@pytest.mark.parametrize("of", ["lines", "nodes", "trace", "rows", "events"])
 @pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
 def test_tables_open(trained: tuple[TestClient, dict[str, str]], name: str, of: str) -> None:
     client, runs = trained
