@@ -39,23 +39,23 @@ def test_every_candidate_is_read_with_its_time() -> None:
     (table,) = read(f"{SAID}\n{TABLE}").tables.tables
     assert (table.op, table.shapes) == ("mm", "4096x16384, 16384x4096")
     assert (table.compile_id, table.line) == ("3/1", 2)
-    assert [(one.name, one.ms) for one in table.candidates] == [
-        ("mm", 0.6659), ("triton_mm_110", 0.7683), ("triton_mm_104", None),
+    assert [(one.name, one.us and round(one.us, 3)) for one in table.choices] == [
+        ("mm", 665.9), ("triton_mm_110", 768.3), ("triton_mm_104", None),
     ]  # fmt: skip
-    assert table.candidates[1].what == "ACC_TYPE='tl.float32', BLOCK_K=64, num_warps=4"
+    assert table.choices[1].what == "ACC_TYPE='tl.float32', BLOCK_K=64, num_warps=4"
     assert (table.strides, table.dtypes) == (
         "[16384, 1], [1, 16384]", "torch.bfloat16, torch.bfloat16",
     )  # fmt: skip
-    assert (table.seconds, table.precompile_seconds, table.choices) == (0.9773, 0.6039, 17)
+    assert (table.seconds, table.precompile_seconds, table.count) == (0.9773, 0.6039, 17)
 
 
 def test_tables_of_older_versions_and_of_ranks() -> None:
     (table,) = read(OLD).tables.tables
     assert table.op == "bias_addmm"
-    assert [(one.name, one.ms) for one in table.candidates] == [
-        ("bias_addmm", 0.0061), ("addmm", None),
+    assert [(one.name, one.us and round(one.us, 3)) for one in table.choices] == [
+        ("bias_addmm", 6.1), ("addmm", None),
     ]  # fmt: skip
-    assert (table.seconds, table.choices) == (1.5, None)
+    assert (table.seconds, table.count) == (1.5, 2)
 
 
 def test_a_text_with_a_table_is_known_as_what_torch_printed() -> None:

@@ -8,6 +8,7 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 from inductorscope.formats.log.torch_logs import Fusion as Fusion
 from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
+from inductorscope.formats.printed.autotune_tables import Choice, TunedTable
 
 STORY_VERSION = 4
 """Raise it when the structs below change. Workers and `inductorscope relink` then gather the
@@ -141,14 +142,6 @@ class KernelCompiled(msgspec.Struct):
     """Configurations to choose from."""
 
 
-class Choice(msgspec.Struct):
-    """One candidate of an autotuning."""
-
-    name: str
-    us: float | None
-    what: str = ""
-
-
 class Tuning(msgspec.Struct):
     """One autotuning in a TORCH_TRACE log: the operation and its fastest candidates."""
 
@@ -258,22 +251,6 @@ class PhaseRow(msgspec.Struct):
     self_us: float
     longest_us: float
     longest_compile: int
-
-
-class TunedTable(msgspec.Struct):
-    """An autotuning as max-autotune prints it: every candidate with its time."""
-
-    compile_id: str | None
-    line: int
-    op: str
-    shapes: str
-    strides: str
-    dtypes: str
-    seconds: float | None
-    precompile_seconds: float | None
-    count: int
-    """Number of candidates; the text may list only the fastest."""
-    choices: list[Choice]
 
 
 class Spoken(msgspec.Struct):

@@ -10,7 +10,6 @@ from inductorscope.analyze.compile.kinds import kind_of
 from inductorscope.analyze.compile.model import (
     BecameDynamic,
     CacheEvent,
-    Choice,
     PhaseRow,
     Story,
     Tuning,
@@ -18,6 +17,7 @@ from inductorscope.analyze.compile.model import (
 from inductorscope.formats.border import read_json
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
+from inductorscope.formats.printed.autotune_tables import Choice
 from inductorscope.formats.vocabulary import CPP, TRITON
 
 CHUNK = 4000

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 import msgspec
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.model import Choice, TunedTable, Tuning
+from inductorscope.analyze.compile.model import Tuning
 from inductorscope.analyze.fusing.chosen import Chosen, sizes_of
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story, ref_of
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.printed.autotune_tables import Choice, TunedTable
 
 MOST_TUNINGS = 500
 

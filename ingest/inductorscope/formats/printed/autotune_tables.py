@@ -32,40 +32,40 @@ _END = re.compile(
 SIGN = "AUTOTUNE "
 
 
-class Candidate(msgspec.Struct):
-    """One kernel that autotuning tried."""
+class Choice(msgspec.Struct):
+    """One candidate of an autotuning."""
 
     name: str
-    ms: float | None
+    us: float | None
     """None if it did not run or its time could not be measured."""
     what: str = ""
     """Its configuration."""
 
 
-class Table(msgspec.Struct):
-    """One autotuning."""
+class TunedTable(msgspec.Struct):
+    """An autotuning as max-autotune prints it: every candidate with its time."""
 
     compile_id: str | None
     line: int
     op: str
     shapes: str
-    strides: str = ""
-    dtypes: str = ""
-    candidates: list[Candidate] = msgspec.field(default_factory=list)
-    seconds: float | None = None
+    strides: str
+    dtypes: str
+    seconds: float | None
     """Time of running the candidates."""
-    precompile_seconds: float | None = None
-    choices: int | None = None
-    """Number of candidates; the table may list only the fastest."""
+    precompile_seconds: float | None
+    count: int
+    """Number of candidates; the text may list only the fastest."""
+    choices: list[Choice]
 
 
 class AutotuneTables:
     """Reads the lines of a log in order, without their logging prefixes."""
 
     def __init__(self) -> None:
-        self.tables: list[Table] = []
+        self.tables: list[TunedTable] = []
         self.beyond = 0
-        self._open: Table | None = None
+        self._open: TunedTable | None = None
 
     def add(self, text: str, line: int, compile_id: str | None) -> bool:
         """Reads a line; returns whether it belongs to a table."""
@@ -80,8 +80,9 @@ class AutotuneTables:
         if match is None:
             return False  # compiler warnings may come between the lines
         name, ms, detail = match.groups()
-        if len(self._open.candidates) < MOST_CANDIDATES:
-            self._open.candidates.append(Candidate(name, _ms(ms), (detail or "").strip()[:LONGEST]))
+        self._open.count += 1
+        if len(self._open.choices) < MOST_CANDIDATES:
+            self._open.choices.append(Choice(name, _us(ms), (detail or "").strip()[:LONGEST]))
         else:
             self.beyond += 1
         return True
@@ -90,7 +91,10 @@ class AutotuneTables:
         match = _BEGIN.match(text)
         if match is None:
             return False
-        self._open = Table(compile_id, line, match.group(1), match.group(2)[:LONGEST])
+        self._open = TunedTable(
+            compile_id=compile_id, line=line, op=match.group(1), shapes=match.group(2)[:LONGEST],
+            strides="", dtypes="", seconds=None, precompile_seconds=None, count=0, choices=[],
+        )  # fmt: skip
         if len(self.tables) < MOST:
             self.tables.append(self._open)
         else:
@@ -104,10 +108,10 @@ class AutotuneTables:
         seconds, precompile, choices = match.groups()
         self._open.seconds = float(seconds)
         self._open.precompile_seconds = None if precompile is None else float(precompile)
-        self._open.choices = None if choices is None else int(choices)
+        self._open.count = int(choices or self._open.count)
         self._open = None
         return True
 
 
-def _ms(text: str) -> float | None:
-    return None if text in {"inf", "nan"} or float(text) == 0 else float(text)
+def _us(text: str) -> float | None:
+    return None if text in {"inf", "nan"} or float(text) == 0 else float(text) * 1000

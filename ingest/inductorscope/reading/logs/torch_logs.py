@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import BinaryIO
 
-from inductorscope.analyze.compile.model import Choice, Spoken, Story, TunedTable
+from inductorscope.analyze.compile.model import Spoken, Story
 from inductorscope.formats.log.text_log import Process, lines_of
 from inductorscope.formats.log.torch_logs import TorchLogs
 from inductorscope.formats.unpacking import open_plain
@@ -38,22 +38,5 @@ def _spoken(path: str, log: TorchLogs) -> Spoken:
         list(log.nodes.values()),
         list(log.fusions.values()),
         list(log.hints.values()),
-        [
-            TunedTable(
-                one.compile_id,
-                one.line,
-                one.op,
-                one.shapes,
-                one.strides,
-                one.dtypes,
-                one.seconds,
-                one.precompile_seconds,
-                one.choices or len(one.candidates),
-                [
-                    Choice(each.name, None if each.ms is None else each.ms * 1000, each.what)
-                    for each in one.candidates
-                ],
-            )
-            for one in log.tables.tables
-        ],
+        log.tables.tables,
     )
