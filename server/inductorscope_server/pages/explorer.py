@@ -18,13 +18,14 @@ from inductorscope.answers.explorer.graph import (
     explorer_page,
     links_payload,
 )
-from inductorscope.answers.explorer.links import NO_LINKS, Links
+from inductorscope.answers.explorer.links import NO_LINKS
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.text import MachineText, machine_text
 from inductorscope.answers.parts import graph_of
 from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
 from inductorscope.answers.time.heat import Heat, heat
 from inductorscope.formats.vocabulary import OF_KERNELS, OPENED
+from inductorscope.store.runs.links import Links
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 

@@ -7,14 +7,14 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import graph_of
-from inductorscope.store.runs.links import LinksJson, unpack_json
+from inductorscope.store.runs.links import Links, unpack_json
 from inductorscope.store.runs.nodes import fx_nodes
 
 
 def ir_names(payload: bytes, first: int, last: int, call: str) -> set[str]:
     """Returns the scheduler nodes whose operations lines `first` to `last` of the output code refer
     to, in one call (`call:NAME:HANDLE`) of the kernel that these lines define."""
-    links = msgspec.json.decode(unpack_json(payload), type=LinksJson)
+    links = msgspec.json.decode(unpack_json(payload), type=Links)
     code = links.stages.get("code")
     if code is None:
         return set()
@@ -24,28 +24,6 @@ def ir_names(payload: bytes, first: int, last: int, call: str) -> set[str]:
         if first <= line <= last and (limit < 0 or links.entities[limit] == call)
     }
     return {name[3:].partition(".")[0] for name in used if name.startswith("op:")}
-
-
-class StageLinks(msgspec.Struct, frozen=True):
-    """References of one stage as parallel columns sorted by line."""
-
-    lines: list[int]
-    entities: list[int]
-    """Indices into `entities`."""
-    confidence: list[int]
-    """1 kernel, 2 inferred, 3 exact."""
-    call: list[int]
-    """Index of the `call:` entity that the reference is valid for, or -1 for every call."""
-    digest: str = ""
-    """Digest of the text whose lines these are: no other text of the stage has these references."""
-
-
-class Links(msgspec.Struct, frozen=True):
-    """All references of one graph."""
-
-    engine: str
-    entities: list[str]
-    stages: dict[str, StageLinks]
 
 
 NO_LINKS = Links(engine="", entities=[], stages={})

@@ -21,7 +21,7 @@ from inductorscope.analyze.time.order import LaunchOrder
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
 from inductorscope.formats.vocabulary import BACKWARD
 from inductorscope.reading.graphs.graph import GraphRead
-from inductorscope.store.runs.draft import CallTimeDraft, GraphDraft, KernelDraft
+from inductorscope.store.runs.draft import GraphDraft, KernelDraft
 from inductorscope.units import microseconds
 
 # graph_0_cpp_fused_add_1, as the profiler names what the code calls cpp_fused_add_1
@@ -290,12 +290,7 @@ class _Join:
             sums: dict[int, float] = {}
             runs: dict[int, int] = {}
             for (position, number), time in times.items():
-                draft.call_times.append(
-                    CallTimeDraft(
-                        number, time.time_us, time.known, time.runs, time.median_us, time.p10_us,
-                        time.p90_us,
-                    )
-                )  # fmt: skip
+                draft.call_times[number] = time
                 sums[position] = sums.get(position, 0.0) + time.time_us
                 runs[position] = runs.get(position, 0) + time.runs
             for position, us in sums.items():

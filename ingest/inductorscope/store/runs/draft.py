@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 
+from inductorscope.analyze.time.call_times import CallTime
 from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.store.contents.content import Content
@@ -73,19 +74,6 @@ class CallDraft(msgspec.Struct):
     runs_at: list[int]
     """Its places among all calls of one run of the wrapper: several, if a subgraph has it that is
     called several times."""
-
-
-class CallTimeDraft(msgspec.Struct, frozen=True):
-    """The time of one call, as `analyze.time.call_times` finds it."""
-
-    number: int
-    """Number of the call in its graph."""
-    time_us: float
-    known: str
-    runs: int
-    median_us: float | None
-    p10_us: float | None
-    p90_us: float | None
 
 
 class KernelDraft(msgspec.Struct, eq=False):
@@ -155,7 +143,8 @@ class GraphDraft(msgspec.Struct, eq=False):
     """Number of stored generated kernels, after they were dropped from memory."""
     call_order: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Position of the kernel, and number, of each call that one run of the wrapper makes."""
-    call_times: list[CallTimeDraft] = msgspec.field(default_factory=list)
+    call_times: dict[int, CallTime] = msgspec.field(default_factory=dict)
+    """Number of a call in the graph → its time."""
 
     @property
     def generated(self) -> int:

@@ -6,7 +6,8 @@ import msgspec
 import zstandard
 from msgspec.structs import asdict
 
-from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks, StageLinks
+from inductorscope.correlate.links import model
+from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks
 from inductorscope.store.contents.packing import COLUMNS, compressor
 from inductorscope.store.database import storable
 from inductorscope.store.database.storable import JsonObject
@@ -19,30 +20,34 @@ TODAYS_ENGINE = ENGINE
 """Version of the link engine: stored links of another version are made again."""
 
 
-class StageColumns(msgspec.Struct, gc=False):
-    """References of one stage, as parallel columns sorted by line."""
+class StageLinks(msgspec.Struct, gc=False):
+    """References of one stage as parallel columns sorted by line."""
 
     lines: list[int]
     entities: list[int]
+    """Indices into `entities`."""
     confidence: list[int]
+    """1 kernel, 2 inferred, 3 exact."""
     call: list[int]
+    """Index of the `call:` entity that the reference is valid for, or -1 for every call."""
     digest: str = ""
+    """Digest of the text whose lines these are: no other text of the stage has these references."""
 
 
-class LinksJson(msgspec.Struct):
-    """All references of one graph, as the API returns them."""
+class Links(msgspec.Struct):
+    """All references of one graph."""
 
     engine: str
     entities: list[str]
-    stages: dict[str, StageColumns]
+    stages: dict[str, StageLinks]
 
 
-def links_json(links: GraphLinks) -> LinksJson:
-    return LinksJson(
+def links_json(links: GraphLinks) -> Links:
+    return Links(
         engine=links.engine,
         entities=[storable.text(entity) for entity in links.entities],
         stages={
-            storable.text(name): StageColumns(
+            storable.text(name): StageLinks(
                 stage.lines, stage.entities, stage.confidence, stage.call, stage.digest
             )
             for name, stage in links.stages.items()
@@ -70,11 +75,11 @@ def unpack_links(
     payload: bytes, coverage: JsonObject | None = None, notes: list[str] | None = None
 ) -> GraphLinks:
     """Restores links from their payload, and coverage and notes, which are stored separately."""
-    read = msgspec.json.decode(unpack_json(payload), type=LinksJson)
+    read = msgspec.json.decode(unpack_json(payload), type=Links)
     return GraphLinks(
         entities=read.entities,
         stages={
-            name: StageLinks(
+            name: model.StageLinks(
                 name, stage.lines, stage.entities, stage.confidence, stage.call, stage.digest
             )
             for name, stage in read.stages.items()

@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time import call_times
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
 from inductorscope.store.contents.fulltext import unindex
@@ -24,7 +25,6 @@ from inductorscope.store.database.bulk import (
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
-    CallTimeDraft,
     GraphDraft,
     KernelDraft,
     LogEntryDraft,
@@ -364,16 +364,18 @@ def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
             session.execute(update(Graph).where(Graph.id == graph_id), {"time_us": graph.time_us})
 
 
-def _insert_call_times(session: Session, times: Sequence[CallTimeDraft], graph_id: int) -> None:
+def _insert_call_times(
+    session: Session, times: Mapping[int, call_times.CallTime], graph_id: int
+) -> None:
     numbered = select(KernelCall.number, KernelCall.id).where(KernelCall.graph_id == graph_id)
     ids = dict(session.execute(numbered).all())
     rows = [
         {
-            "call_id": ids[time.number], "time_us": time.time_us, "known": time.known,
+            "call_id": ids[number], "time_us": time.time_us, "known": time.known,
             "runs": time.runs, "median_us": time.median_us, "p10_us": time.p10_us,
             "p90_us": time.p90_us,
         }
-        for time in times
+        for number, time in times.items()
     ]  # fmt: skip
     insert_rows(session, CallTime, rows)
 
