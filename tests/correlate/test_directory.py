@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -47,12 +44,3 @@ def test_nothing_to_link_is_said(tmp_path: Path) -> None:
         links_of_path(tmp_path)
     with pytest.raises(NoGraphs, match="does not exist"):
         links_of_path(tmp_path / "nowhere")
-
-
-def test_the_module_prints_json(fixtures: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "inductorscope.correlate.directory"]
-    done = subprocess.run([*command, fixtures / "cuda-foo1"], capture_output=True, check=True)
-    assert json.loads(done.stdout)["schema"] == 1
-    failed = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False)
-    assert failed.returncode == 1
-    assert "torch_compile_debug" in failed.stderr

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate.directory import read_texts
-from inductorscope.correlate.explain import Explainer, explain
+from inductorscope.correlate.explain import Explainer
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.texts import GraphTexts
@@ -34,7 +34,7 @@ def changed(texts: GraphTexts, old: str, new: str) -> GraphTexts:
 
 
 def test_the_sentence_names_operation_buffers_and_node(foo1: GraphTexts) -> None:
-    (reason,) = explain(foo1, "code", line_of(foo1, "tmp2 = -tmp1"))
+    (reason,) = Explainer(foo1).reasons("code", line_of(foo1, "tmp2 = -tmp1"))
     assert reason.code == "data_flow"
     assert reason.operation == "op:op0.neg"
     assert reason.nodes == ["fx:neg"]
@@ -44,21 +44,21 @@ def test_the_sentence_names_operation_buffers_and_node(foo1: GraphTexts) -> None
 
 
 def test_of_several_alike_it_is_told_which(foo1: GraphTexts) -> None:
-    (reason,) = explain(foo1, "code", line_of(foo1, "tmp1 = tl.load"))
+    (reason,) = Explainer(foo1).reasons("code", line_of(foo1, "tmp1 = tl.load"))
     assert "second `load` of op0's loop body, reads arg0_1" in reason.sentence
 
 
 def test_lines_of_the_loops_have_reasons_too(foo1: GraphTexts) -> None:
     lines = (foo1.ir_post or "").split("\n")
     number = next(n for n, line in enumerate(lines, 1) if "ops.maximum" in line)
-    (reason,) = explain(foo1, "ir_post", number)
+    (reason,) = Explainer(foo1).reasons("ir_post", number)
     assert reason.nodes == ["fx:maximum"]
-    assert explain(foo1, "ir_post", 1) == []
+    assert Explainer(foo1).reasons("ir_post", 1) == []
 
 
 def test_without_ir_the_sentence_says_so(foo1: GraphTexts) -> None:
     texts = replace(foo1, ir_pre=None, ir_post=None)
-    (reason,) = explain(texts, "code", line_of(texts, "tmp2 = -tmp1"))
+    (reason,) = Explainer(texts).reasons("code", line_of(texts, "tmp2 = -tmp1"))
     assert reason.code == "data_flow"
     assert reason.nodes == ["fx:neg"]
     assert reason.sentence.startswith("There is no IR of this kernel")
@@ -73,7 +73,7 @@ def test_where_two_nodes_fit_both_are_given(foo1: GraphTexts) -> None:
     code = (foo1.code or "").replace("Graph fragment:", "")
     texts = replace(foo1, post_grad=graph, code=code, provenance=None)
     number = line_of(texts, "triton_helpers.maximum")
-    (reason,) = explain(texts, "code", number)
+    (reason,) = Explainer(texts).reasons("code", number)
     assert reason.code == "ambiguous"
     assert reason.nodes == ["fx:maximum", "fx:maximum_1"]
     assert "`maximum` and `maximum_1` fit equally well" in reason.sentence
@@ -95,13 +95,13 @@ def test_the_record_of_a_kernel_settles_which_of_two_nodes_it_computes(foo1: Gra
         "        return (maximum,)", TWIN + "        return (maximum, maximum_1)"
     )
     texts = replace(foo1, post_grad=graph)
-    (reason,) = explain(texts, "code", line_of(texts, "triton_helpers.maximum"))
+    (reason,) = Explainer(texts).reasons("code", line_of(texts, "triton_helpers.maximum"))
     assert (reason.code, reason.nodes) == ("data_flow", ["fx:maximum"])
 
 
 def test_without_a_fitting_node_that_is_said(foo1: GraphTexts) -> None:
     texts = replace(foo1, post_grad=(foo1.post_grad or "").replace("aten.neg", "aten.exp"))
-    (reason,) = explain(texts, "code", line_of(texts, "tmp2 = -tmp1"))
+    (reason,) = Explainer(texts).reasons("code", line_of(texts, "tmp2 = -tmp1"))
     assert reason.code in ("unknown", "doubtful")
 
 
@@ -113,4 +113,4 @@ def test_any_line_may_be_asked_for(foo1: GraphTexts, stage: str, line: int) -> N
 
 @pytest.mark.parametrize("texts", [GraphTexts(), GraphTexts(code="x = 1\n", ir_post="op0:")])
 def test_missing_texts_give_no_reasons(texts: GraphTexts) -> None:
-    assert explain(texts, "code", 1) == []
+    assert Explainer(texts).reasons("code", 1) == []

@@ -33,6 +33,7 @@ from inductorscope.correlate.replay.schedule import (
 from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.scopes import Scope
 from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.ir import IrText
 
 DOUBTFUL = 1.0
@@ -56,11 +57,12 @@ class Inference:
         """`recorded`: calls that need no inference."""
         self.ir = scope.ir(read.ir_post or IrText())
         self.code, lines = scope.code, scope.lines
-        sites = call_sites(self.code, lines, self.ir)
+        wrapper = parse_wrapper("\n".join(lines), self.code)
+        sites = call_sites(self.code, wrapper, self.ir)
         graph = FxGraph(scope.post)
         complete = complete_nodes(self.code, read.provenance)
         self.comments = kernel_comments(sites, complete, graph)
-        outputs = unpacked_outputs(self.code, lines)
+        outputs = unpacked_outputs(wrapper)
         self.origins = find_origins(graph, self.ir, outputs, self.comments)
         self.calls = list(_aligned_calls(sites, lines, recorded))
         """Calls without a record, as entities, with the lines of their nodes' operations."""

@@ -1,13 +1,8 @@
-"""Links of every graph below a path: what `inductorscope links` prints.
-
-python -m inductorscope.correlate.directory PATH
-"""
+"""Links of every graph below a path: what `inductorscope links` prints."""
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,21 +123,3 @@ def _own_lines(
 def _operation(name: str) -> str:
     """The operation of `op7.load_2`: `load`. FX numbers repeated names."""
     return _COUNT.sub("", name.rpartition(".")[2])
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        sys.stderr.write("Give one path.\n")
-        return 2
-    try:
-        links = links_of_path(Path(arguments[0]))
-    except NoGraphs as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    json.dump(links, sys.stdout)
-    sys.stdout.write("\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

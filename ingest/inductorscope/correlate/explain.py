@@ -146,11 +146,6 @@ class _ScopeReasons:
         return f"{ordinal} `{op.op}` of {where}{_about(op, block, node)}"
 
 
-def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:
-    """The reasons for references of a line of `code`, `ir_pre` or `ir_post`."""
-    return Explainer(texts).reasons(stage, line)
-
-
 def raised_reasons(scope: Scope, provenance: Provenance) -> dict[int, list[Reason]]:
     """Line → reasons, for a graph without dumped loop bodies."""
     nodes = scope.nodes(provenance)

@@ -18,6 +18,7 @@ from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.replay.schedule import call_sites, unpacked_outputs
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.graph.ir_nodes import IrOp
@@ -62,12 +63,9 @@ class Cutter:
         self.may_be_library = False
         self.nodes = {node.name: node for node in fx.main()}
         self.order = {name: position for position, name in enumerate(self.nodes)}
-        origins = find_origins(
-            self.graph,
-            ir,
-            unpacked_outputs(code, lines),
-            kernel_comments(call_sites(code, lines, ir), {}, self.graph),
-        )
+        wrapper = parse_wrapper("\n".join(lines), code)
+        comments = kernel_comments(call_sites(code, wrapper, ir), {}, self.graph)
+        origins = find_origins(self.graph, ir, unpacked_outputs(wrapper), comments)
         self.held: dict[str, Root] = origins.held
         self.makers = {
             buffer.name: node

@@ -64,7 +64,6 @@ class CppKernel(msgspec.Struct):
     accumulations: list[Statement] = msgspec.field(default_factory=list)
     """Statements about accumulators outside of blocks: declarations, epilogues, stores."""
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
-    declared: dict[tuple[int, str], int] = msgspec.field(default_factory=dict)
 
 
 def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:
@@ -149,7 +148,6 @@ class _Reader:
                 return scope.block
             scope = scope.parent
         block = self.scope.block = Block()
-        block.scope = self.scope.number
         block.again = self._repeats()
         self.previous = self.scope
         self.kernel.blocks.append(block)

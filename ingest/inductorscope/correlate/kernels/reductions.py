@@ -12,23 +12,10 @@ from inductorscope.correlate.kernels.statements import Statement
 
 _COMBINE = frozenset(
     [
-        "sum",
-        "max2",
-        "min2",
-        "any",
-        "prod",
-        "xor_sum",
-        "max_with_index",
-        "min_with_index",
-        "reduce",
-        "welford_combine",
-        "welford",
-        "argmax",
-        "argmin",
-        "max",
-        "min",
+        "sum", "max2", "min2", "any", "prod", "xor_sum", "max_with_index", "min_with_index",
+        "reduce", "welford_combine", "welford", "argmax", "argmin", "max", "min",
     ]
-)
+)  # fmt: skip
 _ACCUMULATOR = re.compile(
     r"\b_tmp(\d+)\b|\b_?tmp(\d+)(?:_(?:mean|m2|weight|max|sum|index|next))+\b"
 )

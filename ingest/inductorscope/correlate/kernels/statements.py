@@ -32,47 +32,18 @@ _LITERAL = re.compile(r"(?<![\w.\[])-?\d++(?:\.\d*+)?(?:e[+-]?\d++)?(?![\w.]*ptr
 _SHAPE = re.compile(r"\[[^\]]*+\]?")
 _CASTS = frozenset(
     [
-        "to",
-        "convert",
-        "cast",
-        "Vectorized",
-        "VectorizedN",
-        "VecMask",
-        "broadcast_to",
-        "arange",
-        "from",
-        "float",
-        "double",
-        "int64_t",
-        "int32_t",
-        "bool",
-        "int16_t",
-        "int8_t",
-        "uint8_t",
-        "static_cast",
-        "unsqueeze",
-        "expand_dims",
-        "get_low_high",
-        "cvt_lowp_fp_to_fp32",
-        "cvt_fp32_to_lowp_fp",
-        "to_float_mask",
+        "to", "convert", "cast", "Vectorized", "VectorizedN", "VecMask", "broadcast_to", "arange",
+        "from", "float", "double", "int64_t", "int32_t", "bool", "int16_t", "int8_t", "uint8_t",
+        "static_cast", "unsqueeze", "expand_dims", "get_low_high", "cvt_lowp_fp_to_fp32",
+        "cvt_fp32_to_lowp_fp", "to_float_mask",
     ]
-)
+)  # fmt: skip
 _NO_FUNCTIONS = frozenset(
     [
-        "static_cast",
-        "float",
-        "double",
-        "int64_t",
-        "int32_t",
-        "int8_t",
-        "uint8_t",
-        "int16_t",
-        "bool",
-        "half",
-        "decltype",
+        "static_cast", "float", "double", "int64_t", "int32_t", "int8_t", "uint8_t", "int16_t",
+        "bool", "half", "decltype",
     ]
-)
+)  # fmt: skip
 
 
 class Statement(msgspec.Struct):
@@ -174,4 +145,3 @@ class Block(msgspec.Struct):
     """Stores, checks and accumulations, in order of their lines."""
     again: bool = False
     """Whether it repeats the block before it for the remainder of a loop."""
-    scope: int = 0

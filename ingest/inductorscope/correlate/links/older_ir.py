@@ -10,24 +10,12 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.nodes.fx_graph import DTYPES
-from inductorscope.formats.code.layouts import sizes
 from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 from inductorscope.formats.text import split_top
 
-_SIZES = r"(\([^()]*\))"
-# `buf0 = empty((3, 72), device='cpu', dtype=torch.float32)`, also `empty_strided` with strides
-_EMPTY = re.compile(
-    rf"\s+(\w+) = empty\w*\({_SIZES}, (?:{_SIZES}, )?device='(\w++)[^']*+', dtype=torch\.(\w+)\)"
-)
-# `buf0 = empty_strided_cpu((3, 72), (72, 1), torch.float32)`
-_EMPTY_ON = re.compile(rf"\s+(\w+) = empty_strided_(\w+)\({_SIZES}, {_SIZES}, torch\.(\w+)\)")
-# `buf3 = reinterpret_tensor(buf12, (3, 24), (96, 1), 0)  # alias`, also without an offset
-_VIEW = re.compile(rf"\s+(\w+) = reinterpret_tensor\((\w+), {_SIZES}, {_SIZES}[,)]")
-_REUSE = re.compile(r"\s+(\w+) = (\w+); del ")
-# `assert_size_stride(buf8, (2, 8, 16, 16), (2048, 1, 128, 8))`: what a library returned
-_RETURNED = re.compile(rf"\s+assert_size_stride\((buf\w+), {_SIZES}, {_SIZES}\)")
 _LOOP = re.compile(r"\bz\d+\b|\bp\d+\b")
 
 
@@ -36,7 +24,7 @@ def complete_ir(ir: IrText, code: OutputCode, text: str, graph: FxText) -> None:
     name_externs(ir, code)
     if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
         ir.dense_scans = "empty_strided_cpu" not in text  # which all wrappers import since
-        layouts = _allocated(text)
+        layouts = _allocated(text, code)
         device = next((each.device for each in layouts.values() if each.device), "cpu")
         for node in ir.nodes:
             for buffer in node.buffers:
@@ -54,29 +42,19 @@ def name_externs(ir: IrText, code: OutputCode) -> None:
             node.extern = calls.get(node.buffers[0].name, node.extern)
 
 
-def _allocated(text: str) -> dict[str, IrBuffer]:
-    """Buffers as the wrapper allocates them, takes them from others or views them."""
+def _allocated(text: str, code: OutputCode) -> dict[str, IrBuffer]:
+    """Buffers as the wrapper allocates them, takes them from others or views them; of those that a
+    library returns, the sizes that it asserts."""
     known: dict[str, IrBuffer] = {}
-    for line in text.split("\n"):
-        if match := _EMPTY.match(line):
-            name, size, stride, device, dtype = match.groups()
-            known[name] = IrBuffer(name, "", dtype, sizes(size), device=device)
-            known[name].stride = sizes(stride) if stride else None
-        elif match := _EMPTY_ON.match(line):
-            name, device, size, stride, dtype = match.groups()
-            known[name] = IrBuffer(name, "", dtype, sizes(size), sizes(stride), device)
-        elif match := _RETURNED.match(line):
-            name, size, stride = match.groups()
-            known.setdefault(name, IrBuffer(name, "", "", sizes(size), sizes(stride)))
-        elif match := _VIEW.match(line):
-            name, source, size, stride = match.groups()
-            if source in known:
-                memory = known[source]
-                known[name] = IrBuffer(
-                    name, "", memory.dtype, sizes(size), sizes(stride), memory.device
-                )
-        elif (match := _REUSE.match(line)) and match[2] in known:
-            known[match[1]] = known[match[2]]
+    for line in parse_wrapper(text, code):
+        layout = line.layout
+        if layout is None:
+            continue
+        device = layout.device.partition(":")[0]
+        for name in line.uses if line.kind == "assert" else line.defines:
+            if line.kind != "assert" or name not in known:
+                made = IrBuffer(name, "", layout.dtype, layout.shape, layout.stride, device)
+                known[name] = made
     return known
 
 

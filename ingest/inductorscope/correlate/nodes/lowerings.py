@@ -68,17 +68,10 @@ STRICT.update({f"{name}_": operations for name, operations in list(STRICT.items(
 
 AROUND = frozenset(
     [
-        "load",
-        "store",
-        "constant",
-        "index_expr",
-        "to_dtype",
-        "to_dtype_bitcast",
-        "get_index",
-        "getitem",
-        "load_seed",
+        "load", "store", "constant", "index_expr", "to_dtype", "to_dtype_bitcast", "get_index",
+        "getitem", "load_seed",
     ]
-)
+)  # fmt: skip
 """Operations around those of any node: they load, store, name and convert."""
 
 
@@ -269,20 +262,10 @@ def is_spelled_out(operation: str, op: str) -> bool:
 # Their inputs are realised as they are; other extern calls request strides and copy.
 TAKES_AS_IS = frozenset(
     [
-        "mm",
-        "addmm",
-        "bmm",
-        "baddbmm",
-        "_int_mm",
-        "bias_addmm",
-        "addmv",
-        "mv",
-        "dot",
-        "_scaled_mm",
-        "bucketize",
-        "searchsorted",
+        "mm", "addmm", "bmm", "baddbmm", "_int_mm", "bias_addmm", "addmv", "mv", "dot",
+        "_scaled_mm", "bucketize", "searchsorted",
     ]
-)
+)  # fmt: skip
 
 
 def same_operation(kernel: str, op: str) -> bool:

@@ -100,7 +100,6 @@ def _operation(state: ReplayState, op: IrOp, key: OpKey, block: str, depth: int)
         return Literal(state.resolved_index(state.body.indexes.get(index, index)))
     if name == "getitem":
         return _item(state, op, block)
-    state.result.operations += 1
     if name == "masked_subblock":
         return _masked(state, op, key, block, depth)
     values = [state.value_of(argument, block) for argument in op.arguments]

@@ -51,8 +51,6 @@ class LineOps(msgspec.Struct):
     """Line of the output code → operations, for one call."""
 
     lines: dict[int, list[OpKey]] = msgspec.field(default_factory=dict)
-    cost: float = 0.0
-    operations: int = 0
 
     def add(self, line: int, key: OpKey) -> None:
         keys = self.lines.setdefault(line, [])
@@ -95,8 +93,6 @@ def align_call(text: KernelText, site: CallSite) -> LineOps:
         fits.append(fit)
         _collect(result, block, state.result)
     done = [fit.state.result for fit in fits]
-    result.cost = sum(alignment.cost for alignment in done)
-    result.operations = sum(alignment.operations for alignment in done)
     records = [record for alignment in done for record in alignment.accumulations]
     stores = [store for alignment in done for store in alignment.stores]
     _outside(result, text.accumulations, records, stores, pointers)

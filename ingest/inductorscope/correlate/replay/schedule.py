@@ -9,33 +9,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import msgspec
 
 from inductorscope.correlate.replay.small_floats import SMALL, with_conversions
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
-from inductorscope.formats.code.wrapper_lines import parse_wrapper
+from inductorscope.formats.code.wrapper_lines import WrapperLine
 from inductorscope.formats.graph.ir import IrText, IrTextNode
 
-# `buf21 = buf8; del buf8  # reuse`, `buf29 = reinterpret_tensor(buf27, …)`
-_REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\(|alloc_from_pool\()?(\w+)")
-_UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
-_UNPACKED_CPP = re.compile(r"\s*auto (\w+) = std::get<(\d{1,5})>\((\w+)\);")
+RENAMES = ("reuse", "reinterpret")
+"""Lines of a wrapper that give memory another name."""
+_MOST_NAMES = 12
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _WRAPPERS = frozenset(
     [
-        "reinterpret_tensor",
-        "alloc_from_pool",
-        "c_void_p",
-        "data_ptr",
-        "as_strided",
-        "torch",
-        "stream",
-        "empty_strided_cpu",
-        "empty_strided_cuda",
+        "reinterpret_tensor", "alloc_from_pool", "c_void_p", "data_ptr", "as_strided", "torch",
+        "stream", "empty_strided_cpu", "empty_strided_cuda",
     ]
-)
+)  # fmt: skip
 
 
 class CallSite(msgspec.Struct):
@@ -49,10 +40,10 @@ class CallSite(msgspec.Struct):
     """Buffer → kernel parameters that may point to it."""
 
 
-def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]:
+def call_sites(code: OutputCode, wrapper: list[WrapperLine], ir: IrText) -> list[CallSite]:
     kernels = code.by_name()
     sites = [CallSite(call, kernels[call.kernel]) for call in code.calls if call.kernel in kernels]
-    names = _names_of_memory(code, lines)
+    names = _names_of_memory(wrapper)
     for site in sites:
         site.pointers = _pointers(site, names)
     _assign(sites, code, ir)
@@ -67,16 +58,10 @@ def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]
     return sites
 
 
-def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str, int]]:
+def unpacked_outputs(wrapper: list[WrapperLine]) -> dict[str, tuple[str, int]]:
     """`buf10 = buf9[0]`: buffer → (source, index of the output)."""
-    outputs: dict[str, tuple[str, int]] = {}
-    for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
-        match = _UNPACKED.match(line)
-        if match is not None:
-            outputs[match.group(1)] = (match.group(2), int(match.group(3)))
-        elif code.cpp and (match := _UNPACKED_CPP.match(line)) is not None:
-            outputs[match.group(1)] = (match.group(3), int(match.group(2)))
-    return outputs
+    unpacked = (line for line in wrapper if line.kind == "unpack" and line.offset)
+    return {line.defines[0]: (line.uses[0], int(line.offset)) for line in unpacked}
 
 
 def argument_buffer(argument: str) -> str:
@@ -87,29 +72,14 @@ def argument_buffer(argument: str) -> str:
     return ""
 
 
-def _names_of_memory(code: OutputCode, lines: list[str]) -> dict[str, list[str]]:
+def _names_of_memory(wrapper: list[WrapperLine]) -> dict[str, list[str]]:
     """Name → earlier names of its memory."""
     earlier: dict[str, list[str]] = {}
-    for name, before in _renamed_cpp(code, lines) if code.cpp else _renamed(code, lines):
-        if name != before:
-            earlier[name] = [before, *earlier.get(before, [])][:12]
+    for line in wrapper:
+        if line.kind in RENAMES and line.defines[0] != line.uses[0]:
+            before = line.uses[0]
+            earlier[line.defines[0]] = [before, *earlier.get(before, [])][:_MOST_NAMES]
     return earlier
-
-
-def _renamed(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
-    """A new name of memory, and the previous one."""
-    for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
-        if " = " not in line or ("# reuse" not in line and "reinterpret_tensor(" not in line):
-            continue
-        match = _REUSE.match(line)
-        if match is not None:
-            yield match.group(1), match.group(2)
-
-
-def _renamed_cpp(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
-    for line in parse_wrapper("\n".join(lines), code):
-        if line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
-            yield line.defines[0], line.uses[0]
 
 
 def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozenset[str]]:

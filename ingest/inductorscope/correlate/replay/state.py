@@ -41,8 +41,6 @@ class Alignment(msgspec.Struct):
     owner: dict[int, OpKey] = msgspec.field(default_factory=dict)
     """id of a statement → operation."""
     cost: float = 0.0
-    operations: int = 0
-    unmatched: int = 0
     position: int = 0
     accumulations: list[Accumulation] = msgspec.field(default_factory=list)
     stores: list[tuple[str, OpKey]] = msgspec.field(default_factory=list)
@@ -170,7 +168,6 @@ class ReplayState:
 
     def count_miss(self, cost: float = 1.0) -> None:
         self.result.cost += cost
-        self.result.unmatched += 1
 
     def remember(self, key: tuple[object, ...], value: Value) -> Value:
         for each in {key, self.key_under_mask(key)}:

@@ -18,7 +18,6 @@ class Site(msgspec.Struct):
     cpp: bool
     pointers: dict[str, str]
     """Parameter → the name of its memory."""
-    mine: set[str]
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     """Memory → buffer at the start of this block."""
     stored: dict[str, list[tuple[int, str]]] = msgspec.field(default_factory=dict)

@@ -18,17 +18,13 @@ from inductorscope.correlate.buffers.walk import Walk
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
+from inductorscope.correlate.replay.schedule import RENAMES
 from inductorscope.correlate.without_ir.bodies import Bodies, Site, pointers_of
 from inductorscope.correlate.without_ir.kernel import raise_kernel
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedStore
-from inductorscope.correlate.without_ir.wrapper import (
-    Renaming,
-    Wrapper,
-    argument_buffers,
-    output_of,
-    read_wrapper,
-)
+from inductorscope.correlate.without_ir.wrapper import argument_buffers, buffers_of, output_of
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
+from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 WORST = 3.0
@@ -61,7 +57,10 @@ def nodes_of_lines(
 ) -> NodesOfLines:
     """`nodes`: call → its nodes, where known. `calls`: possible calls of the kernels, for a listing
     without a wrapper."""
-    wrapper = Wrapper(list(calls)) if calls is not None else read_wrapper(code, lines)
+    if calls is None:
+        wrapper = parse_wrapper("\n".join(lines), code)
+    else:
+        wrapper = [WrapperLine(call.line, "call", call=call) for call in calls]
     bodies = RaisedBodies(code, lines, nodes, wrapper)
     Walk(Memory(graph, {}, {}), bodies, {}, Comments()).run()
     return bodies.lines_of_calls
@@ -80,9 +79,10 @@ class RaisedBodies:
         code: OutputCode,
         lines: list[str],
         nodes: dict[tuple[str, int], list[str]],
-        wrapper: Wrapper,
+        wrapper: list[WrapperLine],
     ) -> None:
         self.lines, self.nodes_of, self.wrapper = lines, nodes, wrapper
+        self.buffers = buffers_of(wrapper)
         self.kernels = code.by_name()
         self.raised: dict[str, list[RaisedBlock]] = {}
         self.versions: dict[str, str] = {}
@@ -94,45 +94,48 @@ class RaisedBodies:
 
     def nodes(self, memory: Memory, origins: Origins) -> Iterator[Step]:
         self.memory, self.origins, self.graph = memory, origins, memory.graph
-        for step in self.wrapper.steps:
-            if isinstance(step, CodeCall) and step.kernel in self.kernels:
-                self._look_ahead(step, self.kernels[step.kernel])
-        for step in self.wrapper.steps:
-            if isinstance(step, Renaming):
-                self._rename(step)
-            elif step.kernel in self.kernels and not step.extern:
-                yield from self._call(step, self.kernels[step.kernel])
+        calls = [line.call for line in self.wrapper if line.call is not None]
+        for call in calls:
+            if call.kernel in self.kernels:
+                self._look_ahead(call, self.kernels[call.kernel])
+        for line in self.wrapper:
+            call = line.call
+            if call is None:
+                if line.kind in RENAMES or line.kind == "unpack":
+                    self._rename(line)
+            elif call.kernel in self.kernels and not call.extern:
+                yield from self._call(call, self.kernels[call.kernel])
             else:
-                yield from self._extern_call(step)
+                yield from self._extern_call(call)
 
     # -- the wrapper -----------------------------------------------------------------------------
 
     def _version(self, name: str) -> str:
         return self.versions.get(name, name)
 
-    def _rename(self, step: Renaming) -> None:
-        source = self._version(step.source)
-        if step.part < 0:
-            self.versions[step.name] = source
-            value = self.graph.values.get(step.source)
-            if step.source in self.wrapper.buffers:
-                self.wrapper.buffers.setdefault(step.name, self.wrapper.buffers[step.source])
-            elif value is not None and value.placeholder:
-                self._sized_as(step.name, value)
+    def _rename(self, line: WrapperLine) -> None:
+        (name,), (named,) = line.defines, line.uses
+        source = self._version(named)
+        if not line.offset or line.kind != "unpack":
+            self.versions[name] = source
+            value = self.graph.values.get(named)
+            if value is not None and value.placeholder:
+                self._sized_as(name, value)
             return
+        part = int(line.offset)
         held = self.memory.value_in(source)
         if held is None:
             return
-        self.memory.held[step.name] = (held.name, step.part)
+        self.memory.held[name] = (held.name, part)
         for user in self.memory.users(held):
-            if self.graph.root(user.name) == (held.name, step.part):
-                self._sized_as(step.name, user)
+            if self.graph.root(user.name) == (held.name, part):
+                self._sized_as(name, user)
                 break
 
     def _sized_as(self, name: str, value: FxValue) -> None:
         """Adds a buffer made by a library, which the wrapper does not describe."""
         made = IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
-        self.wrapper.buffers.setdefault(name, made)
+        self.buffers.setdefault(name, made)
 
     def _extern_call(self, call: CodeCall) -> Iterator[Step]:
         outputs = output_of(call)
@@ -140,13 +143,13 @@ class RaisedBodies:
         reads = [self._version(name) for name in inputs]
         buffers: list[IrBuffer] = []
         for name in outputs:
-            known = self.wrapper.buffers.get(name)
+            known = self.buffers.get(name)
             version = self._fresh(name) if name in self.versions else name
             buffers.append(self._buffer(version, known))
             self.versions[name] = version
         if not buffers and inputs:  # it writes to its first argument
             version = self._fresh(inputs[0])
-            buffers.append(self._buffer(version, self.wrapper.buffers.get(inputs[0])))
+            buffers.append(self._buffer(version, self.buffers.get(inputs[0])))
             buffers[0].mutations = [reads[0]]
             self.versions[inputs[0]] = version
         self.count += 1
@@ -201,7 +204,7 @@ class RaisedBodies:
         blocks = self._blocks(kernel)
         named = self._named(call)
         hints = Hints(named, self._computed(named))
-        site = Site(call, kernel.kind == "cpp", pointers_of(call, kernel), named)
+        site = Site(call, kernel.kind == "cpp", pointers_of(call, kernel))
         main: dict[tuple[str, int], Root] = {}
         memories = _memories(site, blocks)
         for position, block in enumerate(blocks):
@@ -267,7 +270,7 @@ class RaisedBodies:
 
     def _written(self, site: Site, store: RaisedStore, memory: str, name: str) -> IrBuffer:
         """The buffer that a store makes."""
-        buffer = self._buffer(name, self.wrapper.buffers.get(memory))
+        buffer = self._buffer(name, self.buffers.get(memory))
         before = site.versions.get(memory, self._version(memory))
         held = self.memory.value_in(before)
         if store.atomic or (held is not None and held.placeholder):

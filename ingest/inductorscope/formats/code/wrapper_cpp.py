@@ -22,7 +22,7 @@ _MOVED = re.compile(
     r"(?:auto&?|decltype\(auto\)|RAIIAtenTensorHandle) (\w+) = (?:std::move\((\w+)\)|(\w+));"
 )
 # `auto buf3 = std::get<0>(buf2);`
-_UNPACKED = re.compile(r"auto (\w+) = std::get<\d+>\((\w+)\);")
+_UNPACKED = re.compile(r"auto (\w+) = std::get<(\d{1,5})>\((\w+)\);")
 _INPUT = re.compile(
     r"(?:\[\[maybe_unused\]\] )?auto&? (\w+) = "
     r"(?:std::move\((?:inputs|args)\[\d+\]\)"
@@ -150,8 +150,9 @@ class CppWrapper(PythonWrapper):
         if taken is not None:
             return WrapperLine(number, "input", [taken.group(1)])
         unpacked = _UNPACKED.match(line)
-        if unpacked is not None and unpacked.group(2) in self.layouts:
-            return WrapperLine(number, "unpack", [unpacked.group(1)], [unpacked.group(2)])
+        if unpacked is not None and unpacked.group(3) in self.layouts:
+            name, index, source = unpacked.groups()
+            return WrapperLine(number, "unpack", [name], [source], offset=index)
         match = _MOVED.match(line)
         name, before = (match[1], match[2] or match[3]) if match is not None else ("", "")
         if before not in self.layouts:

@@ -31,7 +31,7 @@ class WrapperLine(msgspec.Struct):
     inside: str = ""
     """For an allocation from a pool: the pool. Its bytes count once, where it is allocated."""
     offset: str = ""
-    """As written: bytes into the pool, or elements into the viewed tensor."""
+    """As written: bytes into the pool, elements into the viewed tensor, or which of the results."""
     call: CodeCall | None = None
     operands: dict[str, Layout] = msgspec.field(default_factory=dict)
     """For a call: the known layouts of the buffers that it names."""
@@ -43,7 +43,7 @@ _POOL = re.compile(r"(\w+) = alloc_from_pool\((\w+),")
 _VIEW = re.compile(r"(\w+) = (?:reinterpret_tensor|as_strided)\((\w+)(?=[,.])")
 _MOVED = re.compile(r"(\w+) = (\w+);")
 # `buf5 = buf4[0]`; a call's only output has no index: `buf5 = buf4`.
-_UNPACKED = re.compile(r"(\w+(?= = \w+\[)|\w*buf\d+) = (\w+)(?:\[\d+\])?$")
+_UNPACKED = re.compile(r"(\w+(?= = \w+\[)|\w*buf\d+) = (\w+)(?:\[(\d{1,5})\])?$")
 _BUFFER = re.compile(r"(\w*buf\d+) = ")
 _INPUTS = re.compile(r"((?:\w+, ?)*\w+),? = args$")
 _COPY = re.compile(r"(\w+)\.(?:copy_|zero_|fill_)\(")
@@ -112,7 +112,8 @@ class PythonWrapper:
             return WrapperLine(number, "input", split_top(inputs.group(1)))
         unpacked = _UNPACKED.match(line)
         if unpacked is not None and unpacked.group(2) in self.layouts:
-            return WrapperLine(number, "unpack", [unpacked.group(1)], [unpacked.group(2)])
+            name, source, index = unpacked.groups()
+            return WrapperLine(number, "unpack", [name], [source], offset=index or "")
         made = WrapperLine(number, "other", uses=self._names(line))
         buffer = _BUFFER.match(line)
         if buffer is not None:
