@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 Scheme = Literal["light", "dark"]
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+SHELL = "chromium-headless-shell"
+"""Debian's Chromium without windows, which needs a third less of the processor."""
+NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 
 def executable() -> str | None:
@@ -41,9 +43,8 @@ def install() -> bool:
     """Debian's package where we may install one, else Playwright's own build."""
     attempts = []
     if shutil.which("apt-get") and os.geteuid() == 0:
-        attempts.append(
-            [["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]]
-        )
+        update = ["apt-get", "update", "-qq"]
+        attempts = [[update, ["apt-get", "install", "-y", "-qq", name]] for name in NAMES[:2]]
     attempts.append([[sys.executable, "-m", "playwright", "install", "chromium"]])
     for commands in attempts:
         if all(subprocess.run(command, check=False).returncode == 0 for command in commands):
