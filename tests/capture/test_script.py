@@ -274,7 +274,8 @@ def test_timed_steps_longer_than_profiled_ones_were_disturbed() -> None:
 
 @pytest.mark.torch
 def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "inductorscope", "capture", str(SCRIPT), "--no-eager"]
+    command = [sys.executable, "-m", "inductorscope", "capture", str(SCRIPT)]
+    command += ["--no-eager", "--seconds", "60"]  # it is not measured before it is interrupted
     with subprocess.Popen(
         [*command, "--data", str(tmp_path), "--", "100000"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
