@@ -38,7 +38,9 @@ def test_time_belongs_to_the_innermost_line_of_the_users_files(tmp_path: Path) -
 
 
 def test_time_in_compiled_code_belongs_to_no_line() -> None:
-    assert sampled("/venv/site-packages/torch/_inductor/output_code.py") == []
+    lines = sampled("/venv/site-packages/torch/_inductor/output_code.py")
+    assert {line.path for line in lines} <= {__file__}  # before and after the work
+    assert sum(line.share for line in lines) < 0.2
 
 
 def test_few_samples_say_nothing() -> None:

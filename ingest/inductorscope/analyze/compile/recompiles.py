@@ -14,7 +14,7 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 
 USUAL_LIMIT = 8
 """Default of torch._dynamo.config.recompile_limit."""
-_OF_ATTRIBUTE = re.compile(r".+\..+\.size\(")
+_OF_ATTRIBUTE = re.compile(r"[^.]+\.[^.]+\..*size\(")
 """A size of a parameter, for instance: torch keeps these constant."""
 
 

@@ -42,7 +42,7 @@ def program(title: str, graph: str, runnable: str, code: str) -> str:
     function = _FORWARD.search(graph)
     f = ""
     if function is not None:
-        body = re.split(r"^(?! {8}|\s*$)", graph[function.end() :], maxsplit=1, flags=re.M)[0]
+        body = re.split(r"^(?! {8}|[^\S\n]*$)", graph[function.end() :], maxsplit=1, flags=re.M)[0]
         if "self." not in _COMMENT.sub("", body):
             f = f"def f({function[1]}):\n{textwrap.indent(textwrap.dedent(body), ' ' * 4).rstrip()}"
     if not f and (module := _REPRO.search(runnable)) is not None:
