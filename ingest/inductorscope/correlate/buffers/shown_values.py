@@ -5,8 +5,9 @@ from __future__ import annotations
 from inductorscope.correlate.buffers.concatenations import whole_of
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import REDUCES
-from inductorscope.correlate.nodes.region import Operation
+from inductorscope.correlate.nodes.lowerings import REDUCES, reads_memory
+from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
 
@@ -20,12 +21,15 @@ def shown_value(
     operation: Operation,
     producer: FxValue,
     index: int,
+    region: Region,
+    turns: bool,
 ) -> FxValue:
+    """`turns`: whether Inductor turns images to channels last."""
     if whole_of(memory, buffer) is None:
         view = _view_in_shape(memory, producer, buffer, operation)
         if view is not None:
             return view
-    return _stored_output(memory, producer, index, operation)
+    return _stored_output(memory, producer, index, operation, region, turns)
 
 
 def _stored_output(
@@ -33,6 +37,8 @@ def _stored_output(
     producer: FxValue,
     index: int,
     operation: Operation,
+    region: Region,
+    turns: bool,
 ) -> FxValue:
     """The relevant output of a node with several outputs, unless a reduction makes it.
 
@@ -47,7 +53,11 @@ def _stored_output(
     part = memory.output_of(producer, index)
     if part is producer or "output" in part.users:
         return part
-    return part if len(part.users) > 1 else producer
+    repeated = len(part.users) > 1
+    in_memory = any(reads_memory(user.op) for user in memory.users(part))
+    if repeated and in_memory and region.reads() > 1:
+        return producer  # stored before a layout is chosen
+    return part if turns and (repeated or region.is_large()) else producer
 
 
 def _view_in_shape(
@@ -55,7 +65,7 @@ def _view_in_shape(
 ) -> FxValue | None:
     """The view whose shape the buffer has, if not the producer's; of several, the one that begins
     where the body reads."""
-    if producer.shape is None or producer.shape == buffer.size:
+    if producer.shape is None or same_shape(producer.shape, buffer.size):
         return None
     alike: list[FxValue] = []
     queue = [producer]
@@ -63,7 +73,7 @@ def _view_in_shape(
         for user in memory.users(value) if len(queue) <= _MOST_VIEWS else ():
             if user.view or (user.op == "getitem" and value.view):
                 queue.append(user)
-                alike += [user] if user.shape == buffer.size else []
+                alike += [user] if same_shape(user.shape, buffer.size) else []
     if not buffer.users:  # only the caller receives it
         alike = [view for view in alike if "output" in view.users] or alike
     layout = memory.layouts.get(operation.buffer) if operation.op == "load" else None
@@ -74,5 +84,5 @@ def _view_in_shape(
             view
             for view, offset in offsets
             if offset is not None and offset_in_memory(offset, producer, layout) == begins
-        ]
+        ][:1]
     return alike[0] if alike else None

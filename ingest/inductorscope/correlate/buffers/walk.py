@@ -19,14 +19,16 @@ from inductorscope.correlate.nodes.by_place import BAD, LEAVES
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
+    CHOOSE_BY_PLACE,
     MOVES,
     POOLS,
     PURE_COPIES,
     SCANS,
     SCATTERS,
     STRICT,
+    is_foreign,
 )
-from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 
@@ -38,6 +40,7 @@ _EACH = 0.02
 SAME = 0.001
 """Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
+_MOST_COPIES = 8
 
 _ABSORBED = 0.01
 """Cost of each operation that is only a part of a larger one."""
@@ -46,6 +49,8 @@ _COPIED_PIECE = 0.1
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already, or that no later
 concatenation takes; decides ties."""
+_ONLY_CLONED = 0.2
+"""Cost of a value of which only copies are stored."""
 _TAKEN = 0.15
 """Cost of a value that another buffer holds already."""
 _NOT_COMPUTED = 0.5
@@ -64,6 +69,8 @@ _SAME_MEMORY = frozenset(["getitem", "expand"])
 class LoopBodies(Protocol):
     """Where loop bodies come from: the IR, or kernels that they are raised from."""
 
+    long_loops: bool
+    """Whether loops are as long as those of torch 2.13, as `IrText` says."""
     worst: float
     """The highest cost of a reading; others are mostly wrong and mislead later ones."""
 
@@ -78,6 +85,7 @@ class IrBodies:
     worst = float("inf")
 
     def __init__(self, ir: IrText) -> None:
+        self.long_loops = ir.long_loops
         self.leaves = sorted(filter(_is_leaf, ir.nodes), key=lambda node: _order(node.name))
 
     def nodes(self, memory: Memory, origins: Origins) -> Iterator[tuple[IrTextNode, Hints | None]]:
@@ -93,6 +101,9 @@ def find_origins(
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
     unpacks them."""
+    for scan in ("cumsum", "cumprod") if ir.dense_scans else ():
+        for value in graph.by_op.get(scan, ()):
+            value.strided = True
     bodies = IrBodies(ir)
     memory = Memory(graph, {node.name: node for node in bodies.leaves}, ir.layouts)
     return Walk(memory, bodies, outputs_of, comments or Comments()).run()
@@ -151,6 +162,7 @@ class Walk:
         self.externs = ExternCalls(memory, outputs_of, self.result)
         self.eager: set[str] = set()
         """Scheduler nodes that scan, sort or reduce and fit several nodes."""
+        self.assertions = iter(self.graph.by_op.get("_assert_async", ()))
 
     def run(self) -> Origins:
         for node, hints in self.bodies.nodes(self.memory, self.result):
@@ -177,8 +189,13 @@ class Walk:
     def _read(self, node: IrTextNode, hints: Hints | None) -> None:
         """Reads one loop body, and notes what its buffer holds."""
         memory = self.memory
-        region = Region(node, memory.is_fixed)
-        if not node.buffers or not region.stores:
+        region = Region(
+            node,
+            memory.is_fixed,
+            long_loops=self.bodies.long_loops,
+            divisors=self.graph.divisors,
+        )
+        if not node.buffers or not region.stores or self._is_assertion(node, region):
             return
         value = _stored_value(region, region.stores[-1])
         if value is None:
@@ -200,6 +217,23 @@ class Walk:
     def _body(self, region: Region, members: frozenset[str] | None = None) -> Body:
         memory = self.memory
         return Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members)
+
+    def _is_assertion(self, node: IrTextNode, region: Region) -> bool:
+        """Reads a stored assertion, if it is one: they are lowered in order and store no value."""
+        store = region.stores[-1]
+        value = _stored_value(region, store)
+        if value is None or region.operations[value].op != "device_assert_async":
+            return False
+        asserted = next(self.assertions, None)
+        if asserted is None:
+            return False
+        unifier = Unifier(self._body(region))
+        self.memory.used.add(asserted.name)
+        self.result.costs[node.name] = unifier.inside(value, asserted)
+        owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
+        return True
 
     # -- the node whose value is stored ----------------------------------------------------------
 
@@ -232,6 +266,9 @@ class Walk:
         unlikely = cost > DOUBTFUL + _EACH * operation.size
         if unlikely and stored.buffer.name not in self.comments.made_for:
             return None
+        region = stored.region
+        if not (region.eager() or region.is_large()) and self._is_only_cloned(node, region):
+            cost += _ONLY_CLONED
         taken = self._is_taken(node, operation, offer.index)
         return Reading(
             rank=(self._rank(stored, node, cost, taken=taken), node.order),
@@ -253,7 +290,8 @@ class Walk:
             (_PLACED, (whole, node.name) in memory.placed),
             (_PLACED, whole is not None and not may_be_placed(memory, node, stored.buffer)),
         )
-        return cost + sum(weight for weight, holds in against if holds)
+        cost += sum(weight for weight, holds in against if holds)
+        return cost + self.candidates.distance(self.candidates.store_order(node))
 
     def _is_taken(self, node: FxValue, operation: Operation, index: int) -> bool:
         """Whether its value, or this output of it, is in another buffer already."""
@@ -262,6 +300,20 @@ class Walk:
         if node.op.startswith(POOLS) and node.name not in self.memory.extern:
             return (node.name, f"output {index}") in self.memory.outputs
         return not operation.part or (node.name, operation.part) in self.memory.outputs
+
+    def _is_only_cloned(self, value: FxValue, region: Region) -> bool:
+        """Whether a value is only copied: then usually its copies are stored, not the value, unless
+        it is written into memory piece by piece or is too much to compute again for each copy."""
+        if value.op in SCATTERS - CHOOSE_BY_PLACE:
+            return False
+        for _ in range(_MOST_COPIES):
+            users = self.memory.users(value)
+            if all(user.op in PURE_COPIES for user in users):
+                return len(users) == 1 or (len(users) > 0 and region.reads() <= MOST_READS_REUSED)
+            if len(users) != 1 or not users[0].view:
+                return False
+            (value,) = users
+        return False
 
     def _cost_of_copy(self, stored: Stored, node: FxValue) -> float:
         """Cost of a body that only loads and stores, as a copy of a value."""
@@ -337,10 +389,13 @@ class Walk:
     def _note(self, stored: Stored, best: Reading, owners: Mapping[Place, str]) -> None:
         name = stored.node.name
         for place, owner in owners.items():
-            self.result.nodes[name, *place] = self.graph.values[owner].owner
+            node, operation = self.graph.values[owner], stored.region.operations[place].op
+            self.result.nodes[name, *place] = node.owner
             rule = stored.unifier.costs.rules.get((place, owner))
             if rule is not None:
                 self.result.rules.setdefault((name, *place), _says(rule))
+            if is_foreign(operation, node.op):
+                self.result.doubtful[name, *place] = f"`{node.op}` needs no `{operation}`"
         spread = _ABSORBED * stored.operation.size if best.cost < BAD else 0.0
         self.result.costs[name] = max(0.0, best.cost - spread)
 
@@ -379,6 +434,7 @@ class Walk:
             memory.used.add(producer.name)
             memory.outputs.add((producer.name, stored.operation.part))
             memory.outputs.add((producer.name, f"output {best.index}"))
+        memory.reached = max(memory.reached, producer.order)
         memory.held[buffer.name] = (producer.name, best.index)
         if producer.op != "copy_":
             for mutated in buffer.mutations:

@@ -106,7 +106,8 @@ def _statement(
         block.others.append(statement)
     elif text.startswith("tl.device_assert("):
         describe(statement, "", text)
-        statement.checks = _ASSERTS.match(text) is None
+        statement.asserts = _ASSERTS.match(text) is not None
+        statement.checks = not statement.asserts
         statement.pointer = ""
         block.others.append(statement)
     elif _INDEX.match(text):

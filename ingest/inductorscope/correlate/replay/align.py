@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from inductorscope.correlate.replay.control import (
+    asserted,
     check,
     combined,
     masked_end,
@@ -114,7 +115,7 @@ def _operation(state: ReplayState, op: IrOp, key: OpKey, block: str, depth: int)
             state.indirect["".join(c for c in op.arguments[0] if c.isdecimal())] = value
         return value
     if name == "device_assert_async":
-        return None
+        return asserted(state, key, values)
     if name in ("constant", "index_expr"):
         return leaf(state, op, key, values)
     return computed(state, op, key, values)
