@@ -94,10 +94,9 @@ class RaisedBodies:
 
     def nodes(self, memory: Memory, origins: Origins) -> Iterator[Step]:
         self.memory, self.origins, self.graph = memory, origins, memory.graph
-        calls = [line.call for line in self.wrapper if line.call is not None]
-        for call in calls:
-            if call.kernel in self.kernels:
-                self._look_ahead(call, self.kernels[call.kernel])
+        for line in self.wrapper:
+            if line.call is not None and line.call.kernel in self.kernels:
+                self._look_ahead(line.call, self.kernels[line.call.kernel])
         for line in self.wrapper:
             call = line.call
             if call is None:
