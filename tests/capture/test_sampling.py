@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from inductorscope.capturing.script.sampling import Sampler
 from inductorscope.formats.capture_facts import LineShare
@@ -21,10 +22,10 @@ def work(seconds):
 
 def sampled(path: str) -> list[LineShare]:
     """Returns the lines in which 0.4 s of work in a file of this path were seen."""
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(compile(WORK, path, "exec"), names)
     sampler = Sampler(threading.get_ident(), lambda: True)
-    names["work"](0.4)  # type: ignore[operator]
+    names["work"](0.4)
     return sampler.stop()
 
 
