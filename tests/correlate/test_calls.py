@@ -20,13 +20,6 @@ GRAPH = """class GraphModule(torch.nn.Module):
         permute_30 = torch.ops.aten.permute.default(a, [1, 0])
         mm_3 = torch.ops.aten.mm.default(permute_30, b)
 """
-TWICE = """class GraphModule(torch.nn.Module):
-    def forward(self, a, b, c):
-        addmm = torch.ops.aten.addmm.default(a, b, c)
-        mul = torch.ops.aten.mul.Tensor(a, 3.14)
-        addmm_1 = torch.ops.aten.addmm.default(b, mul, addmm)
-"""
-TWO_CALLS = ((1, 20), (2, 30))
 
 
 def code(direction: str) -> OutputCode:
@@ -39,23 +32,6 @@ def test_source_nodes_of_a_backward_are_its_own(direction: str, nodes: list[str]
     graph = parse_fx(GRAPH).main()
     found = nodes_of_calls(code(direction), Provenance(), graph)
     assert found == {("extern_kernels.mm", 7): nodes}
-
-
-@pytest.mark.parametrize("kernel", ["extern_kernels.addmm", "aoti_torch_cpu_addmm_out"])
-def test_repeated_library_calls_have_a_node_each(kernel: str) -> None:
-    """Older builds list all nodes of a library kernel together. `mul` feeds the second call."""
-    graph = parse_fx(TWICE).main()
-    calls = [CodeCall(kernel, handle, False, line, [], extern=True) for handle, line in TWO_CALLS]
-    mapping: dict[tuple[str, int | None], list[str]] = {(kernel, None): ["addmm", "addmm_1", "mul"]}
-    record = Provenance(mapping, {"addmm": ["x"], "addmm_1": ["y"]})
-    found = nodes_of_calls(OutputCode(calls=calls), record, graph)
-    assert found == {(kernel, 1): ["addmm"], (kernel, 2): ["addmm_1", "mul"]}
-    calls[1].source_nodes = ["m"]  # the comment need not name the call's own operation
-    record.post_to_pre["mul"] = ["m"]
-    assert nodes_of_calls(OutputCode(calls=calls), record, graph) == found
-    calls[0].source_nodes = ["y"]  # the comments say that the order is another one
-    found = nodes_of_calls(OutputCode(calls=calls), record, graph)
-    assert found[kernel, 1] == found[kernel, 2] == ["addmm", "addmm_1", "mul"]
 
 
 def scheduled(name: str, buffers: list[IrBuffer], members: list[str]) -> IrTextNode:

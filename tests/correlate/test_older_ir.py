@@ -76,10 +76,3 @@ class GraphModule(torch.nn.Module):
     read = parse_texts(GraphTexts(post_grad=graph, ir_post=IR, code=CODE.format("pass")))
     assert read.ir_post is not None
     assert read.ir_post.layouts["arg0_1"].dtype == "bfloat16"
-
-
-def test_only_a_check_of_divisions_shows_the_long_loops_of_torch_2_13() -> None:
-    for line, long_loops in (("pass", False), ("inductor_cpu_integer_div_error_flag = 0;", True)):
-        read = parse_texts(GraphTexts(ir_post=IR, code=CODE.format(line)))
-        assert read.ir_post is not None
-        assert read.ir_post.long_loops is long_loops

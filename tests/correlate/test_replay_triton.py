@@ -567,33 +567,3 @@ def masked_subblock1(self, ops):
     pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
     found = written(triton(OTHERWISE), ir, pointers)
     assert (found["tmp3"], found["tmp4"]) == ("op0.load", "op1.load")
-
-
-ASSERTED = """
-    tmp0 = tl.load(in_ptr0 + (0))
-    tmp1 = tl.broadcast_to(tmp0, [XBLOCK])
-    tmp2 = libdevice.isnan(tmp1).to(tl.int1)
-    tl.device_assert(tmp2, 'every element is a number, none is missing')
-"""
-
-
-def test_an_assertion_that_nothing_stores_is_a_node_of_its_own() -> None:
-    lines = ["def kernel(in_ptr0, out_ptr0):", *ASSERTED.strip("\n").split("\n")]
-    checked = """\
-    load = ops.load('arg0_1', index0)
-    isnan = ops.isnan(load)
-    store = ops.store('buf0', index0, isnan, None)
-    return store
-"""
-    asserted = """\
-    load = ops.load('buf0', index0)
-    device_assert_async = ops.device_assert_async(load, 'every element is a number')
-    store = ops.store('buf1', index0, device_assert_async, None)
-    return store
-"""
-    nodes = parse_ir(node(0, "index0 = 0", checked) + node(1, "index0 = 0", asserted)).nodes
-    kernel = CodeKernel("kernel", "triton", "poi", 1, len(lines), 1, 1, len(lines))
-    pointers = {"arg0_1": frozenset(["in_ptr0"])}
-    site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, pointers)
-    found = align_call(read_kernel_text(kernel, lines), site).lines
-    assert [key[2] for key in found[len(lines)]] == ["device_assert_async"]

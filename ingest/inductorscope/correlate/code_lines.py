@@ -30,7 +30,6 @@ from inductorscope.correlate.replay.schedule import (
     shape_of,
     unpacked_outputs,
 )
-from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.scopes import Scope
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.code.wrapper_lines import parse_wrapper
@@ -69,20 +68,16 @@ class Inference:
         for _, site, places in self.calls:
             self.origins.doubtful.update(doubtful_operations(site, places))
 
-    def lines(self) -> Iterator[tuple[str, int, OpKey, str]]:
-        """Calls as entities, a line of theirs, the operation in the IR that the line belongs to,
-        and the back end's own, which may be a conversion that has no line in the IR."""
+    def lines(self) -> Iterator[tuple[str, int, OpKey]]:
+        """Calls as entities, a line of theirs, and the operation that the line belongs to."""
         for entity, site, places in self.calls:
             for line, position, block, op in places:
-                node = site.nodes[position]
-                yield entity, line, (node.name, block, dumped_operation(node.body, block, op)), op
+                yield entity, line, (site.nodes[position].name, block, op)
 
 
 def link_lines(collector: Collector, inference: Inference) -> None:
-    for call, line, key, written in inference.lines():
-        for op in dict.fromkeys((written, key[2])):
-            own = op_entity(key[0], key[1], op)
-            collector.add("code", line, own, Confidence.inferred, call=call)
+    for call, line, key in inference.lines():
+        collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
         _link_nodes(collector, "code", line, key, inference.origins, call)
     _link_externs(collector, inference.code, inference.origins)
 

@@ -70,7 +70,7 @@ class _ScopeReasons:
         self._raised: dict[int, list[Reason]] | None = None
         self._operations: dict[int, dict[OpKey, list[str]]] = {}
         """Line of the code → its operations → their calls."""
-        for call, line, key, _ in self.inference.lines():
+        for call, line, key in self.inference.lines():
             self._operations.setdefault(line, {}).setdefault(key, []).append(call)
 
     def reasons(self, stage: str, line: int) -> list[Reason]:

@@ -15,10 +15,9 @@ from inductorscope.correlate.nodes.lowerings import (
     SCANS,
     SCATTERS,
     by_library,
-    is_spelled_out,
 )
 from inductorscope.correlate.nodes.region import Operation, Region
-from inductorscope.correlate.nodes.sizes import numel, same_shape
+from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST = 48
@@ -28,18 +27,14 @@ _MOST_PARTS = 16
 _MOST_RAISED = 64
 _REACH = 500
 _MOST_STARTS = 12
-_MOST_WRITERS = 40
-"""The most users of a fill that is stored; with more it is a shared constant."""
-_LARGEST_PRODUCT = 8
-_FARTHEST = 150
+_LARGEST_EPILOGUE = 8
+"""The most operations that a loop body adds to a library's result."""
 
 _IN_ORDER = SCANS | {"sort"}
 """Their results are those of the operation, in the same order."""
 _OTHER_SIZES = SCATTERS | {"constant_pad_nd"}
 
 _MUTATES, _SCATTERED, _FILLED = -0.3, -0.1, -0.095
-_FAR = 0.0005
-"""Cost of each node between a value and the one that was stored last."""
 _STORED = 0.01
 """Cost of an output that is in another buffer already, so that the next one's turn comes."""
 _ACCUMULATED = 0.05
@@ -150,16 +145,6 @@ class Candidates:
                 nearest = [value for value in nearest if value.name in names] or nearest
         return nearest
 
-    def distance(self, order: int) -> float:
-        """Cost of a place in the graph far from the value that was stored last."""
-        return _FAR * min(abs(order - self.memory.reached), _FARTHEST)
-
-    def store_order(self, value: FxValue) -> int:
-        """When a value is stored: a fill when a node writes into it, all others in graph order."""
-        written = value.op in FILLS and len(value.users) <= _MOST_WRITERS
-        writer = self.next_writer(value) if written else None
-        return value.order if writer is None else writer.order
-
     def next_writer(self, fill: FxValue) -> FxValue | None:
         """The first that writes into a fill after all that are stored. Earlier ones are computed
         where they are read."""
@@ -225,7 +210,6 @@ class _Offers:
         likely, rest = offers[:_MOST], offers[_MOST:]
         likely += [offer for offer in rest if offer.value is copied]  # however far away it is
         if self.reduces and rest:  # a part of a reduction may have the size of other values
-            rest.sort(key=lambda offer: self.candidates.distance(offer.value.order))
             likely += [offer for offer in rest if offer.value.op in REDUCES][:_MOST_PARTS]
         return likely
 
@@ -233,8 +217,7 @@ class _Offers:
         """Likely candidates first: those of the kernel, then by cost."""
         value = offer.value
         foreign = self.members is not None and value.owner not in self.members
-        cost = offer.penalty + self.candidates.distance(value.order)
-        return foreign and not value.placeholder, cost
+        return foreign and not value.placeholder, offer.penalty
 
     def _add(self, value: FxValue, index: int, penalty: float) -> None:
         known = self.found.get(value.name)
@@ -244,7 +227,7 @@ class _Offers:
     def _value(self, value: FxValue) -> None:
         """Offers a node whose value the buffer may hold."""
         operation, buffer = self.operation, self.buffer
-        large = operation.size > _LARGEST_PRODUCT and not is_spelled_out(operation.op, value.op)
+        large = operation.size > _LARGEST_EPILOGUE
         if by_library(value.op) and (operation.op == "load" or large):
             return
         if value.op.startswith("_foreach_"):  # its outputs represent it
@@ -254,7 +237,7 @@ class _Offers:
                 self._add(value, 0, _MUTATES)
             return
         penalty = self._cost_of_type(value)
-        penalty += 0.0 if same_shape(value.shape, buffer.size) else _RESHAPED
+        penalty += 0.0 if value.shape == buffer.size else _RESHAPED
         same = value.numel == self.size
         if self.refilled and same and (filled := self._cost_of_filling(value)):
             self._add(value, 0, penalty + filled)
@@ -289,7 +272,7 @@ class _Offers:
             return
         if producer.view or by_library(producer.op) or not producer.numel:
             return
-        alike = same_shape(view.shape, self.buffer.size)
+        alike = view.shape == self.buffer.size
         self._add(producer, index, _REPEATED if alike else _REPEATED_OTHERWISE)
 
     def _of_any_size(self) -> None:

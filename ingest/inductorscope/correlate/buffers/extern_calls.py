@@ -74,8 +74,7 @@ class ExternCalls:
             begun = in_place and value.name in reads and value.name not in self.memory.extern
             if value.view or value.placeholder or (value.name in self.memory.used and not begun):
                 continue
-            known = _is_called(node, value) if kernel else value.op in TAKES_AS_IS
-            if known or (not kernel and value.op == "convolution"):
+            if _is_called(node, value) if kernel else value.op in TAKES_AS_IS:
                 yield value
 
     def _empty(self, buffer: IrBuffer) -> FxValue | None:

@@ -32,8 +32,6 @@ class Memory:
         """Nodes computed by extern calls."""
         self.placed: set[tuple[str, str]] = set()
         """Concatenation → nodes whose values its pieces hold."""
-        self.reached = 0
-        """The place in the graph of the last node that was stored."""
 
     def value_in(self, buffer: str) -> FxValue | None:
         """The node whose value, or one of whose results, a buffer holds."""

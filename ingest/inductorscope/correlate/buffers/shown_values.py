@@ -5,14 +5,15 @@ from __future__ import annotations
 from inductorscope.correlate.buffers.concatenations import whole_of
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import REDUCES, reads_memory
+from inductorscope.correlate.nodes.lowerings import REDUCES
 from inductorscope.correlate.nodes.region import Operation, Region
-from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST_VIEWS = 40
 """The most views of a value to look at."""
+_MOST_READS = 8
+"""The number of elements read above which Inductor stores a value at once."""
 
 
 def shown_value(
@@ -22,14 +23,12 @@ def shown_value(
     producer: FxValue,
     index: int,
     region: Region,
-    turns: bool,
 ) -> FxValue:
-    """`turns`: whether Inductor turns images to channels last."""
     if whole_of(memory, buffer) is None:
         view = _view_in_shape(memory, producer, buffer, operation)
         if view is not None:
             return view
-    return _stored_output(memory, producer, index, operation, region, turns)
+    return _stored_output(memory, producer, index, operation, region)
 
 
 def _stored_output(
@@ -38,7 +37,6 @@ def _stored_output(
     index: int,
     operation: Operation,
     region: Region,
-    turns: bool,
 ) -> FxValue:
     """The relevant output of a node with several outputs, unless a reduction makes it.
 
@@ -53,11 +51,10 @@ def _stored_output(
     part = memory.output_of(producer, index)
     if part is producer or "output" in part.users:
         return part
-    repeated = len(part.users) > 1
-    in_memory = any(reads_memory(user.op) for user in memory.users(part))
-    if repeated and in_memory and region.reads() > 1:
+    shared = len(part.users) > 1
+    if shared and region.reads() > 1 and any(user.strided for user in memory.users(part)):
         return producer  # stored before a layout is chosen
-    return part if turns and (repeated or region.is_large()) else producer
+    return part if shared or region.reads() > _MOST_READS else producer
 
 
 def _view_in_shape(
@@ -65,7 +62,7 @@ def _view_in_shape(
 ) -> FxValue | None:
     """The view whose shape the buffer has, if not the producer's; of several, the one that begins
     where the body reads."""
-    if producer.shape is None or same_shape(producer.shape, buffer.size):
+    if producer.shape is None or producer.shape == buffer.size:
         return None
     alike: list[FxValue] = []
     queue = [producer]
@@ -73,7 +70,7 @@ def _view_in_shape(
         for user in memory.users(value) if len(queue) <= _MOST_VIEWS else ():
             if user.view or (user.op == "getitem" and value.view):
                 queue.append(user)
-                alike += [user] if same_shape(user.shape, buffer.size) else []
+                alike += [user] if user.shape == buffer.size else []
     if not buffer.users:  # only the caller receives it
         alike = [view for view in alike if "output" in view.users] or alike
     layout = memory.layouts.get(operation.buffer) if operation.op == "load" else None
@@ -84,5 +81,5 @@ def _view_in_shape(
             view
             for view, offset in offsets
             if offset is not None and offset_in_memory(offset, producer, layout) == begins
-        ][:1]
+        ]
     return alike[0] if alike else None

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from inductorscope.correlate.buffers.concatenations import next_joining, whole_of
-from inductorscope.correlate.buffers.convolutions import is_on_cpu, takes_inputs_as_they_are
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.shown_values import shown_value
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -23,8 +22,7 @@ from inductorscope.correlate.nodes.lowerings import (
     same_operation,
 )
 from inductorscope.correlate.nodes.region import Operation, Region
-from inductorscope.correlate.nodes.sizes import numel, same_shape
-from inductorscope.correlate.nodes.view_offsets import shows_all
+from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
@@ -35,8 +33,6 @@ class Store(msgspec.Struct, frozen=True):
     """A store, and the value that it puts into a buffer."""
 
     memory: Memory
-    takes_as_is: frozenset[str]
-    """Extern calls whose inputs are stored as they are; others request strides, and copy."""
     buffer: IrBuffer
     region: Region
     operation: Operation
@@ -75,7 +71,7 @@ def joined(store: Store) -> FxValue | None:
         return joining
     viewed = store.shown is not store.producer
     value = store.shown if viewed else store.memory.output_of(store.producer, store.index)
-    as_it_is = not viewed and same_shape(value.shape, store.buffer.size)
+    as_it_is = not viewed and value.shape == store.buffer.size
     as_it_is = as_it_is and joining.name in value.users
     return None if as_it_is or store.shown.op == "cat" else joining
 
@@ -89,7 +85,7 @@ def only_user(store: Store) -> FxValue | None:
         viewed = store.shown is not store.producer
         copies = (store.copies or viewed) and whole_of(store.memory, store.buffer) is not None
     else:
-        copies = user.strided and (user.op not in store.takes_as_is or store.copies)
+        copies = user.strided and (user.op not in TAKES_AS_IS or store.copies)
     return user if copies else None
 
 
@@ -142,11 +138,6 @@ class StoreOwners:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self.takes_as_is = TAKES_AS_IS
-        if takes_inputs_as_they_are(memory):
-            self.takes_as_is |= {"convolution"}
-        if is_on_cpu(memory):  # torch 2.1; later it has another name there
-            self.takes_as_is |= {"_scaled_dot_product_flash_attention"}
 
     def owner(
         self, buffer: IrBuffer, operation: Operation, producer: FxValue, index: int, region: Region
@@ -154,11 +145,10 @@ class StoreOwners:
         """The node whose lowering made a buffer, and the rule that says so: none for a producer."""
         shown = producer
         if not buffer.mutations or producer.op == "copy_":
-            turns = "convolution" in self.takes_as_is  # to channels last
-            shown = shown_value(self.memory, buffer, operation, producer, index, region, turns)
+            shown = shown_value(self.memory, buffer, operation, producer, index, region)
         store = Store(
-            memory=self.memory, takes_as_is=self.takes_as_is, buffer=buffer, region=region,
-            operation=operation, producer=producer, index=index, shown=shown,
+            memory=self.memory, buffer=buffer, region=region, operation=operation,
+            producer=producer, index=index, shown=shown,
         )  # fmt: skip
         for rule in OWNERS:
             owner = rule(store)
@@ -184,7 +174,7 @@ def _calls_below(store: Store) -> Iterator[tuple[FxValue, FxValue]]:
 
 def _requests(store: Store, call: FxValue, value: FxValue) -> bool:
     """Whether a call requests the whole of a value in strides of its own."""
-    as_is = call.op in store.takes_as_is or not call.strided
+    as_is = call.op in TAKES_AS_IS or not call.strided
     joined_as_is = call.op == "cat" and value is store.producer
     if not store.copies and (as_is or joined_as_is):
         return False
@@ -198,11 +188,11 @@ def _fixes_layout(store: Store, value: FxValue) -> bool:
     """Whether a value with several users requests its strides while it is lowered itself."""
     if len(value.users) < 2:
         return False
-    chosen = "convolution" in store.takes_as_is and len(value.shape or ()) == 4
-    if "output" in value.users and shows_all(store.memory.graph.values, value.name):
-        return chosen or not value.placeholder  # an input has the strides of the graph
-    fixing = _FIX_LAYOUT | ({"convolution"} - store.takes_as_is)
-    return not value.placeholder and any(user.op in fixing for user in store.memory.users(value))
+    if "output" in value.users:
+        image = len(value.shape or ()) == 4  # whose layout Inductor chooses
+        return image or not value.placeholder  # an input has the strides of the graph
+    users = store.memory.users(value)
+    return not value.placeholder and any(user.op in _FIX_LAYOUT for user in users)
 
 
 def kernel_of(node: IrTextNode) -> str:

@@ -26,7 +26,6 @@ from inductorscope.correlate.nodes.lowerings import (
     SCANS,
     SCATTERS,
     STRICT,
-    is_foreign,
 )
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
 from inductorscope.correlate.nodes.unify import Unifier
@@ -69,8 +68,6 @@ _SAME_MEMORY = frozenset(["getitem", "expand"])
 class LoopBodies(Protocol):
     """Where loop bodies come from: the IR, or kernels that they are raised from."""
 
-    long_loops: bool
-    """Whether loops are as long as those of torch 2.13, as `IrText` says."""
     worst: float
     """The highest cost of a reading; others are mostly wrong and mislead later ones."""
 
@@ -85,7 +82,6 @@ class IrBodies:
     worst = float("inf")
 
     def __init__(self, ir: IrText) -> None:
-        self.long_loops = ir.long_loops
         self.leaves = sorted(filter(_is_leaf, ir.nodes), key=lambda node: _order(node.name))
 
     def nodes(self, memory: Memory, origins: Origins) -> Iterator[tuple[IrTextNode, Hints | None]]:
@@ -101,9 +97,6 @@ def find_origins(
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
     unpacks them."""
-    for scan in ("cumsum", "cumprod") if ir.dense_scans else ():
-        for value in graph.by_op.get(scan, ()):
-            value.strided = True
     bodies = IrBodies(ir)
     memory = Memory(graph, {node.name: node for node in bodies.leaves}, ir.layouts)
     return Walk(memory, bodies, outputs_of, comments or Comments()).run()
@@ -162,7 +155,6 @@ class Walk:
         self.externs = ExternCalls(memory, outputs_of, self.result)
         self.eager: set[str] = set()
         """Scheduler nodes that scan, sort or reduce and fit several nodes."""
-        self.assertions = iter(self.graph.by_op.get("_assert_async", ()))
 
     def run(self) -> Origins:
         for node, hints in self.bodies.nodes(self.memory, self.result):
@@ -189,13 +181,8 @@ class Walk:
     def _read(self, node: IrTextNode, hints: Hints | None) -> None:
         """Reads one loop body, and notes what its buffer holds."""
         memory = self.memory
-        region = Region(
-            node,
-            memory.is_fixed,
-            long_loops=self.bodies.long_loops,
-            divisors=self.graph.divisors,
-        )
-        if not node.buffers or not region.stores or self._is_assertion(node, region):
+        region = Region(node, memory.is_fixed)
+        if not node.buffers or not region.stores:
             return
         value = _stored_value(region, region.stores[-1])
         if value is None:
@@ -217,23 +204,6 @@ class Walk:
     def _body(self, region: Region, members: frozenset[str] | None = None) -> Body:
         memory = self.memory
         return Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members)
-
-    def _is_assertion(self, node: IrTextNode, region: Region) -> bool:
-        """Reads a stored assertion, if it is one: they are lowered in order and store no value."""
-        store = region.stores[-1]
-        value = _stored_value(region, store)
-        if value is None or region.operations[value].op != "device_assert_async":
-            return False
-        asserted = next(self.assertions, None)
-        if asserted is None:
-            return False
-        unifier = Unifier(self._body(region))
-        self.memory.used.add(asserted.name)
-        self.result.costs[node.name] = unifier.inside(value, asserted)
-        owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)
-        for place, name in owners.items():
-            self.result.nodes[node.name, *place] = self.graph.values[name].owner
-        return True
 
     # -- the node whose value is stored ----------------------------------------------------------
 
@@ -266,8 +236,7 @@ class Walk:
         unlikely = cost > DOUBTFUL + _EACH * operation.size
         if unlikely and stored.buffer.name not in self.comments.made_for:
             return None
-        region = stored.region
-        if not (region.eager() or region.is_large()) and self._is_only_cloned(node, region):
+        if not stored.region.eager() and self._is_only_cloned(node, stored.region):
             cost += _ONLY_CLONED
         taken = self._is_taken(node, operation, offer.index)
         return Reading(
@@ -290,8 +259,7 @@ class Walk:
             (_PLACED, (whole, node.name) in memory.placed),
             (_PLACED, whole is not None and not may_be_placed(memory, node, stored.buffer)),
         )
-        cost += sum(weight for weight, holds in against if holds)
-        return cost + self.candidates.distance(self.candidates.store_order(node))
+        return cost + sum(weight for weight, holds in against if holds)
 
     def _is_taken(self, node: FxValue, operation: Operation, index: int) -> bool:
         """Whether its value, or this output of it, is in another buffer already."""
@@ -389,13 +357,10 @@ class Walk:
     def _note(self, stored: Stored, best: Reading, owners: Mapping[Place, str]) -> None:
         name = stored.node.name
         for place, owner in owners.items():
-            node, operation = self.graph.values[owner], stored.region.operations[place].op
-            self.result.nodes[name, *place] = node.owner
+            self.result.nodes[name, *place] = self.graph.values[owner].owner
             rule = stored.unifier.costs.rules.get((place, owner))
             if rule is not None:
                 self.result.rules.setdefault((name, *place), _says(rule))
-            if is_foreign(operation, node.op):
-                self.result.doubtful[name, *place] = f"`{node.op}` needs no `{operation}`"
         spread = _ABSORBED * stored.operation.size if best.cost < BAD else 0.0
         self.result.costs[name] = max(0.0, best.cost - spread)
 
@@ -434,7 +399,6 @@ class Walk:
             memory.used.add(producer.name)
             memory.outputs.add((producer.name, stored.operation.part))
             memory.outputs.add((producer.name, f"output {best.index}"))
-        memory.reached = max(memory.reached, producer.order)
         memory.held[buffer.name] = (producer.name, best.index)
         if producer.op != "copy_":
             for mutated in buffer.mutations:

@@ -196,7 +196,6 @@ class _Reader:
             self._block().others.append(statement)
         elif temporary is not None:
             describe(statement, "", text)
-            statement.asserts = "throw " in text
             self._block().others.append(statement)
         elif "elford" in text and "elper" in text:
             self.kernel.accumulations.append(describe(statement, "", text))

@@ -61,8 +61,6 @@ class Statement(msgspec.Struct):
     pointer: str = ""
     stores: bool = False
     checks: bool = False
-    asserts: bool = False
-    """Whether it throws unless a value holds, which is a separate operation."""
     fills: bool = False
     """Whether it transposes a tile into memory or memory into a tile."""
     literals: tuple[float, ...] = ()

@@ -106,8 +106,7 @@ def _statement(
         block.others.append(statement)
     elif text.startswith("tl.device_assert("):
         describe(statement, "", text)
-        statement.asserts = _ASSERTS.match(text) is not None
-        statement.checks = not statement.asserts
+        statement.checks = _ASSERTS.match(text) is None
         statement.pointer = ""
         block.others.append(statement)
     elif _INDEX.match(text):

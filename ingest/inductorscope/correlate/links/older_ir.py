@@ -1,8 +1,6 @@
 """What the IR of older torch leaves out, from the output code.
 
-Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers. Whether loops are
-as long as those of torch 2.13 shows only in C++ kernels, each of which then ends with a check of
-divisions.
+Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers.
 """
 
 from __future__ import annotations
@@ -20,10 +18,8 @@ _LOOP = re.compile(r"\bz\d+\b|\bp\d+\b")
 
 
 def complete_ir(ir: IrText, code: OutputCode, text: str, graph: FxText) -> None:
-    ir.long_loops = "inductor_cpu_integer_div_error" in text
     name_externs(ir, code)
     if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
-        ir.dense_scans = "empty_strided_cpu" not in text  # which all wrappers import since
         layouts = _allocated(text, code)
         device = next((each.device for each in layouts.values() if each.device), "cpu")
         for node in ir.nodes:

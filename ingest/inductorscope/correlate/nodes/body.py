@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import INDEXERS
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
@@ -39,10 +39,6 @@ class Body:
     def children(self, operation: Operation) -> list[Operation]:
         return [self.region.operations[child] for child in operation.children]
 
-    def maker(self, name: str) -> FxValue | None:
-        """The node behind a value, through views."""
-        return self.graph.values.get(self.graph.root(name)[0])
-
     def source(self, operation: Operation) -> FxValue | None:
         """The node whose value a load reads."""
         held = self.held(operation.buffer)
@@ -55,15 +51,10 @@ class Body:
 
     def is_stored(self, place: Place, root: Root) -> bool:
         """Whether Inductor would have stored the value, so that it would be a load."""
-        reuse = self.graph.reuse(root)
-        if reuse is Reuse.once:
+        if not self.graph.is_reused(root):
             return False
         below = self.region.below(place)
-        return (
-            below.reads > MOST_READS_REUSED
-            or (below.reads > 1 and reuse is Reuse.in_memory)
-            or (below.costly and self.region.on_cpu)
-        )
+        return below.reads > MOST_READS_REUSED or (below.costly and self.region.on_cpu)
 
     def cost_of_offset(self, operation: Operation, name: str) -> float:
         """Cost of a load whose offset differs from the view's: perhaps it is a neighbouring
@@ -71,7 +62,8 @@ class Body:
         offset = self.graph.offset(name)
         if offset is None or operation.indirect:
             return 0.0
-        buffer, root = self.layouts.get(operation.buffer), self.maker(name)
+        buffer = self.layouts.get(operation.buffer)
+        root = self.graph.values.get(self.graph.root(name)[0])
         if buffer is not None and root is not None:
             offset = offset_in_memory(offset, root, buffer)
         return 0.0 if offset == constant_term(operation.index) else ELSEWHERE

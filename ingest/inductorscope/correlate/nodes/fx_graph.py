@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     asks_for_strides,
-    reads_memory,
 )
-from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.nodes.view_offsets import offsets_in_roots
 from inductorscope.formats.graph.fx import FxText, FxTextNode
@@ -41,14 +38,6 @@ _FITTING = frozenset(
 """They copy an argument that has the size and the type of the result already."""
 
 
-class Reuse(IntEnum):
-    """Users of a value: one, several, or several of which one reads it from memory."""
-
-    once = 0
-    repeated = 1
-    in_memory = 2
-
-
 class FxGraph:
     """Nodes of the outermost graph by name, and roots of their values."""
 
@@ -61,15 +50,11 @@ class FxGraph:
         """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
         self._offsets: dict[str, int] | None = None
-        self._reuses: dict[Root, Reuse] = {}
+        self._reused: dict[Root, bool] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
                 self._unpack(value)
         self._find_constants()
-        divisions = [*self.by_op.get("div", ()), *self.by_op.get("true_divide", ())]
-        numbers = (number_of(value.arguments[1]) for value in divisions if value.arguments[1:])
-        self.divisors = {number for number in numbers if number is not None}
-        """The numbers by which nodes divide; other divisors are sizes, as of a mean."""
 
     def _unpack(self, value: FxValue) -> None:
         """Splits a `_foreach_` node: output k is computed from element k of each list."""
@@ -172,15 +157,14 @@ class FxGraph:
         self._roots.setdefault(name, root)
         return root
 
-    def reuse(self, root: Root) -> Reuse:
-        """How often a value, or a view of it, is used."""
-        known = self._reuses.get(root)
+    def is_reused(self, root: Root) -> bool:
+        """Whether a value, or a view of it, has several users."""
+        known = self._reused.get(root)
         if known is None:
-            known = self._reuses[root] = self._reuse(root)
+            known = self._reused[root] = self._is_reused(root)
         return known
 
-    def _reuse(self, root: Root) -> Reuse:
-        result = Reuse.once
+    def _is_reused(self, root: Root) -> bool:
         pending = [root[0]]
         for name in pending:
             value = self.values.get(name)
@@ -189,11 +173,9 @@ class FxGraph:
             users = [self.values[user] for user in value.users if user in self.values]
             unpacked = any(user.op == "getitem" for user in users)  # a tuple is no value
             if not unpacked and len(value.users) > 1:
-                result = Reuse.repeated
-                if any(reads_memory(user.op) for user in users):
-                    return Reuse.in_memory
+                return True
             pending += [user.name for user in users if self.root(user.name) == root]
-        return result
+        return False
 
     def offset(self, name: str) -> int | None:
         """The offset of a value in the memory of its root; None if it is not known."""

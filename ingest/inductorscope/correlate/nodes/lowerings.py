@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.correlate.nodes.fx_value import FxValue
-
 _STRICT: dict[str, str] = {
     "add": "add sub fma logical_or",
     "sub": "sub add neg fma",
@@ -73,11 +71,6 @@ AROUND = frozenset(
     ]
 )  # fmt: skip
 """Operations around those of any node: they load, store, name and convert."""
-
-
-def is_foreign(operation: str, op: str) -> bool:
-    """Whether a node's known lowering does not use an operation."""
-    return op in STRICT and operation not in STRICT[op] and operation not in AROUND
 
 
 _REDUCES: dict[str, str] = {
@@ -176,24 +169,6 @@ SCATTERS = frozenset(
     ]
 )  # fmt: skip
 
-_INDICES = {
-    "index_put": 1, "_unsafe_index_put": 1, "embedding_dense_backward": 1, "scatter": 2,
-    "scatter_add": 2, "scatter_reduce": 2, "index_add": 2, "index_copy": 2,
-}  # fmt: skip
-"""The argument that says where a scatter writes."""
-
-
-def moved_by(node: FxValue) -> list[str]:
-    """The inputs whose values a node moves, which indices are not."""
-    if node.op in INDEXERS:
-        return node.inputs[:1]
-    place = _INDICES.get(node.op.rstrip("_"))
-    if place is None or place >= len(node.arguments):
-        return node.inputs
-    indices = re.findall(r"\w+", node.arguments[place])
-    return [name for name in node.inputs if name not in indices]
-
-
 # Scatters into an empty tensor: each element is chosen by its position.
 CHOOSE_BY_PLACE = frozenset(["select_scatter", "slice_scatter"])
 
@@ -235,35 +210,11 @@ def asks_for_strides(op: str, target: str) -> bool:
     return custom or op in _STRIDED or by_library(op)
 
 
-_IN_MEMORY = frozenset(
-    [
-        "as_strided", "as_strided_copy", "avg_pool2d", "avg_pool2d_backward", "bmm", "convolution",
-        "convolution_backward", "max_pool2d_with_indices", "max_pool3d_with_indices",
-        "max_pool2d_with_indices_backward", "mm", "upsample_nearest2d",
-        "_upsample_nearest_exact2d", "_int_mm",
-    ]
-)  # fmt: skip
-
-
-def reads_memory(op: str) -> bool:
-    """Whether its lowering needs its inputs in memory, so that a value with several users is stored
-    before any of them."""
-    return op in _IN_MEMORY or (by_library(op) and op not in ("addmm", "baddbmm"))
-
-
-_MULTIPLIES = frozenset(["add", "mul", "reduction"])
-
-
-def is_spelled_out(operation: str, op: str) -> bool:
-    """Whether a small matrix-vector product is computed without a library."""
-    return op == "bmm" and operation in _MULTIPLIES
-
-
-# Their inputs are realised as they are; other extern calls request strides and copy.
+# Their inputs are stored as they are; other extern calls request strides, and copy.
 TAKES_AS_IS = frozenset(
     [
         "mm", "addmm", "bmm", "baddbmm", "_int_mm", "bias_addmm", "addmv", "mv", "dot",
-        "_scaled_mm", "bucketize", "searchsorted",
+        "_scaled_mm", "bucketize", "searchsorted", "convolution",
     ]
 )  # fmt: skip
 

@@ -52,7 +52,6 @@ _MOVED = 0.15
 """Cost of any operation for a node that only moves elements."""
 _CONVERTED = 0.3
 """Cost of a conversion to another type as the value of a copy, which its user asked for."""
-_MASKED = 0.3
 _NO_POWER = 0.4
 _NO_PART = 0.5
 _SCANS = 0.6
@@ -66,12 +65,6 @@ def cost_of_operation(body: Body, operation: Operation, node: FxValue) -> tuple[
         if cost is not None:
             return cost, rule
     return _ABSORBED, None
-
-
-def masked_move(_: Body, operation: Operation, node: FxValue) -> float | None:
-    """A node that moves elements without choosing between them computes nothing under a mask."""
-    masked = operation.op == "masked_subblock" and node.op in MOVES and node.op not in MASKS
-    return _MASKED if masked else None
 
 
 def scan(_: Body, operation: Operation, node: FxValue) -> float | None:
@@ -187,7 +180,7 @@ def move(_: Body, operation: Operation, node: FxValue) -> float | None:
 
 
 RULES: tuple[Rule, ...] = (
-    masked_move, scan, around_values, library,
+    scan, around_values, library,
     indices_of_a_sort, conversion, known_lowering, reduction, same_name, power, unrolled, pool,
     choice, move,
 )  # fmt: skip

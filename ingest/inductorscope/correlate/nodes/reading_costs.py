@@ -23,7 +23,6 @@ from inductorscope.correlate.nodes.lowerings import (
     SCATTERS,
     STRICT,
     UNROLLED,
-    moved_by,
 )
 from inductorscope.correlate.nodes.operation_rules import ARITHMETIC, Rule, cost_of_operation
 from inductorscope.correlate.nodes.region import Operation, Place
@@ -154,7 +153,7 @@ class Costs:
         )
         passes = scatters or (moves and (computed or unread))
         if cost > 0.0 and passes:
-            for name in moved_by(node):
+            for name in node.inputs:
                 through = self.value(place, name, depth + 1) + _PASSED_THROUGH
                 if through < cost:
                     cost = through

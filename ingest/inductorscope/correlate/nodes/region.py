@@ -14,12 +14,6 @@ from inductorscope.formats.text import split_top
 
 _INDIRECT = re.compile(r"\bindirect(\d+)\b")
 
-_UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
-_UNCOUNTED_RAISED = frozenset(["load", "constant", "store", "set_indirect"])
-
-_MOST = (8, 30)
-_MOST_ON_CPU = (12, 50)
-"""Numbers of elements read and of operations above which Inductor stores a value."""
 _DEEPEST = 40
 """Masks around a block; blocks below that are read by themselves."""
 MOST_READS_REUSED = 4
@@ -66,26 +60,15 @@ class Below(msgspec.Struct, frozen=True):
 class Region:
     """Operations by place; children are operands and the dependencies of an indirect index."""
 
-    def __init__(
-        self,
-        node: IrTextNode,
-        fixed: Callable[[str], bool],
-        *,
-        long_loops: bool = True,
-        divisors: Collection[float] = (),
-    ) -> None:
-        """`fixed`: whether the value in a buffer depends on indices only. `long_loops`: as
-        `IrText` says. `divisors`: the numbers by which the graph itself divides."""
+    def __init__(self, node: IrTextNode, fixed: Callable[[str], bool]) -> None:
+        """`fixed`: whether the value in a buffer depends on indices only."""
         self.node = node
-        self.divisors = divisors
         self.on_cpu = any(buffer.device == "cpu" for buffer in node.buffers)
-        self.most = _MOST_ON_CPU if self.on_cpu and long_loops else _MOST
         self.fixed = fixed
         self.operations: dict[Place, Operation] = {}
         self.stores: list[Operation] = []
         self.order: list[Place] = []
         self.blocks: set[str] = set()
-        self._distinct = -1
         self._below: dict[Place, Below] = {}
         body = node.body
         if body is None:
@@ -107,12 +90,6 @@ class Region:
         """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
         return any(each.op in _EAGER for each in self.operations.values())
 
-    def is_large(self) -> bool:
-        """Whether its value is too large to be computed again for each user, so that Inductor
-        stores it."""
-        reads, operations = self.most
-        return self.reads() > reads or self.distinct() > operations
-
     def without(self, names: Collection[str]) -> Region:
         """The region of a raised body, without operations that belong to another body."""
         own = copy(self)
@@ -121,7 +98,6 @@ class Region:
             for place, operation in self.operations.items()
             if place[1] not in names
         }
-        own._distinct = sum(each.op not in _UNCOUNTED_RAISED for each in own.operations.values())
         return own
 
     def _read(self, name: str, depth: int) -> None:
@@ -234,30 +210,6 @@ class Region:
     def reads(self) -> int:
         """Number of distinct elements read."""
         return len({(o.buffer, o.index) for o in self.operations.values() if o.op == "load"})
-
-    def distinct(self) -> int:
-        """Number of distinct values computed, as Inductor counts them."""
-        if self._distinct < 0:
-            self._distinct = self._count()
-        return self._distinct
-
-    def _count(self) -> int:
-        numbers: dict[object, int] = {}
-        known: dict[Place, object] = {}
-        sizes = 0  # divisors that are sizes: indices first, constants only in the loop body
-        for block in self.node.body.blocks.values() if self.node.body is not None else ():
-            for op in block.ops:
-                place = (block.name, op.name)
-                if op.op == "get_index":
-                    known[place] = self.index_of.get(place)
-                elif op.op not in _UNCOUNTED:
-                    arguments = (known.get((block.name, a), a) for a in op.arguments)
-                    known[place] = numbers.setdefault((op.op, *arguments), len(numbers))
-                    divisor = self._place(op.arguments[-1], block.name) if op.arguments else None
-                    by = self.operations[divisor] if divisor is not None else None
-                    if op.op == "truediv" and by is not None and by.op == "constant":
-                        sizes += by.literal not in self.divisors
-        return len(numbers) + sizes
 
     def loads(self) -> list[str]:
         return list(

@@ -31,20 +31,6 @@ def numel(shape: tuple[str, ...] | None) -> str:
     return "*".join([str(product), *sorted(symbols)])
 
 
-@lru_cache(maxsize=4096)
-def same_shape(left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> bool:
-    """Whether shapes are equal, regardless of the order of a size's factors."""
-    if left is None or right is None or len(left) != len(right):
-        return left is right
-    return left == right or all(map(_same_size, left, right))
-
-
-def _same_size(left: str, right: str) -> bool:
-    if left == right or left.isdecimal() or right.isdecimal():
-        return left == right
-    return sorted(_factors(left)) == sorted(_factors(right))
-
-
 def _factors(size: str) -> list[str]:
     """`8*((s0//2))*s1**2` → `8`, `s0//2`, `s1^2`."""
     return [factor.strip("() ") for factor in size.replace("**", "^").split("*")]

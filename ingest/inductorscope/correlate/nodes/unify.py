@@ -5,13 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from inductorscope.correlate.nodes.body import Body
-from inductorscope.correlate.nodes.by_place import BAD, Choice
+from inductorscope.correlate.nodes.by_place import Choice
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.reading_costs import Costs
 from inductorscope.correlate.nodes.region import Operation, Place
-
-_TIED = 1e-4
-"""Costs of an index that differ by less are equal."""
 
 
 class Unifier:
@@ -50,37 +47,14 @@ class Unifier:
             if own:
                 base, indexers = node, indexers[:-1] if indexers[-1:] == (node,) else indexers
             for index, child in enumerate(operation.children):
-                outer = ""
-                if operation.indirect and indexers:
-                    outer = self._indexer(child, (*indexers, node) if own else indexers)
-                if outer in indexers:
-                    outermost = indexers[: indexers.index(outer)]
-                    pending.append(_Visit(child, outer, outermost, outer, "inside"))
+                if operation.indirect and indexers and not own:
+                    inner = indexers[-1]
+                    pending.append(_Visit(child, inner, indexers[:-1], inner, "inside"))
                     continue
                 choice = choices[index] if choices and index < len(choices) else ("inside", node)
                 owner, role = self._owner_of(child, choice, node)
                 pending.append(_Visit(child, owner, indexers, base, role))
         return result
-
-    def _indexer(self, index: Place, indexers: tuple[str, ...]) -> str:
-        """The node that an index is of: the one that fits best; of several, the one
-        whose turn it is, since an outer node computes its indices before those inside it."""
-        costs = {name: self.inside(index, self.graph.values[name]) for name in reversed(indexers)}
-        best = min(costs, key=costs.__getitem__)
-        if costs[best] < BAD:
-            turn = self._by_turn(index, indexers)
-            best = turn if costs.get(turn, BAD) <= costs[best] + _TIED else best
-        return best
-
-    def _by_turn(self, index: Place, indexers: tuple[str, ...]) -> str:
-        """The node that an index is of by its place among those of its load."""
-        rank = self.region.ranks.get(index, 0)
-        for name in indexers:
-            own = map(self.graph.values.get, self.graph.values[name].inputs[1:])
-            rank -= sum(each is not None and not each.constant for each in own)
-            if rank < 0:
-                return name
-        return indexers[-1]
 
     def _looked_through(self, visit: _Visit) -> tuple[str, tuple[str, ...]]:
         """The node behind mere copies, and the indices that pass down from them."""

@@ -137,14 +137,6 @@ def _begin_of_slice(view: FxValue, size: int, _: str) -> int | None:
     return min(max(size - start if given.startswith("-") else start, 0), size)
 
 
-def shows_all(values: Mapping[str, FxValue], name: str) -> bool:
-    """Whether a value has all elements of its root, each once."""
-    value = values.get(name)
-    while value is not None and value.op in _OF_ALL and value.inputs:
-        value = values.get(value.inputs[0])
-    return value is None or not (value.view or value.op == "getitem")
-
-
 def offset_in_memory(offset: int, root: FxValue, buffer: IrBuffer) -> int:
     """The offset of an element in a buffer, given its offset if the root were dense and in
     order. A buffer of another shape is taken to be dense."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import msgspec
 
 from inductorscope.correlate.replay.control import (
-    asserted,
     check,
     combined,
     masked_end,
@@ -115,7 +114,7 @@ def _operation(state: ReplayState, op: IrOp, key: OpKey, block: str, depth: int)
             state.indirect["".join(c for c in op.arguments[0] if c.isdecimal())] = value
         return value
     if name == "device_assert_async":
-        return asserted(state, key, values)
+        return None
     if name in ("constant", "index_expr"):
         return leaf(state, op, key, values)
     return computed(state, op, key, values)

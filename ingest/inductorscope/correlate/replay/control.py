@@ -9,15 +9,6 @@ from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, R
 from inductorscope.correlate.replay.weights import OTHER_REDUCTION
 from inductorscope.formats.graph.ir import IrOp
 
-_WRAPS = frozenset(
-    [
-        "+", "<", "where", "?", "blendv", "tl", "full", "store", "data", "loadu", "convert",
-        "broadcast_to", "to", "cast", "Vectorized", "VectorizedN", "VecMask", "from",
-    ]
-)  # fmt: skip
-"""Tags of the steps from an index to its check."""
-
-
 _ACCUMULATED = Literal("accumulated")
 """The value of a reduction in C++, which is not visible in its loop."""
 NO_REDUCTION = 3.0
@@ -75,11 +66,10 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
         if not check.checks or id(check) in state.result.owner:
             continue
         members = state.positions_leading_to(check.uses, start)
-        reaches = isinstance(value, str) and _reaches(state, check.uses, value)
-        bounds = op.op == "check_bounds"
-        if isinstance(value, str) and not reaches and not (bounds and not check.uses):
+        names = {name for place in members for name in state.block.numbered[place].uses}
+        if op.op == "set_indirect" and value not in names.union(check.uses):
             continue
-        if bounds and members:
+        if op.op == "check_bounds" and members:
             continue
         state.own(check, key)
         break
@@ -94,25 +84,6 @@ def check(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Valu
     return state.remember(expression, result)
 
 
-def _reaches(state: ReplayState, names: tuple[str, ...], value: str) -> bool:
-    seen: set[str] = set()
-    pending = list(names)
-    while pending and len(seen) < 60:
-        name = pending.pop()
-        if name == value:
-            return True
-        statement = state.definitions.get(name)
-        if statement is not None and name not in seen:
-            seen.add(name)
-            if (
-                statement.tags <= _WRAPS
-                or "tmpbuf" in statement.text
-                or (statement.is_cast or statement.has_inner)
-            ):
-                pending.extend(statement.uses)
-    return False
-
-
 def _wrapping(state: ReplayState, start: int, value: Value) -> set[int]:
     """The steps `tmp + size`, `tmp < 0`, `where`, without an assertion after them."""
     if not isinstance(value, str):
@@ -125,21 +96,6 @@ def _wrapping(state: ReplayState, start: int, value: Value) -> set[int]:
             if {"+", "<"} <= tags and min(members) == start:
                 return members
     return set()
-
-
-def asserted(state: ReplayState, key: OpKey, values: list[Value]) -> Value:
-    """`(tmp1 ? 0 : (throw std::runtime_error("…"), 0));`, `tl.device_assert(tmp1, "…")`"""
-    condition = values[0] if values else None
-    for statement in state.block.others:
-        asserts = statement.asserts or statement.checks
-        if not asserts or id(statement) in state.result.owner:
-            continue
-        if isinstance(condition, str) and any(
-            state.is_same(used, condition) for used in statement.uses
-        ):
-            state.own(statement, key)
-            break
-    return None
 
 
 def combined(state: ReplayState, mask: Value, outer: Value, key: OpKey) -> Value:

@@ -20,6 +20,10 @@ _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
 # `tl.where(xmask, tmp1, 0.0)`
 _OWN_MASK = re.compile(r"tl\.where\((?:\w*mask\b[\s&]*)+, tmp\d+, [-\d.]+\)$")
 
+_NAME = re.compile(r"\w+")
+# `at::vec::convert<float>(tmp0)`, `c10::convert<float>(tmp0)`, `static_cast<float>(tmp0)`
+_WIDENS = re.compile(r"convert<float|static_cast<float>|cvt_lowp_fp_to_fp32<")
+
 AHEAD = 3
 """The most statements ahead to search for a load."""
 
@@ -34,7 +38,6 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     places = state.pointers.get(buffer, frozenset())
     known = state.known_value(expression)
     if known is not None:
-        _filled_again(state, known, key)
         return known
     forwarded = state.stored.get(buffer)
     if not places and buffer in state.inside:
@@ -49,7 +52,7 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
         return state.remember(expression, value)
     statement = state.block.numbered[position]
     last = _load_end(state, position, key)
-    last = _selected(state, last)
+    last = _widened(state, _selected(state, last), op)
     for before in state.block.numbered[state.next_position() : position]:
         if "tmpbuf" in before.text:  # the index, spread over the lanes for this load
             state.own(before, key)
@@ -108,18 +111,6 @@ def _load_end(state: ReplayState, position: int, key: OpKey) -> int:
     return position
 
 
-def _filled_again(state: ReplayState, known: Value, key: OpKey) -> None:
-    """A tile is filled with the same line for each loop body that reads it."""
-    read = state.definitions.get(known) if isinstance(known, str) else None
-    tiles = set(read.uses) if read is not None and state.cpp else set()
-    fills = [each for each in state.block.others if each.fills and tiles.intersection(each.uses)]
-    owner = state.result.owner
-    for again in fills[1:]:
-        if again.text == fills[0].text and owner.get(id(again)) == owner.get(id(fills[0])):
-            owner[id(again)] = key
-            return
-
-
 def _selected(state: ReplayState, last: int) -> int:
     """The choice after Triton has broadcast a single element: `tmp7 = tl.where(tmp4, tmp6,
     0)`."""
@@ -136,6 +127,25 @@ def _selected(state: ReplayState, last: int) -> int:
     names = (state.mask, *numbered[last].defines)
     fits = chosen and len(following.uses) == 2 and _CHOOSES.search(following.text)
     return last + 1 if fits and set(following.uses) == set(names) else last
+
+
+def _widened(state: ReplayState, last: int, op: IrOp) -> int:
+    """The conversion behind a load of a small float, with which C++ does not compute: it belongs
+    to the load, unless whatever takes the value converts it itself."""
+    numbered = state.block.numbered
+    if not state.cpp or last + 1 >= len(numbered):
+        return last
+    following = numbered[last + 1]
+    if following.uses != numbered[last].defines or not _WIDENS.search(following.text):
+        return last
+    block = state.body.blocks[op.block]
+    takers = [each.op for each in block.ops if _takes(each.arguments, op.name)]
+    takers += ["result"] * _takes([block.result], op.name)
+    return last if all(taker in ("to_dtype", "to_dtype_bitcast") for taker in takers) else last + 1
+
+
+def _takes(arguments: list[str], name: str) -> bool:
+    return any(name in _NAME.findall(argument) for argument in arguments)
 
 
 def _loaded_before(state: ReplayState, places: frozenset[str], index: str) -> Value:

@@ -12,7 +12,6 @@ from collections import Counter
 
 import msgspec
 
-from inductorscope.correlate.replay.small_floats import SMALL, with_conversions
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
 from inductorscope.formats.code.wrapper_lines import WrapperLine
 from inductorscope.formats.graph.ir import IrText, IrTextNode
@@ -48,13 +47,6 @@ def call_sites(code: OutputCode, wrapper: list[WrapperLine], ir: IrText) -> list
         site.pointers = _pointers(site, names)
     _assign(sites, code, ir)
     _kept_inside(sites)
-    dtypes = {buffer.name: buffer.dtype for node in ir.nodes for buffer in node.buffers}
-    for name, layout in ir.layouts.items():
-        dtypes.setdefault(name, layout.dtype)
-    if not SMALL.isdisjoint(dtypes.values()):
-        for site in sites:
-            if site.kernel.kind == "cpp":
-                site.nodes = with_conversions(site.nodes, lambda name: dtypes.get(name, ""))
     return sites
 
 

@@ -48,7 +48,7 @@ class Alignment(msgspec.Struct):
 
     def complete(self, block: Block) -> bool:
         return all(id(s) in self.owner for s in block.numbered) and all(
-            id(s) in self.owner for s in block.others if s.stores or s.accumulators or s.asserts
+            id(s) in self.owner for s in block.others if s.stores or s.accumulators
         )
 
 

@@ -71,7 +71,6 @@ class RaisedBodies:
 
     memory: Memory
     origins: Origins
-    long_loops = True
     worst = WORST
 
     def __init__(

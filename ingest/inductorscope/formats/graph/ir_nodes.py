@@ -75,12 +75,6 @@ class IrText(msgspec.Struct):
     layouts: dict[str, IrBuffer] = msgspec.field(default_factory=dict)
     """`arg0_1_layout = FixedLayout(…)`: the layouts that loop bodies give for the buffers they
     use."""
-    long_loops: bool = True
-    """Whether Inductor puts longer expressions into one loop on CPUs than on GPUs, as torch 2.13
-    does and 2.11 does not."""
-    dense_scans: bool = False
-    """Whether running sums are library calls that ask for inputs without gaps, as until torch
-    2.2."""
     problems: list[Problem] = msgspec.field(default_factory=list)
 
     def by_name(self) -> dict[str, IrTextNode]:
