@@ -206,6 +206,12 @@ def test_the_catalogue_names_each_entry_once() -> None:
 
 
 @pytest.mark.torch
+def test_fixes_that_the_causes_name_are_tried_first() -> None:
+    known = Known(cuda=True, optimizer=True, named=(Change(optimizer=True),))
+    titles = [title for title, _ in that_apply(known, catalogue())]
+    assert titles[:2] == ["compiled optimizer", "CUDA graphs"]
+
+
 def test_every_setting_of_the_catalogue_is_one_that_torch_has(tmp_path: Path) -> None:
     from torch._dynamo import config as dynamo
     from torch._inductor import config as inductor

@@ -43,6 +43,8 @@ class Known(msgspec.Struct, kw_only=True):
     """Functions that only print and break a graph."""
     threads: int = 0
     """Threads of torch on the CPU."""
+    named: tuple[Change, ...] = ()
+    """The fixes of its causes, which are tried first."""
 
     @property
     def products(self) -> bool:
@@ -159,5 +161,6 @@ def catalogue() -> list[Entry]:
 
 
 def that_apply(known: Known, entries: Iterable[Entry]) -> list[tuple[str, Change]]:
-    """Returns titles and changes."""
-    return [(entry.title, entry.made(known)) for entry in entries if entry.applies(known)]
+    """Returns titles and changes, those first that the run's causes name."""
+    made = [(entry.title, entry.made(known)) for entry in entries if entry.applies(known)]
+    return sorted(made, key=lambda each: each[1] not in known.named)

@@ -11,10 +11,13 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.trial.catalogue import Known
 from inductorscope.analyze.trial.facts import PRINTS, functions_that_log, sizes_that_differ
 from inductorscope.answers.compile.parts import read_run_story
-from inductorscope.answers.parts import run_of
+from inductorscope.answers.parts import graph_rows, run_of
+from inductorscope.answers.runs.diagnosis.diagnose import diagnose
+from inductorscope.answers.runs.diagnosis.evidence import gather
 from inductorscope.answers.time.script import script_of
+from inductorscope.formats.change import Change
 from inductorscope.store.runs.nodes import fx_nodes
-from inductorscope.store.tables.models import Graph
+from inductorscope.store.tables.models import Graph, Run
 
 _DTYPE = re.compile(r"\b(f16|bf16|f32|f64)\[")
 _DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
@@ -50,4 +53,10 @@ def known_of(session: Session, run_id: str) -> Known:
         ignored=tuple(name for name in logging if name not in PRINTS),
         reordered=tuple(name for name in logging if name in PRINTS),
         threads=int(run.environment.get("threads") or 0),
+        named=_named(session, run),
     )
+
+
+def _named(session: Session, run: Run) -> tuple[Change, ...]:
+    found = diagnose(gather(session, run, graph_rows(session, run.id)))
+    return tuple(each.change for each in (*found.causes, *found.more) if each.change)
