@@ -138,3 +138,35 @@ def test_a_gap_after_a_blocking_call_is_due_to_it_if_the_host_waited_longer() ->
         ).waits[0].kind  # fmt: skip
 
     assert [found(waits=400), found(waits=20)] == ["blocking", "unnamed"]
+
+
+def test_operators_that_end_before_the_next_launch_ran_on_the_host_together() -> None:
+    works = [event("aten::full", "cpu_op", 250, 900), event("aten::triu", "cpu_op", 1_200, 1_000)]
+    found = timeline(*SMALL, *works, launch("k", 2_300, 2_305, 3, 99)).waits[0]
+    assert (found.kind, found.name) == ("host operator", "aten::triu")
+
+
+def test_values_that_are_read_are_counted_once_with_the_gaps_around_them() -> None:
+    reads = [
+        part
+        for number in range(4)
+        for start in (1_000 * (number + 1),)
+        for part in (
+            event("aten::item", "cpu_op", start, 40),
+            event("aten::_local_scalar_dense", "cpu_op", start + 1, 38),
+            event("cudaMemcpyAsync", "cuda_runtime", start + 2, 5),
+            event("cudaStreamSynchronize", "cuda_runtime", start + 8, 30),
+            *launch("k", start + 50, start + 55, 3, 100 + number),
+        )
+    ]
+    found = timeline(*SMALL, *reads).synchronising
+    assert found is not None
+    assert (found.inside, found.count) == ("aten::item", 4)
+    assert found.us == pytest.approx((1_055 - 198) + 3 * (1_000 - 3))
+    assert timeline(*SMALL).synchronising is None
+
+
+def test_an_optimizer_that_launches_its_kernels_one_by_one_is_counted() -> None:
+    step = event("Optimizer.step#AdamW.step", "user_annotation", 95, 105)
+    [found] = timeline(*SMALL, step).optimizers
+    assert (found.name, found.count, found.us, found.launches) == ("AdamW", 1, 105, 10)

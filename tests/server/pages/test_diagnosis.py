@@ -26,6 +26,8 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
+HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
+"""Traces of an H200 whose device waits for the host."""
 READ = ("equal-blocks.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
 TUNED = """\
 AUTOTUNE mm(64x128, 128x256)
@@ -44,6 +46,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     tables.write_text(TUNED)
     paths = {
         **{name: fixtures / name for name in READ},
+        **{name: fixtures / "host-waits" / f"{name}.trace.json.gz" for name in HOST_WAITS},
         "tables": tables,
     }
     ids = {
@@ -91,6 +94,28 @@ def test_a_device_that_waits_is_told_to_record_cuda_graphs(foo1: Evidence) -> No
     assert [each.split()[0] for each in places(first)] == ["models.py:8"]
     said = [each.text for each in found.cleared]
     assert {"No graph breaks.", "No recompiles."} <= set(said)
+
+
+def test_work_of_the_host_counts_what_is_copied_for_it(
+    session: Session, runs: dict[str, str]
+) -> None:
+    mask = diagnose(evidence_of(session, runs["rebuilt_mask"])).causes[0]
+    assert "`aten::triu` runs on the host" in mask.what
+    assert "Copying between host and device takes 8.96" in mask.why
+    assert mask.share == pytest.approx(0.91, abs=0.01)  # all but the kernels: 492 times as fast
+    logits = diagnose(evidence_of(session, runs["logits_to_cpu"]))
+    assert "`aten::argmax` runs on the host" in logits.causes[0].what
+    assert logits.causes[0].share == pytest.approx(0.98, abs=0.01)
+    assert not any(each.kind == "exposed" for each in (*logits.causes, *logits.more))
+
+
+def test_values_that_are_read_in_each_step_are_named(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = cause(diagnose(evidence_of(session, runs["metrics_item"])), "synchronising")
+    assert "37 times in each step, in `aten::item`" in found.what
+    assert found.share is not None
+    assert found.share < 1
 
 
 def test_recompiles_and_breaks_name_their_line_and_what_to_do(

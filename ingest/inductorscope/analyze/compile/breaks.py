@@ -43,11 +43,13 @@ class BreakPlace(msgspec.Struct):
     advice: str = ""
     records: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Logs and lines of the records."""
+    skipped: int | None = None
+    """The compile whose function Dynamo runs uncompiled from there on; -1 if it is unknown."""
 
     @property
     def skips(self) -> bool:
         """Whether Dynamo runs the rest of the function uncompiled."""
-        return "for/while loop" in self.explanation or self.context.startswith("frame skipped")
+        return self.skipped is not None
 
     @property
     def name(self) -> str:
@@ -66,12 +68,19 @@ def break_places(story: Story) -> list[BreakPlace]:
         if place is None:
             place = places[key] = _place(story, graph_break)
         place.count += 1
+        if place.skipped is None and _skips(graph_break):
+            place.skipped = graph_break.compile
         if graph_break.compile >= 0 and graph_break.compile not in place.compiles:
             place.compiles.append(graph_break.compile)
         if len(place.records) < MOST_EXAMPLES:
             place.records.append((graph_break.log, graph_break.line))
     _resumptions(story, places.values())
     return sorted(places.values(), key=lambda place: -place.count)
+
+
+def _skips(graph_break: GraphBreak) -> bool:
+    in_loop = "for/while loop" in graph_break.explanation
+    return in_loop or graph_break.context.startswith("frame skipped")
 
 
 def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:

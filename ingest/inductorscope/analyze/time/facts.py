@@ -60,6 +60,17 @@ class Wait(msgspec.Struct):
     function: str = ""
 
 
+class OptimizerTime(msgspec.Struct):
+    """The steps of one optimizer, as the host sees them."""
+
+    name: str
+    """Its class."""
+    count: int
+    us: float
+    launches: int
+    """Work of the device that it launches one by one."""
+
+
 class Timeline(msgspec.Struct, omit_defaults=True):
     """Timeline of all devices together, or of a thread."""
 
@@ -74,6 +85,9 @@ class Timeline(msgspec.Struct, omit_defaults=True):
     """Time before the first work that is left out."""
     waits: list[Wait] = msgspec.field(default_factory=list)
     """What the host did in the longest gaps."""
+    synchronising: Wait | None = None
+    """All calls in which operators wait for a value from the device, and the gaps around them."""
+    optimizers: list[OptimizerTime] = msgspec.field(default_factory=list)
 
     @property
     def idle(self) -> list[TimelinePart]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from inductorscope.analyze.time.facts import Timeline, TimelinePart
+from inductorscope.analyze.time.idle.host import optimizer_times, synchronising
 from inductorscope.analyze.time.idle.states import find_gaps, idle_states
 from inductorscope.analyze.time.idle.waits import named_waits
 from inductorscope.analyze.time.idle.window import first_moment, window_of
@@ -42,6 +43,8 @@ def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None
     whole = Timeline(span, worked, [], window.asynchronous, window.start_up_us)
     named = named_waits(events, waits, first_moment(events))
     whole.waits = named.waits
+    whole.synchronising = synchronising(events, waits, first_moment(events))
+    whole.optimizers = optimizer_times(events)
     idle = idle_states(events, waits, named.once)
     whole.parts = parts_of(fitted(sums, worked), fitted(idle, span - worked), span)
     return whole

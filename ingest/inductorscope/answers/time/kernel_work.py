@@ -13,6 +13,9 @@ from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
 from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Kernel
 
+ALIGNED = 8
+"""Numbers of 16 bits in the 16 bytes to which fast products need rows aligned."""
+
 
 class KernelWork(msgspec.Struct, frozen=True):
     """Calls of a kernel with the same shapes in one step, and how close they come to the limits."""
@@ -41,6 +44,9 @@ class KernelWork(msgspec.Struct, frozen=True):
     """`6 blocks on 132 SMs`; empty if its launch is not known."""
     launch: Hidden[str] = ""
     """The size of its launches, in words."""
+    unaligned: Hidden[int] = 0
+    """Length of rows of its products, in 16-bit numbers, that does not divide into 16 bytes; 0 if
+    all do."""
 
 
 class _Sum(msgspec.Struct):
@@ -51,6 +57,7 @@ class _Sum(msgspec.Struct):
     products: float | None = None
     operations: float | None = None
     dtype: str = ""
+    unaligned: int = 0
 
 
 def works_by_shape(
@@ -172,6 +179,7 @@ def _work(
         products=products,
         operations=operations,
         dtype=total.dtype,
+        unaligned=total.unaligned,
         standing=standing(
             peaks,
             moved=moved,
@@ -201,7 +209,15 @@ def _summed(works: list[CallWork]) -> _Sum:
         total.products = _plus(total.products, work.products)
         total.operations = _plus(total.operations, work.operations)
         total.dtype = total.dtype or work.dtype
+        if work.products and work.dtype in ("float16", "bfloat16"):
+            total.unaligned = total.unaligned or _unaligned(work)
     return total
+
+
+def _unaligned(work: CallWork) -> int:
+    strides = [stride for each in work.bytes.traffic for stride in each.layout.stride]
+    lengths = (int(stride) for stride in strides if stride.isdigit() and int(stride) > 1)
+    return next((length for length in lengths if length % ALIGNED), 0)
 
 
 def _plus(sum_so_far: float | None, more: float | None) -> float | None:

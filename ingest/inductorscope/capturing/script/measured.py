@@ -73,7 +73,7 @@ class Profiles:
         self._folder = folder
         self._facts = facts
         self._profiler: Untyped = None
-        self._steps = 0
+        self._steps = self._last = 0
         self._others: Others | None = None
         self.allocations = Allocations()
 
@@ -85,7 +85,7 @@ class Profiles:
             return False
         _detach_afterwards()
         _synchronize()
-        self._profiler, self._steps = make_profiler(device(), steps), -1
+        self._profiler, self._steps, self._last = make_profiler(device(), steps), -1, steps - 1
         self._others = Others(os.getppid())
         self._profiler.start()
         if self._label == COMPILED:
@@ -93,7 +93,8 @@ class Profiles:
         return True
 
     def step(self) -> None:
-        _synchronize()
+        if self._steps < 0 or self._steps == self._last:  # in between, the script may work ahead
+            _synchronize()
         self._steps += 1
         self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler
         self._profiler.step()
@@ -128,10 +129,13 @@ class Graphs:
     def __init__(self) -> None:
         self._counts = CudaGraphs()
         self._functions: set[object] = set()
+        self._skips: list[str] = []
+        """What torch says of functions that it runs without a graph, which it may not log."""
 
     def forget(self) -> None:
         """Resets the counts. A function recorded earlier still counts as recorded again."""
         self._counts = CudaGraphs()
+        self._skips = []
 
     def follow(self, trees: Untyped) -> None:
         """Counts recordings and replays of torch._inductor.cudagraph_trees."""
@@ -152,13 +156,21 @@ class Graphs:
             return execute(self, *args)
 
         manager.record_function, manager.execute_node = record_function, execute_node
+        skip = trees.log_cudagraph_skip_and_bump_counter
+
+        @wraps(skip)
+        def log_skip(message: str) -> None:
+            graphs._skips.append(message)
+            skip(message)
+
+        trees.log_cudagraph_skip_and_bump_counter = log_skip
 
     def facts(self, out: Path) -> CudaGraphs | None:
         """Returns the counts and, from torch's logs in `out`, why functions ran without a graph."""
-        logs = out / FILE
+        logs, texts = out / FILE, self._skips
         if logs.is_file():
-            text = logs.read_text(encoding="utf-8", errors="replace")
-            self._counts.skipped = skip_reasons(text)
+            texts = [*texts, logs.read_text(encoding="utf-8", errors="replace")]
+        self._counts.skipped = skip_reasons("\n".join(texts))
         return self._counts if self._counts.recorded or self._counts.skipped else None
 
 

@@ -24,7 +24,7 @@ from inductorscope.analyze.time.idle.states import (
     overhead_cover,
 )
 from inductorscope.analyze.time.idle.window import first_moment, is_first
-from inductorscope.analyze.time.intervals import Cover, joined
+from inductorscope.analyze.time.intervals import Cover, cover, joined
 from inductorscope.analyze.time.parts import ONCE_PARTS
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import TraceEvents
@@ -32,6 +32,8 @@ from inductorscope.formats.trace.kineto import TraceEvents
 MOST = 256
 """Most gaps that are named, the longest first."""
 MOST_WAITS = 8
+HOST_WORK_US = 1_000.0
+"""Shorter gaps are not taken for work of several operators on the host."""
 LONGEST_NAME = 200
 
 _COMPILES = re.compile(
@@ -125,6 +127,7 @@ class _Names:
     def __init__(self, events: TraceEvents) -> None:
         self._events = events
         self._texts = events.columns.names
+        self._wrapping = np.array([bool(_WRAPPERS.match(name)) for name in self._texts])
         self._blocks = blocking_calls(events)
         self._captures = captures(events.columns)
         self._overhead = overhead_cover(events)
@@ -243,7 +246,19 @@ class _Names:
             both = (covered_by(each, gap.lane) for each in (columns.ops, columns.calls))
             self._covers[gap.lane] = joined(*both)
         edges = np.array([gap.begin]), np.array([gap.end])
-        most = self._covers[gap.lane].within(*edges)[0] >= (gap.end - gap.begin) / 2
+        half = (gap.end - gap.begin) / 2
+        if gap.end - gap.begin >= HOST_WORK_US:
+            # What ends before the next launch launched nothing: it ran on the host.
+            ops = columns.ops
+            own = np.flatnonzero(
+                (ops.lane == gap.lane)
+                & (ops.ts >= gap.begin)
+                & (ops.end <= gap.called)
+                & ~self._wrapping[ops.name]
+            )
+            if len(own) and cover(ops.ts[own], ops.us[own]).total >= half:
+                return _wait("host operator", self._texts[ops.name[own[ops.us[own].argmax()]]])
+        most = self._covers[gap.lane].within(*edges)[0] >= half
         return _wait("operator", "") if most else None
 
     def _python(self, _gap: _Gap, around: dict[str, _Around]) -> Wait | None:

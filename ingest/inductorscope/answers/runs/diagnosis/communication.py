@@ -9,6 +9,7 @@ from inductorscope.analyze.time.parts import COMPUTING, COPYING, TALKING
 from inductorscope.answers.compile.collectives import late_collectives
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.waiting import copied_for
 from inductorscope.units import microseconds, percent, plural
 
 
@@ -69,6 +70,8 @@ def exposed(evidence: Evidence) -> Cause | None:
     if shown is None or line is None or not step:
         return None
     alone = {part.name: part.us / shown.by for part in line.parts if not part.idle}
+    if any(copied_for(evidence, wait) for wait in line.waits[:1]):
+        alone.pop(COPYING)  # the cause on what the host computes counts it
     name = max(_ALONE, key=lambda each: alone.get(each, 0.0))
     us = alone.get(name, 0.0)
     late = _late(evidence) if name == TALKING else None

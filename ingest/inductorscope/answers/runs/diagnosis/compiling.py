@@ -135,9 +135,9 @@ def _lost(evidence: Evidence) -> float | None:
 def _skipped(evidence: Evidence, place: BreakPlace) -> str:
     """Returns what Dynamo runs uncompiled: `lines 22 to 28 of f`."""
     story = evidence.story.story
-    if story is None or not place.compiles:
+    if story is None or place.skipped is None or place.skipped < 0:
         return f"all of `{place.function}`" if place.function else "all of the function"
-    skipped = story.compiles[place.compiles[0]]
+    skipped = story.compiles[place.skipped]
     function, start = resumed(skipped.function or "the function")
     begin = skipped.first_line if start is None else start + 1
     end = function_end(evidence.story.source_text(skipped.file), begin or 0)

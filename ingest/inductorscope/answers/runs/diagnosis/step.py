@@ -16,7 +16,7 @@ from inductorscope.answers.compile.unfused import unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
-from inductorscope.answers.time.kernel_work import KernelWork
+from inductorscope.answers.time.kernel_work import ALIGNED, KernelWork
 from inductorscope.formats.change import Change
 from inductorscope.formats.vocabulary import (
     ATTENTION,
@@ -64,6 +64,9 @@ VIEWS = frozenset((
     "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
     "select", "as_strided",
 ))  # fmt: skip
+SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
+BOTH = 2
+"""The products before and after a softmax."""
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
 FUNCTIONS = frozenset((
@@ -213,6 +216,49 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
     )
 
 
+def written_attention(evidence: Evidence) -> Cause | None:
+    """Attention is written as two products around a softmax, which stores all scores."""
+    page, step = evidence.roofline, evidence.step_us
+    if page is None or page.peaks is None or not step or not evidence.on_device:
+        return None
+    softmax = [
+        each
+        for each in evidence.kernels
+        if each.category in FUSED and SOFTMAX.intersection(fused_ops(each.name, SOFTMAX))
+    ]
+    graphs = {each.graph for each in softmax}
+    products = [
+        each
+        for each in evidence.kernels
+        if each.graph in graphs and each.name.endswith(".bmm") and each.calls >= BOTH
+    ]
+    if not products:
+        return None
+    names = {(each.graph, each.name) for each in products}
+    rows = [row for row in page.kernels if (row.graph, row.name) in names]
+    peak = max((page.peaks.matmul.get(row.dtype) or 0.0 for row in rows), default=0.0)
+    us = sum(each.us for each in (*softmax, *products))
+    wins = us - sum(row.products or 0.0 for row in rows) / peak * 1e6 if peak else us
+    if sum(each.us for each in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
+        return None
+    ids = {each.id for each in (*softmax, *products)}
+    return Cause(
+        "written attention",
+        f"Attention that is written out takes {microseconds(us)} of {evidence.step}: a softmax "
+        "between two batched products.",
+        "`torch.nn.functional.scaled_dot_product_attention` computes it in one kernel. A mask is "
+        "its `attn_mask`, or `is_causal=True`.",
+        softmax[0].href(evidence.id),
+        why="It writes all scores to memory and reads them again; the fused kernel never stores "
+        "them.",
+        wins_us=wins,
+        share=wins / step,
+        known="at most",
+        lines=evidence.lines(ids, us),
+        kernels={each.id: each.us for each in (*softmax, *products)},
+    )
+
+
 def float64(evidence: Evidence) -> Cause | None:
     """Kernels compute in float64."""
     page, step = evidence.roofline, evidence.step_us
@@ -293,19 +339,30 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     rest = (worst.time_us or 0.0) - us
     slow = f" Its slow runs add {microseconds(rest)}." if rest >= STANDS_OUT * step else ""
     spilled = _spilled(evidence, worst)
+    odd = worst.unaligned if evidence.on_device else 0
+    uneven = f" Its rows have {odd} numbers of 16 bits; fast products need multiples of 16 bytes."
     limit = "memory" if worst.standing.bound == "memory" else "arithmetic"
     return Cause(
         "far from its roof",
         f"`{worst.name}` takes {microseconds(us)} of {evidence.step}, and reaches "
         f"{percent((worst.standing.roof_us or 0.0) / us)} of what {limit} allows.",
-        FEWER_VALUES if spilled else _tuning(worst, evidence),
+        _padded(odd) if odd else FEWER_VALUES if spilled else _tuning(worst, evidence),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
-        why=f"At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}",
+        why=f"At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}"
+        + (uneven if odd else ""),
         wins_us=wins,
         share=wins / step,
         known="at most",
         lines=evidence.lines(own, us),
         kernels=dict.fromkeys(own, wins),
+        change=Change(inductor={"shape_padding": "True"}) if odd else None,
+    )
+
+
+def _padded(size: int) -> str:
+    return (
+        f"Make the size a multiple of {ALIGNED}: {-(-size // ALIGNED) * ALIGNED}, not {size}. "
+        "`torch._inductor.config.shape_padding = True` pads such products."
     )
 
 
@@ -487,7 +544,7 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
 
 
 CHECKS = (
-    slower_group, overhead, float32_products, float64, far_from_roof, not_fused, casts, copies,
-    fallbacks, scalar_loops,
+    slower_group, overhead, float32_products, written_attention, float64, far_from_roof, not_fused,
+    casts, copies, fallbacks, scalar_loops,
 )  # fmt: skip
 """What to change first: the causes that cost a run most."""

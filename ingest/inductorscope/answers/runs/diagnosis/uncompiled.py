@@ -111,7 +111,13 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
     )
     rows = [(category, op, us / shown.by) for category, op, us in evidence.session.execute(query)]
     # A fused optimizer is one kernel already: `aten::_fused_adamw_`.
-    own = [row for row in rows if row[0].startswith(EAGER) and "::_fused_" not in (row[1] or "")]
+    # A function that Dynamo skipped runs inside of a compiled region all the same.
+    nothing = evidence.script is not None and not evidence.graphs
+    own = [
+        row
+        for row in rows
+        if (nothing or row[0].startswith(EAGER)) and "::_fused_" not in (row[1] or "")
+    ]
     known = [row for row in own if row[1] is not None]
     whole = sum(us for *_, us in rows)
     if not whole:

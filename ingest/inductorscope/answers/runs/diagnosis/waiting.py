@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from inductorscope import urls
+from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.facts import HOST_BOUND, Wait
 from inductorscope.analyze.time.parts import (
     BETWEEN,
+    COPYING,
     GUARDING,
     LAUNCHING,
     LOADING,
@@ -32,6 +34,14 @@ TELLING = ("loading data", "blocking", "host operator", "call")
 """Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
 """Share of the idle time that a wait must have to be named."""
+OFTEN = 2
+"""Times in a step that reading a value is more than the loss of a step."""
+OFTEN_STANDS_OUT = 0.1
+"""Smallest share of a step that short gaps of one reason must add up to."""
+MANY_LAUNCHES = 50
+FUSED_LAUNCHES = 4
+FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
+"""Optimizers of torch that can update all parameters at once, in about `FUSED_LAUNCHES`."""
 OUTSIDE_STANDS_OUT = 0.1
 """Smallest share of a processor's step that must be outside of operators."""
 
@@ -154,6 +164,66 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     return _state(evidence, idle)
 
 
+def synchronises(evidence: Evidence) -> Cause | None:
+    """Operators read values from the device in every step."""
+    idle, line, shown, step = _idle(evidence), evidence.timeline, evidence.shown, evidence.step_us
+    wait = line.synchronising if line is not None else None
+    if idle is None or line is None or wait is None or shown is None or not step:
+        return None
+    us = min(wait.us * _unprofiled(evidence), idle.us)
+    times = round(wait.count / shown.by)
+    named = line.waits[0].kind == "blocking" if line.waits else False
+    if named or times < OFTEN or us < OFTEN_STANDS_OUT * step:
+        return None
+    return Cause(
+        "synchronising",
+        f"The host waits for the device {times} times in each step, in `{wait.inside}`: around "
+        f"this the device is idle for {microseconds(us)} of {evidence.step}.",
+        _BLOCKS[wait.inside],
+        _at(evidence, wait),
+        why="Nothing is queued while the host waits, so the device runs dry until the next launch.",
+        wins_us=us,
+        share=us / step,
+        known="at most",
+        lines=evidence.sampled(us),
+    )
+
+
+def optimizer(evidence: Evidence) -> Cause | None:
+    """An optimizer launches many kernels."""
+    idle, line, shown, step = _idle(evidence), evidence.timeline, evidence.shown, evidence.step_us
+    if idle is None or line is None or shown is None or not step or not line.optimizers:
+        return None
+    own = max(line.optimizers, key=lambda each: each.us)
+    launches = own.launches / own.count
+    us = own.us * _unprofiled(evidence)
+    wins = min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, FUSED_LAUNCHES))
+    if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step:
+        return None
+    fused = f"`torch.optim.{own.name}(…, fused=True)` updates all parameters in a few kernels."
+    return Cause(
+        "optimizer",
+        f"`{own.name}.step` launches {round(launches)} kernels one by one, which takes the host "
+        f"{microseconds(us)} of {evidence.step}.",
+        fused if own.name in FUSED else "Compile it: `torch.compile(optimizer.step)`.",
+        urls.time(evidence.id) + "#timeline",
+        wins_us=wins,
+        share=wins / step,
+        known="estimated",
+        change=Change(optimizer=True),
+        lines=evidence.sampled(us),
+    )
+
+
+def _unprofiled(evidence: Evidence) -> float:
+    """Returns what scales a sum of the host's times to a timed step: a profile slows the host
+    down."""
+    step, line, shown = evidence.step_us, evidence.timeline, evidence.shown
+    if step is None or line is None or shown is None:
+        return 1.0
+    return min(1 / shown.by, step / line.span_us)
+
+
 def beside_operators(evidence: Evidence) -> Cause | None:
     """Without a device: the thread that computes loads data, or is outside of operators."""
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
@@ -195,18 +265,32 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
     step, wait, count = evidence.step_us or 1.0, waits[0], sum(each.count for each in waits)
     per = f"{microseconds(us)} of {evidence.step}"
     names = ", ".join(dict.fromkeys(f"`{each.inside or each.name}`" for each in waits[1:3]))
+    why = f"This is {percent(us / idle.us)} of the time that the device waits."
+    why += f" Others are in {names}." if names else ""
+    copies = copied_for(evidence, wait)
+    if copies:
+        why += f" Copying between host and device takes {microseconds(copies)} more."
+        us = min(us + copies, step)
     return Cause(
         "waiting",
         f"The device is idle for {per} while {_doing(wait)}: {_times(count, wait)}.",
         _FIXES[wait.kind](wait),
         _at(evidence, wait),
-        why=f"This is {percent(us / idle.us)} of the time that the device waits."
-        + (f" Others are in {names}." if names else ""),
+        why=why,
         wins_us=us,
         share=us / step,
         known="at most",
         lines=_line_of(evidence, wait),
     )
+
+
+def copied_for(evidence: Evidence, wait: Wait) -> float:
+    """Returns the time of a step in which the device only copies, if the host computes with what it
+    copies."""
+    line, shown = evidence.timeline, evidence.shown
+    if wait.kind != "host operator" or line is None or shown is None:
+        return 0.0
+    return sum(part.us for part in line.parts if part.name == COPYING) / shown.by
 
 
 def _doing(wait: Wait) -> str:
@@ -280,12 +364,13 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     if _records_graphs(evidence):
         saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
     elif saves >= STANDS_OUT * step:
-        skipped = _skipped(evidence)
-        fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
-        fix += "`torch.compile(…, mode='reduce-overhead')`."
-        fix += f" Torch skipped them here: {skipped}" if skipped else ""
         lines = _slowest_region(evidence)
-        change = GRAPHS
+        if skipped := _skipped(evidence):
+            fix = f"CUDA graphs are on, and torch skipped them: {skipped} {_unskipped(skipped)}"
+        else:
+            fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
+            fix += "`torch.compile(…, mode='reduce-overhead')`."
+            change = GRAPHS
     wins = saves if saves >= STANDS_OUT * step else idle.us
     share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
     why = f"The largest part of its idle time in the trace, {percent(share)}: "
@@ -353,6 +438,18 @@ def _skipped(evidence: Evidence) -> str:
     return f"{skips[0][:200].rstrip('.')}." if skips else ""
 
 
+def _unskipped(reason: str) -> str:
+    """Returns how to do without what keeps torch from recording a CUDA graph."""
+    return next((fix for part, fix in _UNSKIPPED.items() if part in reason), "")
+
+
+_UNSKIPPED = {
+    "mutated inputs": "Return the new value, and assign it outside of the compiled function.",
+    "cpu device": "Keep all of its tensors on the GPU, its scalars as Python numbers.",
+    "dynamic": "Pad the inputs to a few sizes.",
+}  # fmt: skip
+
+
 def _slowest_region(evidence: Evidence) -> list[CauseLine]:
     """Returns the function whose compiled code makes the device wait longest."""
     waits = [
@@ -361,7 +458,9 @@ def _slowest_region(evidence: Evidence) -> list[CauseLine]:
     most = max(waits, key=lambda region: region.graphs_save_us * region.calls, default=None)
     story = evidence.story.story
     for each in story.compiles if story is not None and most is not None else ():
-        if most is not None and each.id == most.compile_id:
+        if story is not None and most is not None and each.id == most.compile_id:
+            if is_library(each.file or ""):
+                return evidence.own_line([story.frames[number] for number in each.stack])
             return evidence.line(each.file, each.first_line, f"def {each.function}(…)")
     return []
 
@@ -376,4 +475,6 @@ def judged_trace(evidence: Evidence) -> Cleared | None:
     )
 
 
-CHECKS = (judged_trace, first_calls, waiting, beside_operators, between_kernels)
+CHECKS = (
+    judged_trace, first_calls, waiting, synchronises, optimizer, beside_operators, between_kernels,
+)  # fmt: skip

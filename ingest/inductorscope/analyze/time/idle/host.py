@@ -1,0 +1,76 @@
+"""What the host does in every step that keeps a device idle in many short gaps: waiting for it, and
+an optimizer that updates one parameter after the other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from inductorscope.analyze.time.facts import OptimizerTime, Wait
+from inductorscope.analyze.time.idle.blocking import blocking_calls
+from inductorscope.analyze.time.idle.states import Gaps
+from inductorscope.formats.trace.event_columns import NOWHERE, Events, Integers, Numbers
+from inductorscope.formats.trace.kineto import TraceEvents
+from inductorscope.formats.trace.regions import innermost_of
+
+_OPTIMIZER = re.compile(r"^Optimizer\.step#(.{1,100}?)(?:\.step)?$")
+_SYNCHRONISING = {
+    "aten::_local_scalar_dense": "aten::item", "aten::item": "aten::item",
+    "aten::nonzero": "aten::nonzero", "aten::is_nonzero": "aten::item",
+    "aten::masked_select": "aten::nonzero",
+}  # fmt: skip
+"""Operators that read a value or a size from the device."""
+
+
+def synchronising(events: TraceEvents, gaps: Gaps, start: float) -> Wait | None:
+    """The calls in which operators wait for a value from the device: how many, and the gaps in
+    which or before which they end. `start`: the first moment of the trace."""
+    calls, ops, names = events.columns.calls, events.columns.ops, events.columns.names
+    wanted = np.array([name in _SYNCHRONISING for name in names])
+    own = np.flatnonzero(wanted[ops.name]) if len(ops) else np.zeros(0, np.int64)
+    which = np.flatnonzero(blocking_calls(events))
+    if not len(own) or not len(which) or not len(gaps.begin):
+        return None
+    at = innermost_of(ops.lane[own], ops.ts[own], ops.end[own], calls.lane[which], calls.ts[which])
+    which, inside = which[at != NOWHERE], own[at[at != NOWHERE]]
+    if not len(which):
+        return None
+    most = Counter(_SYNCHRONISING[names[name]] for name in ops.name[inside].tolist())
+    called = Counter(calls.name[which].tolist()).most_common(1)[0][0]
+    order = np.argsort(calls.end[which])
+    ends, begins = calls.end[which][order], calls.ts[which][order]
+    place = np.minimum(np.searchsorted(ends, gaps.begin), len(ends) - 1)
+    touched = (ends[place] >= gaps.begin) & (begins[place] <= np.minimum(gaps.called, gaps.end))
+    us = np.where(touched, gaps.us, 0.0)
+    longest = int(us.argmax())
+    times = len(np.unique(inside))
+    return Wait(
+        "blocking", names[called], times, float(us.sum()), float(us[longest]),
+        float(gaps.begin[longest]) - start, most.most_common(1)[0][0],
+    )  # fmt: skip
+
+
+def optimizer_times(events: TraceEvents) -> list[OptimizerTime]:
+    """The steps of optimizers, and how much work of the device they launch."""
+    spans, names = events.columns.annotations, events.columns.names
+    calls, launched = events.columns.calls, events.launched.call
+    launching = np.unique(launched[launched != NOWHERE])
+    found = {number: match[1] for number, name in enumerate(names)
+             if (match := _OPTIMIZER.match(name))}  # fmt: skip
+    return [
+        OptimizerTime(
+            name, len(own), float(spans.us[own].sum()), _inside(calls, launching, spans, own)
+        )
+        for number, name in found.items()
+        if len(own := np.flatnonzero(spans.name == number))
+    ]
+
+
+def _inside(calls: Events, which: Numbers, spans: Events, own: Integers) -> int:
+    """Returns how many calls are inside of spans of their thread."""
+    at = innermost_of(
+        spans.lane[own], spans.ts[own], spans.end[own], calls.lane[which], calls.ts[which]
+    )
+    return int((at != NOWHERE).sum())
