@@ -11,35 +11,6 @@ from inductorscope.formats.graph.ir import parse_ir
 
 from tests.correlate.test_replay import node, triton, written
 
-DOUBLES = """
-    tmp0 = tl.load(in_ptr0 + (x1), xmask, eviction_policy='evict_last')
-    tmp1 = tl.full([1], 1, tl.int32)
-    tmp2 = -tmp0
-    tmp3 = libdevice.exp(tmp2)
-    tmp4 = tmp1 + tmp3
-    tmp5 = (tmp1 / tmp4)
-    tmp6 = tmp0 * tmp5
-    tl.store(out_ptr0 + (x1), tmp6, xmask)
-"""
-
-
-def test_a_sigmoid_of_doubles_is_all_of_its_steps() -> None:
-    ir = node(
-        0,
-        "index0 = p0",
-        """\
-    load = ops.load('arg0_1', index0)
-    sigmoid = ops.sigmoid(load)
-    mul = ops.mul(load, sigmoid)
-    store = ops.store('buf0', index0, mul, None)
-    return store
-""",
-    )
-    found = written(triton(DOUBLES), ir, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"})
-    assert {found[f"tmp{n}"] for n in range(1, 6)} == {"op0.sigmoid"}
-    assert found["tmp6"] == "op0.mul"
-
-
 RECIPROCALS = """\
 def kernel(in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK : tl.constexpr):
     tmp0 = tl.load(in_ptr0 + (x0), xmask)
@@ -275,30 +246,6 @@ def test_a_number_is_written_again_after_the_next_loop() -> None:
     assert (found["tmp8"], found["tmp9"]) == ("op1.constant", "op1.truediv")
 
 
-def scan(number: int, result: int) -> str:
-    """A body that stores one of the two results of a scan; all of them read alike."""
-    item = "getitem_1" if result else "getitem"
-    return node(
-        number,
-        "index0 = 50*p0 + p1; index1 = p1",
-        f"""\
-    get_index = self.get_index('index0')
-    load = ops.load('arg0_1', get_index)
-    get_index_1 = self.get_index('index1')
-    index_expr = ops.index_expr(get_index_1, torch.int64)
-    scan1 = self.scan1((torch.float32, torch.int64), (load, index_expr))
-    getitem = scan1[0]
-    getitem_1 = scan1[1]
-    get_index_2 = self.get_index('index0')
-    store = ops.store('buf{number}', get_index_2, {item}, None)
-    return store
-""",
-    )
-
-
-LARGEST, SMALLEST = "_triton_helper_fn_gt_eq_where1", "_triton_helper_fn_lt_eq_where10"
-
-
 SOFTMAX = """
     _tmp1 = tl.full([XBLOCK, R0_BLOCK], float("-inf"), tl.float32)
     for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
@@ -458,46 +405,6 @@ def test_two_results_of_a_reduction_are_written_once_and_leave_the_next_loop_alo
     pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf3": "out_ptr1"}
     found = written(triton(NORMED), ir, pointers)
     assert [found[f"tmp{n}"] for n in (9, 10, 11)] == ["op3.load", "op3.sub", "op3.mul"]
-
-
-CARRIED = f"""
-    tmp3 = tl.full([XBLOCK, 1], float('nan'), tl.float32)
-    tmp6 = tl.full([XBLOCK, 1], 0, tl.int64)
-    tmp15 = tl.full([XBLOCK, 1], float('nan'), tl.float32)
-    tmp16 = tl.full([XBLOCK, 1], 0, tl.int64)
-    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
-        tmp0 = tl.load(in_ptr0 + (r0_1 + 50*x0), r0_mask & xmask, other=0.0)
-        tmp1 = r0_1
-        tmp2 = tl.broadcast_to(tmp0, [XBLOCK, R0_BLOCK])
-        tmp4 = tmp1.to(tl.int64)
-        tmp5 = tl.broadcast_to(tmp4, [XBLOCK, R0_BLOCK])
-        tmp7, tmp8, = tl.associative_scan((tmp2, tmp5,), 1, {LARGEST})
-        tmp9 = triton_helpers.select_one((tmp7), rbase == (RBLOCK - 1), dim=-1, keep_dims=True)
-        tmp10 = triton_helpers.select_one((tmp8), rbase == (RBLOCK - 1), dim=-1, keep_dims=True)
-        tmp11 = tmp3 > tmp9
-        tmp12 = tmp3 > tmp7
-        tmp13 = tl.where(roffset > 0, tmp12, tmp7)
-        tmp14 = tl.where(roffset > 0, tmp12, tmp8)
-        tmp3 = tl.where(roffset > 0, tmp11, tmp9)
-        tmp6 = tl.where(roffset > 0, tmp11, tmp10)
-        tmp17 = tmp15 > tmp9
-        tmp18 = tmp15 > tmp7
-        tmp19 = tl.where(roffset > 0, tmp18, tmp7)
-        tmp20 = tl.where(roffset > 0, tmp18, tmp8)
-        tmp15 = tl.where(roffset > 0, tmp17, tmp9)
-        tmp16 = tl.where(roffset > 0, tmp17, tmp10)
-        tl.store(out_ptr0 + (r0_1 + 50*x0), tmp13, r0_mask & xmask)
-        tl.store(out_ptr1 + (r0_1 + 50*x0), tmp20, r0_mask & xmask)
-"""
-
-
-def test_a_looped_scan_carries_its_own_values_also_where_another_scanned_the_same() -> None:
-    pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
-    found = written(triton(CARRIED), scan(0, 0) + scan(1, 1), pointers)
-    own = (2, 4, 5, 7, 9, 10, 11, 12, 13, 14)
-    assert {found[f"tmp{n}"] for n in own} == {"op0.scan1"}
-    assert {found[f"tmp{n}"] for n in (17, 18, 19, 20)} == {"op1.scan1"}
-    assert (found["out_ptr0"], found["out_ptr1"]) == ("op0.store", "op1.store")
 
 
 OVERWRITTEN = """

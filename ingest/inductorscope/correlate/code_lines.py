@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from collections import Counter
 from collections.abc import Iterator
 
 from inductorscope.correlate.buffers.origins import OpKey, Origins
@@ -16,7 +13,6 @@ from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import ParsedTexts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.lowerings import AROUND
 from inductorscope.correlate.replay.kernel_lines import (
     KernelText,
     LineOps,
@@ -38,13 +34,6 @@ from inductorscope.formats.graph.ir import IrText
 DOUBTFUL = 1.0
 """A reading of a loop body with a higher cost is shown as a guess within its kernel."""
 
-_ONE_EXPRESSION = frozenset(["add", "sub", "mul", "truediv", "neg", "hypot", "to_dtype"])
-"""Operations written as one expression, which take few lines even over all loops of a kernel."""
-_MOST_OF_EXPRESSION, _MOST_IN_TRITON, _MOST_OF_LOAD = 10, 20, 40
-"""The most lines of a sure operation in a kernel. In C++ others may take more: library functions
-are written element by element, masked blocks as a whole."""
-
-_NAME = re.compile(r"\w+")
 OpPlace = tuple[int, int, str, str]
 """(line, index of the call's node, block, operation)"""
 
@@ -65,8 +54,6 @@ class Inference:
         self.origins = find_origins(graph, self.ir, outputs, self.comments)
         self.calls = list(_aligned_calls(sites, lines, recorded))
         """Calls without a record, as entities, with the lines of their nodes' operations."""
-        for _, site, places in self.calls:
-            self.origins.doubtful.update(doubtful_operations(site, places))
 
     def lines(self) -> Iterator[tuple[str, int, OpKey]]:
         """Calls as entities, a line of theirs, and the operation that the line belongs to."""
@@ -80,41 +67,6 @@ def link_lines(collector: Collector, inference: Inference) -> None:
         collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
         _link_nodes(collector, "code", line, key, inference.origins, call)
     _link_externs(collector, inference.code, inference.origins)
-
-
-def doubtful_operations(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
-    """Operations of which some lines likely belong to another one, and why: they have too many
-    lines; or, in Triton's code, which repeats no loop, several lines while one of their operands
-    has none."""
-    lines = Counter((position, block, op) for _, position, block, op in places)
-    reasons: dict[OpKey, str] = {}
-    triton = site.kernel.kind.startswith("triton")
-    for position, node in enumerate(site.nodes):
-        for block in node.body.blocks.values() if node.body is not None else ():
-            ops = [op for op in block.ops if op.op not in AROUND]
-            lost = {op.name for op in ops if not lines[position, block.name, op.name]}
-            for op in block.ops:
-                own = lines[position, block.name, op.name]
-                simple = op.op in _ONE_EXPRESSION
-                taken = lost.intersection(_NAME.findall(" ".join(op.arguments)))
-                if own > _most_lines(op.op, triton):
-                    reason = f"{own} lines were matched with this operation"
-                elif triton and simple and own > 1 and taken:
-                    reason = (
-                        f"{own} lines were matched with it and none with its operand `{min(taken)}`"
-                    )
-                else:
-                    continue
-                reasons[node.name, block.name, op.name] = reason
-    return reasons
-
-
-def _most_lines(op: str, triton: bool) -> int:
-    if op in _ONE_EXPRESSION:
-        return _MOST_OF_EXPRESSION
-    if triton:
-        return _MOST_IN_TRITON
-    return _MOST_OF_LOAD if op == "load" else sys.maxsize
 
 
 def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> None:
@@ -177,7 +129,7 @@ def _link_nodes(
 
 def certainty_of(origins: Origins, key: OpKey) -> Confidence:
     """How certain it is that an operation belongs to its likeliest node."""
-    fits = origins.costs.get(key[0], 0.0) <= DOUBTFUL and key not in origins.doubtful
+    fits = origins.costs.get(key[0], 0.0) <= DOUBTFUL
     return Confidence.inferred if fits else Confidence.kernel
 
 

@@ -90,7 +90,6 @@ class _ScopeReasons:
         node = origins.nodes.get(key)
         others = origins.others.get(key, [])
         cost = origins.costs.get(key[0])
-        doubt = origins.doubtful.get(key)
         full = self.scope.full_name
         nodes = [full(f"fx:{name}") for name in dict.fromkeys([node, *others]) if name is not None]
         code, second = "data_flow", ""
@@ -102,12 +101,6 @@ class _ScopeReasons:
             second = (
                 f"{key[0]}'s loop body fits the graph only partly (cost {cost:.2f}, doubtful "
                 f"above {DOUBTFUL:g}), so `{node}` is a guess."
-            )
-        elif doubt is not None:
-            code = "doubtful"
-            second = (
-                f"By its operands and the stored value it belongs to `{node}`, "
-                f"but {doubt}: a guess."
             )
         elif others:
             code = "ambiguous"

@@ -15,7 +15,6 @@ import msgspec
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.model import Confidence
-from inductorscope.correlate.links.older_ir import name_externs
 from inductorscope.formats.code.output_code import CodeCall, OutputCode
 from inductorscope.formats.code.records import CodeFunction
 from inductorscope.formats.graph.fx import FxText
@@ -66,7 +65,6 @@ class Scope(msgspec.Struct):
         if stem and own:
             data = msgspec.json.encode(part).replace(stem.encode(), b"")
             part = msgspec.json.decode(data, type=IrText)
-        name_externs(part, self.code)
         return part
 
     def nodes(self, provenance: Provenance) -> dict[tuple[str, int], list[str]]:

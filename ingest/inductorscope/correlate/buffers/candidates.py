@@ -37,7 +37,6 @@ _OTHER_SIZES = SCATTERS | {"constant_pad_nd"}
 _MUTATES, _SCATTERED, _FILLED = -0.3, -0.1, -0.095
 _STORED = 0.01
 """Cost of an output that is in another buffer already, so that the next one's turn comes."""
-_ACCUMULATED = 0.05
 _PART_OF_VIEW = 0.05
 _RESHAPED = 0.06
 _ONLY_OF_CALL = 0.06
@@ -54,7 +53,6 @@ _OTHER_CALL = 0.3
 """Cost of a node outside the call's known nodes."""
 _PART_OF = 0.4
 """Cost of a part of a reduction, or of memory that is written piece by piece."""
-_OTHER_TYPE = 0.6
 _PART_OF_OTHER_SIZE = 0.6
 
 
@@ -236,8 +234,7 @@ class _Offers:
             if self._mutates(value):
                 self._add(value, 0, _MUTATES)
             return
-        penalty = self._cost_of_type(value)
-        penalty += 0.0 if value.shape == buffer.size else _RESHAPED
+        penalty = 0.0 if value.shape == buffer.size else _RESHAPED
         same = value.numel == self.size
         if self.refilled and same and (filled := self._cost_of_filling(value)):
             self._add(value, 0, penalty + filled)
@@ -288,20 +285,6 @@ class _Offers:
                 continue
             if not by_library(maker.op):
                 self._add(maker, index, _OTHER_SIZE)
-
-    def _cost_of_type(self, value: FxValue) -> float:
-        """Cost of a buffer whose type differs from the value's. Reductions of half precision are
-        accumulated in single precision and converted at the end, and a sort stores its indices in
-        16 bits, which are converted where they are read."""
-        dtype = self.buffer.dtype
-        if not dtype or value.dtype == dtype:
-            return 0.0
-        maker = self.graph.values.get(self.graph.root(value.name)[0], value)
-        if maker.op == "sort" and (value.dtype, dtype) == ("int64", "int16"):
-            return 0.0
-        accumulates = self.operation.op in ("reduction", "getitem") and maker.op in REDUCES
-        halved = value.dtype in ("bfloat16", "float16") and dtype == "float32"
-        return _ACCUMULATED if accumulates and halved else _OTHER_TYPE
 
     def _may_fill(self, value: FxValue) -> bool:
         """Whether a node may store what reads nothing though its own value does, or vice versa."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.origins import Origins
@@ -25,8 +25,8 @@ class ExternCalls:
         self.memory, self.graph = memory, memory.graph
         self.outputs_of, self.origins = outputs_of, origins
 
-    def read(self, node: IrTextNode, named: Collection[str]) -> None:
-        """Notes what the buffers of an extern call hold. `named`: nodes of the call, if known."""
+    def read(self, node: IrTextNode) -> None:
+        """Notes what the buffers of an extern call hold."""
         if not node.buffers:
             return
         held = self.memory.held
@@ -37,7 +37,7 @@ class ExternCalls:
             if source in held:
                 held[buffer] = (held[source][0], index)
             return
-        computed = self._only_named(node, named) or self._computed(node)
+        computed = self._computed(node)
         if computed is not None:
             self.memory.used.add(computed.name)
             self.memory.extern.add(computed.name)
@@ -45,11 +45,6 @@ class ExternCalls:
                 self.origins.externs[made.name] = computed.name
                 for name in (made.name, *made.mutations):
                     held[name] = (computed.name, 0)
-
-    def _only_named(self, node: IrTextNode, named: Collection[str]) -> FxValue | None:
-        values = (self.graph.values.get(name) for name in named if name not in self.memory.used)
-        fitting = [value for value in values if value is not None and _is_called(node, value)]
-        return fitting[0] if len(fitting) == 1 else None
 
     def _computed(self, node: IrTextNode) -> FxValue | None:
         """The node that reads what the call reads, the first of several."""

@@ -15,9 +15,6 @@ class Origins(msgspec.Struct):
 
     nodes: dict[OpKey, str] = msgspec.field(default_factory=dict)
     """The node whose value or computation the operation is part of."""
-    doubtful: dict[OpKey, str] = msgspec.field(default_factory=dict)
-    """Operation → reason, for operations whose lines may be another's: they are guesses, regardless
-    of the cost of their loop body's reading."""
     costs: dict[str, float] = msgspec.field(default_factory=dict)
     """Scheduler node → cost of its reading; absent when nothing fits."""
     held: dict[str, Root] = msgspec.field(default_factory=dict)

@@ -161,7 +161,7 @@ class Walk:
             if node.body is not None:
                 self._read(node, hints)
             else:
-                self.externs.read(node, hints.named if hints is not None else ())
+                self.externs.read(node)
         self._settle()
         return self.result
 

@@ -40,8 +40,6 @@ _REMAINDER = re.compile(
 # A masked body whose expressions were all written before.
 _RETURNS_KNOWN = re.compile(r"= \[&\] \{ return tmp\d+; \}")
 
-_MASKING = frozenset(["&", "from", "VecMask", "cast", "to_float_mask"])
-
 
 class Scope(msgspec.Struct):
     number: int
@@ -68,12 +66,6 @@ class CppKernel(msgspec.Struct):
 
 def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:
     return _Reader(lines, first, last).read()
-
-
-def _is_mask_of(statement: Statement, head: Statement) -> bool:
-    """Whether a statement is the mask of a body: nested masks come first but have a higher
-    number."""
-    return 0 < statement.number - head.number <= 2 and statement.tags <= _MASKING
 
 
 class _Reader:
@@ -240,8 +232,6 @@ class _Reader:
         inside = [s for s in block.numbered if s.scope[: len(scope.path())] == scope.path()]
         known = not inside and _RETURNS_KNOWN.search(head.text) is not None
         head.has_inner = bool(inside) or known
-        if known:
-            inside = [s for s in block.numbered[-2:] if _is_mask_of(s, head)]
         if inside:
             head.number = max(head.number, max(s.number for s in inside) + 0.5)
         if head.has_inner:

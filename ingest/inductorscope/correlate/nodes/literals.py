@@ -27,13 +27,6 @@ def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue
     return 0.0 if wanted is None or _same(wanted, operation.literal) else OTHER_NUMBER
 
 
-def seeded(operation: Operation, node: FxValue) -> bool:
-    """Whether the operation reads the node's seed, of many."""
-    if operation.literal is None or len(node.arguments) < 2:
-        return True
-    return node.arguments[1] == str(int(operation.literal))
-
-
 def _number(text: str) -> float | None:
     try:
         return float(text)

@@ -64,15 +64,6 @@ _STRICT: dict[str, str] = {
 STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
 STRICT.update({f"{name}_": operations for name, operations in list(STRICT.items())})
 
-AROUND = frozenset(
-    [
-        "load", "store", "constant", "index_expr", "to_dtype", "to_dtype_bitcast", "get_index",
-        "getitem", "load_seed",
-    ]
-)  # fmt: skip
-"""Operations around those of any node: they load, store, name and convert."""
-
-
 _REDUCES: dict[str, str] = {
     "sum": "sum", "mean": "sum", "amax": "max", "amin": "min", "max": "max argmax",
     "min": "min argmin", "argmax": "argmax", "argmin": "argmin", "any": "any max", "all": "any",
@@ -86,19 +77,10 @@ _REDUCES: dict[str, str] = {
 
 REDUCES: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _REDUCES.items()}
 
-# Operations of a reduction unrolled over few elements, with its preparation and conclusion.
-_COMPARES = "maximum minimum gt lt eq ne ge le isnan or_ and_ logical_or logical_and where"
-_UNROLLED: dict[str, str] = {
-    "sum": "add", "mean": "add truediv mul", "prod": "mul",
-    "amax": "maximum", "amin": "minimum", "any": "or_ logical_or ne bitwise_or",
-    "all": "or_ logical_or logical_not eq ne bitwise_or", "max": _COMPARES, "min": _COMPARES,
-    "argmax": _COMPARES, "argmin": _COMPARES,
-}  # fmt: skip
-
-UNROLLED: dict[str, frozenset[str]] = {
-    name: frozenset([*v.split(), "to_dtype", "reduction", "getitem"])
-    for name, v in _UNROLLED.items()
-}
+# Reductions that over few elements are unrolled into operations on each of them.
+UNROLLED = frozenset(
+    ["sum", "mean", "prod", "amax", "amin", "any", "all", "max", "min", "argmax", "argmin"]
+)
 
 # They copy or gather their input, so a load may be their only trace.
 MOVES = frozenset(

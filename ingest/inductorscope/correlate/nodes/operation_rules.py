@@ -21,26 +21,18 @@ from inductorscope.correlate.nodes.lowerings import (
     REDUCES,
     SCANS,
     STRICT,
-    UNROLLED,
-    by_library,
 )
 from inductorscope.correlate.nodes.region import Operation
 
 Rule = Callable[[Body, Operation, FxValue], float | None]
 
 ARITHMETIC = frozenset(["add", "sub", "mul", "floordiv", "truncdiv", "mod", "remainder"])
-_POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
-_COMBINES = frozenset(["add", "maximum", "minimum", "mul", "logical_or"])
 _CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
 _HALVES = frozenset(["bfloat16", "float16"])
 _AROUND_VALUES = frozenset(["getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"])
-_LARGEST_EPILOGUE = 12
-"""Operations below what a library's kernel still adds or converts itself."""
 
 _FITS = 0.0
 _WINDOW = 0.002
-_PART = 0.005
-"""Cost of an operation that combines the elements of a reduction or of a window."""
 _STEP = 0.01
 """Cost of an operation that the lowering uses, but others use too."""
 _CONVERTS = 0.03
@@ -52,7 +44,6 @@ _MOVED = 0.15
 """Cost of any operation for a node that only moves elements."""
 _CONVERTED = 0.3
 """Cost of a conversion to another type as the value of a copy, which its user asked for."""
-_NO_POWER = 0.4
 _NO_PART = 0.5
 _SCANS = 0.6
 _NO_REDUCTION = 1.0
@@ -80,14 +71,6 @@ def around_values(_: Body, operation: Operation, node: FxValue) -> float | None:
     if operation.op not in _AROUND_VALUES:
         return None
     return _FITS if node.op not in STRICT or node.op in (operation.op, "sort") else BAD
-
-
-def library(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """Loops add at most a bias to a library's result, or convert it."""
-    if not by_library(node.op):
-        return None
-    small = operation.op in ("add", "to_dtype") and operation.size < _LARGEST_EPILOGUE
-    return _AROUND if small or body.adds_bias(operation, node) else BAD
 
 
 def indices_of_a_sort(body: Body, operation: Operation, node: FxValue) -> float | None:
@@ -144,21 +127,6 @@ def same_name(_: Body, operation: Operation, node: FxValue) -> float | None:
     return _FITS if operation.op == node.op else None
 
 
-def power(_: Body, operation: Operation, node: FxValue) -> float | None:
-    """`x ** 3` is two products."""
-    if node.op != "pow":
-        return None
-    return _STEP if operation.op in _POWERS else _NO_POWER
-
-
-def unrolled(_: Body, operation: Operation, node: FxValue) -> float | None:
-    """A reduction over few elements is written as operations on each of them."""
-    own = UNROLLED.get(node.op)
-    if own is not None:
-        return _PART if operation.op in own else _NO_PART
-    return _PART if node.op in REDUCES and operation.op in _COMBINES else None
-
-
 def pool(_: Body, operation: Operation, node: FxValue) -> float | None:
     """A pool combines the elements of a window; converting offsets within windows to indices takes
     arithmetic only."""
@@ -180,7 +148,6 @@ def move(_: Body, operation: Operation, node: FxValue) -> float | None:
 
 
 RULES: tuple[Rule, ...] = (
-    scan, around_values, library,
-    indices_of_a_sort, conversion, known_lowering, reduction, same_name, power, unrolled, pool,
+    scan, around_values, indices_of_a_sort, conversion, known_lowering, reduction, same_name, pool,
     choice, move,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 from inductorscope.correlate.nodes.body import ELSEWHERE, Body
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES, Choice, placed
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.literals import contradicted, seeded
+from inductorscope.correlate.nodes.literals import contradicted
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     COMPARES,
@@ -168,14 +168,6 @@ class Costs:
         known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
         return len(node.inputs) > 1 and all(value.constant for value in known)
 
-    def _folded(self, node: FxValue) -> int:
-        """The number of its first indices that depend on positions only, which need no
-        lookup."""
-        if node.op not in INDEXERS or self._folds(node):
-            return 0
-        known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
-        return [*(each.constant for each in known), False].index(False)
-
     def _inside(self, place: Place, node: FxValue, depth: int) -> float:
         operation = self.region.operations[place]
         op = operation.op
@@ -235,8 +227,6 @@ class Costs:
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.body.held(operation.buffer)
         cost = BAD
-        if node.op == "inductor_lookup_seed" and not seeded(operation, node):
-            return BAD
         if held is not None:
             if held[0] == node.name:
                 if operation.indirect and not self.body.looks_up(node.name):
@@ -287,14 +277,13 @@ class Costs:
         best: tuple[float, Choice] = (BAD, ("inside", node.name))
         inputs = node.inputs
         by_order = node.op in STRICT and len(inputs) == len(parent.children)
-        folded = self._folded(node)
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
             if cost <= 2 * ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
                 cost = 0.0  # windows move over their input, or over the input's source
             if by_order and place != index and cost < BAD:
                 cost += _OTHER_OPERAND
-            if place != folded + 1 + self.region.ranks.get(parent.place, place - folded - 1):
+            if place != 1 + self.region.ranks.get(parent.place, place - 1):
                 cost += _OTHER_RANK
             if cost < best[0] - _LEAST:
                 best = cost, ("value", name)

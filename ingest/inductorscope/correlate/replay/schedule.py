@@ -124,7 +124,6 @@ def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
     else:
         shared = {index for index, site in enumerate(sites) if site.kernel.kind == "cpp"}
         _by_buffers(top, members, by_buffer, chosen, shared)
-        _fill(top, sites, chosen)
     for node in computing:
         if node.name in chosen:
             sites[chosen[node.name]].nodes.extend(_innermost(node, members))
@@ -156,23 +155,6 @@ def _by_buffers(
         later = {i: c for i, c in counts.items() if i >= parted}
         later = later or {i: c for i, c in counts.items() if i >= reached} or counts
         reached = chosen[node.name] = min(later, key=lambda i: (i, -later[i]))
-
-
-def _fill(top: list[IrTextNode], sites: list[CallSite], chosen: dict[str, int]) -> None:
-    """Adds nodes whose outputs stay inside a kernel, next to their neighbours in the run."""
-    runs: list[list[IrTextNode]] = [[]]
-    for node in top:
-        if _computes(node):
-            runs[-1].append(node)
-        elif runs[-1] and not node.kind.startswith("Nop"):
-            runs.append([])
-    for run in runs:
-        known = [chosen[node.name] for node in run if node.name in chosen]
-        if not known:
-            continue
-        following = known[0]
-        for node in run:
-            following = chosen.setdefault(node.name, following)
 
 
 def _innermost(node: IrTextNode, members: dict[str, IrTextNode]) -> list[IrTextNode]:

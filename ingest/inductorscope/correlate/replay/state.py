@@ -52,10 +52,6 @@ class Alignment(msgspec.Struct):
         )
 
 
-_MOST_HIDDEN = 200
-"""The most earlier values of an expression to look at."""
-
-
 class ReplayState:
     """Statements of the block, their owners, and the values of operations so far."""
 
@@ -80,8 +76,6 @@ class ReplayState:
                 self.definitions.setdefault(name, statement)
         self.place = {id(s): index for index, s in enumerate(block.numbered)}
         self.cse: dict[tuple[object, ...], Value] = {}
-        self.hidden: dict[tuple[object, ...], list[Value]] = {}
-        """Expression → values that it had before, in outer scopes perhaps."""
         self.stored: dict[str, Value] = {}
         self.overwritten: dict[str, Value] = {}
         """Memory that another buffer writes into → the value put there, which later loads read."""
@@ -171,9 +165,6 @@ class ReplayState:
 
     def remember(self, key: tuple[object, ...], value: Value) -> Value:
         for each in {key, self.key_under_mask(key)}:
-            before = self.cse.get(each)
-            if before is not None and before != value:
-                self.hidden.setdefault(each, []).append(before)
             self.cse[each] = value
         return value
 
@@ -185,11 +176,6 @@ class ReplayState:
     def known_value(self, key: tuple[object, ...]) -> Value:
         value = self.cse.get(self.key_under_mask(key))
         return value if value is not None and self.is_alive(value) else None
-
-    def hidden_value(self, key: tuple[object, ...]) -> Value:
-        """An earlier value of an expression, which another one hid that is out of scope now."""
-        hidden = reversed(self.hidden.get(self.key_under_mask(key), [])[-_MOST_HIDDEN:])
-        return next((value for value in hidden if self.is_alive(value)), None)
 
     def positions_leading_to(self, names: tuple[str, ...], start: int) -> set[int]:
         """Positions of unowned statements, from `start` on, that compute `names`."""

@@ -11,7 +11,6 @@ from inductorscope.correlate.replay.emission import (
     SEVERAL_STEPS,
     expected,
 )
-from inductorscope.correlate.replay.loop_places import placed
 from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
 from inductorscope.correlate.replay.weights import (
     ACCEPT,
@@ -35,24 +34,17 @@ _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::", " = cvt_fp32_to_
 """Functions that convert to small floats in C++."""
 _SMALL = ("float16", "float8", "complex")
 _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
-_COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
 _WRAPS = re.compile(r"\btmp\d+ < ")
 """The test for a negative index; a largest or smallest index compares in brackets."""
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """Tags of the test for a remainder with the wrong sign."""
 _WHOLE_DIVISIONS = (frozenset(["where", "//"]), frozenset(["?", "/"]))
 """Divisions of integers that correct their sign in one statement: Triton's, and C++ until 2.2."""
-_QUOTIENTS = frozenset(["sigmoid", "/"])
-_CARRIES = "tl.where(roffset > 0, "
-_LOOPED_SCAN = 40
-"""The most statements of a looped scan per result."""
 
 
 def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
     expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
-    if op.op == "index_expr":
-        expression = (op.op, tuple(op.arguments[1:]), *_index_placed(state, values[0]))
-    known = state.known_value(expression) or state.hidden_value(expression)
+    known = state.known_value(expression)
     if known is not None and not _again(state, known):
         return known
     wanted = None
@@ -66,7 +58,6 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
             and not statement.pointer
             and not statement.tags & {"where", "?", "blendv"}
             and (not _WRAPS.search(statement.text) or "tmpbuf" in statement.text)
-            and _looked_up(values[0])
         )
         if not statement.is_leaf and not indirect:
             break
@@ -75,12 +66,8 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
         last = _leaf_end(state, position, op)
         state.result.cost += LATER_LEAF * (position - start)
         state.own_run(start, last, key)
-        if op.op == "index_expr":
-            raw = ("index", *_index_placed(state, values[0]))
-            state.cse.setdefault(raw, statement.defines[0])
         return state.remember(expression, state.block.numbered[last].defines[0])
-    value = _raw_index(state, values[0]) if op.op == "index_expr" else None
-    value = value or _written_before(state, op, wanted) or state.cse.get(expression)
+    value = _written_before(state, op, wanted) or state.cse.get(expression)
     if value is None:
         state.count_miss(NO_LEAF)
     return state.remember(expression, value)
@@ -95,16 +82,6 @@ def _again(state: ReplayState, known: Value) -> bool:
         _right(state.block.numbered[position]) == _right(statement)
         for position in state.unowned_positions(1)
     )
-
-
-def _index_placed(state: ReplayState, index: Value) -> tuple[str, str]:
-    return placed(index.text if isinstance(index, Literal) else "", state.body.var_ranges)
-
-
-def _raw_index(state: ReplayState, index: Value) -> Value:
-    """The index before conversion, if it was written before for another type."""
-    raw = state.cse.get(("index", *_index_placed(state, index)))
-    return raw if raw is not None and state.is_alive(raw) else None
 
 
 def _written_before(state: ReplayState, op: IrOp, wanted: float | None) -> Value:
@@ -150,8 +127,6 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
     cast_to = op.arguments[1] if op.op == "to_dtype" and len(op.arguments) > 1 else ""
     if cast_to:
         expression = _cast(values[0], cast_to)
-    if op.op == "scan" and (looped := _looped_scan(state, key, values)) is not None:
-        return state.remember(expression, looped)
     known = state.known_value(expression) if None not in values else None
     if known is not None:
         return known
@@ -167,10 +142,6 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
     first, last, cost = best
     if op.op in EXTENDED:
         last = _extended(state, first, last)
-    if op.op == "sign":
-        last = _typed_back(state, last)
-    if op.op == "sigmoid":
-        last = _divided(state, last)
     results: tuple[str, ...] = state.block.numbered[last].defines
     state.result.cost += cost
     state.own_run(first, last, key)
@@ -233,56 +204,6 @@ def _extended(state: ReplayState, first: int, last: int) -> int:
     return last
 
 
-def _divided(state: ReplayState, last: int) -> int:
-    """The end of a sigmoid of doubles, which Triton lacks: one plus `exp`, and a division of
-    one by it."""
-    numbered = state.block.numbered
-    if not numbered[last].tags.isdisjoint(_QUOTIENTS):
-        return last
-    for position in range(last + 1, min(last + 3, len(numbered))):
-        if "/" in numbered[position].tags:
-            return (
-                position
-                if last in state.positions_leading_to(numbered[position].defines, last)
-                else last
-            )
-    return last
-
-
-def _typed_back(state: ReplayState, last: int) -> int:
-    """The end of a sign, which Triton computes in small integers: `tmp7 = tmp6.to(tmp0.dtype)`
-    ends them."""
-    if last + 1 < len(state.block.numbered):
-        following = state.block.numbered[last + 1]
-        if following.uses == state.block.numbered[last].defines and ".dtype)" in following.text:
-            return last + 1
-    return last
-
-
-def _looped_scan(state: ReplayState, key: OpKey, values: list[Value]) -> Value:
-    """The end of a looped scan. It continues from the previous iteration's value,
-    `tl.where(roffset > 0, …)`, which is written again for each scan, even of the same
-    values."""
-    names = [value for value in _flat(values) if isinstance(value, str)]
-    numbered = state.block.numbered
-    start = state.next_position()
-    results: list[str] = []
-    for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
-        statement = numbered[position]
-        if "associative_scan" in statement.tags and not all(
-            any(state.is_same(used, name) for used in statement.uses) for name in names
-        ):
-            return None
-        first = state.definitions.get(statement.defines[0]) is statement
-        # Otherwise it is the value for the next iteration.
-        if first and _CARRIES in statement.text:
-            results.append(statement.defines[0])
-        if len(results) == len(names) > 0:
-            state.own_run(start, position, key)
-            return results[0] if len(results) == 1 else tuple(results)
-    return None
-
-
 def _strays(state: ReplayState, start: int, position: int) -> int:
     """Statements before `position` that do not contribute to it and do not declare values that
     the loop carries between iterations."""
@@ -321,11 +242,6 @@ def _operand_cost(
             left = [use for use, by in made.items() if by is None or by.literals != (1.0,)]
         cost += OTHER_USE * max(0, len(left) - unknown)
     return cost
-
-
-def _looked_up(index: Value) -> bool:
-    """Whether an index depends on computed values, such as `8 - tmp13`."""
-    return isinstance(index, Literal) and _COMPUTED.search(index.text) is not None
 
 
 def _cast(value: Value, dtype: str) -> tuple[object, ...]:
