@@ -8,6 +8,7 @@ Reductions accumulate in variables that an outer scope declares and stores.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -46,15 +47,16 @@ class Scope(msgspec.Struct):
     header: str
     parent: Scope | None
     block: Block | None = None
-    accumulators: set[str] = msgspec.field(default_factory=set)
 
-    def path(self) -> tuple[int, ...]:
-        path: list[int] = []
+    def outwards(self) -> Iterator[Scope]:
+        """It and the scopes around it, innermost first."""
         scope: Scope | None = self
         while scope is not None:
-            path.append(scope.number)
+            yield scope
             scope = scope.parent
-        return tuple(reversed(path))
+
+    def path(self) -> tuple[int, ...]:
+        return tuple(scope.number for scope in self.outwards())[::-1]
 
 
 class CppKernel(msgspec.Struct):
@@ -76,14 +78,13 @@ class _Reader:
         self.count = 0
         self.scope = Scope(0, "", None)
         self.header = ""
-        self.previous: Scope | None = None
 
     def read(self) -> CppKernel:
         number = self._body_start()
         while number <= self.last:
             number = self._line(number)
         for block in self.kernel.blocks:
-            _order(block)
+            block.numbered.sort(key=lambda statement: statement.number)
         return self.kernel
 
     def _body_start(self) -> int:
@@ -134,24 +135,13 @@ class _Reader:
     def _block(self) -> Block:
         """The block of this scope; lambdas and plain braces share the block of the scope around
         them."""
-        scope: Scope | None = self.scope
-        while scope is not None:
+        for scope in self.scope.outwards():
             if scope.block is not None:
                 return scope.block
-            scope = scope.parent
-        block = self.scope.block = Block()
-        block.again = self._repeats()
-        self.previous = self.scope
+        again = any(_REMAINDER.match(scope.header) for scope in self.scope.outwards())
+        block = self.scope.block = Block(again=again)
         self.kernel.blocks.append(block)
         return block
-
-    def _repeats(self) -> bool:
-        scope: Scope | None = self.scope
-        while scope is not None:
-            if _REMAINDER.match(scope.header):
-                return True
-            scope = scope.parent
-        return False
 
     def _statement(self, text: str, lines: list[int]) -> None:
         alias = _ALIAS.match(text)
@@ -261,7 +251,3 @@ class _Reader:
         else:
             self._block().others.append(statement)
         return number + 1
-
-
-def _order(block: Block) -> None:
-    block.numbered.sort(key=lambda statement: statement.number)

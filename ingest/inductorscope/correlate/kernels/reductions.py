@@ -44,7 +44,7 @@ def persistent_end(
         if not _combines(statement):
             continue
         last = _expanded(numbered, position)
-        results.append(_result(numbered, position, last))
+        results += numbered[last].defines[:1] or [""]
         if "welford" in statement.tags:
             return last, _welford_results(numbered, position, last)
         needed -= 1
@@ -80,10 +80,6 @@ def _digits(name: str) -> str:
     return match.group() if match else "-1"
 
 
-def _result(numbered: list[Statement], position: int, last: int) -> str:
-    return numbered[last].defines[0] if numbered[last].defines else ""
-
-
 def _mean(numbered: list[Statement], start: int, end: int) -> str:
     """The two-pass variance divides its first sum: that quotient is the mean."""
     for statement in numbered[start:end]:
@@ -110,20 +106,18 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
         statement = numbered[position]
         if statement.is_load:
             return None
-        names_in = _ACCUMULATOR.findall(statement.text)
-        if names_in:
+        names = _accumulators(statement)
+        if names:
             first = position
-            names = {a or b for a, b in names_in}
             break
     if first < 0:
         return None
     last = first
     defined: set[str] = set()
-    results: list[str] = []
     position = first
     while position < min(start + 2 * _REACH, len(numbered)):
         statement = numbered[position]
-        accumulators = {a or b for a, b in _ACCUMULATOR.findall(statement.text)}
+        accumulators = _accumulators(statement)
         if accumulators & names:
             names |= accumulators
         elif not (
@@ -134,8 +128,8 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
         defined |= {name for name in statement.defines if not name.startswith("_")}
         last = position
         position += 1
-    for name in sorted(names, key=int):
-        results.extend(_final(numbered, first, last, f"tmp{name}"))
+    own = {name for statement in numbered[first : last + 1] for name in statement.defines}
+    results = [name for number in sorted(names, key=int) if (name := f"tmp{number}") in own]
     ordered = _by_helper(numbered, first, last)
     return last, ordered or results or [""]
 
@@ -146,15 +140,13 @@ def _bare(statement: Statement) -> bool:
 
 def _adds(numbered: list[Statement], position: int, names: set[str]) -> bool:
     """Whether a statement between two about the same accumulators belongs to them."""
-    for following in numbered[position + 1 : position + 6]:
-        accumulators = {a or b for a, b in _ACCUMULATOR.findall(following.text)}
-        if accumulators & names:
-            return True
-    return False
+    return any(
+        _accumulators(following) & names for following in numbered[position + 1 : position + 6]
+    )
 
 
-def _final(numbered: list[Statement], first: int, last: int, name: str) -> list[str]:
-    return [name for statement in numbered[first : last + 1] if name in statement.defines][:1]
+def _accumulators(statement: Statement) -> set[str]:
+    return {a or b for a, b in _ACCUMULATOR.findall(statement.text)}
 
 
 def _by_helper(numbered: list[Statement], first: int, last: int) -> list[str]:

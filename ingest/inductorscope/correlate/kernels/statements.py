@@ -8,6 +8,7 @@ names it defines and uses, and tags: operators and functions, without types and 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 import msgspec
 
@@ -66,6 +67,11 @@ class Statement(msgspec.Struct):
     literals: tuple[float, ...] = ()
     has_inner: bool = False
     """Whether it is a lambda, whose inner statements are listed separately."""
+
+    def shared_loops(self, scope: tuple[int, ...]) -> int:
+        """The number of loops around both it and another statement."""
+        both = zip(self.scope, scope, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
     @property
     def is_load(self) -> bool:

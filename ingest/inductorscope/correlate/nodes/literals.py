@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isclose
+
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import FILLS, STRICT
-from inductorscope.correlate.nodes.region import Operation
+from inductorscope.correlate.nodes.region import Operation, number_of
 
 OTHER_NUMBER = 0.4
 """Cost of a number that is not the node's."""
@@ -23,16 +25,6 @@ def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue
         if source.op not in FILLS or len(source.arguments) < 2:
             return 0.0
         argument = source.arguments[1]
-    wanted = _number(argument)
-    return 0.0 if wanted is None or _same(wanted, operation.literal) else OTHER_NUMBER
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _same(wanted: float, literal: float) -> bool:
-    return wanted == literal or abs(wanted - literal) <= 1e-6 * max(1.0, abs(wanted))
+    wanted = number_of(argument)
+    same = wanted is None or isclose(wanted, operation.literal, rel_tol=1e-6, abs_tol=1e-6)
+    return 0.0 if same else OTHER_NUMBER

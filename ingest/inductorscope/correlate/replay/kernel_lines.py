@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from inductorscope.correlate.kernels import cpp as cpp_text
@@ -231,18 +233,8 @@ def _outside(
 
 
 def _nearest(statement: Statement, records: list[Accumulation]) -> Accumulation | None:
-    best: tuple[int, Accumulation] | None = None
-    for record in records:
-        if record.name not in statement.accumulators:
-            continue
-        common = 0
-        for own, other in zip(statement.scope, record.scope, strict=False):
-            if own != other:
-                break
-            common += 1
-        if best is None or common > best[0]:
-            best = (common, record)
-    return best[1] if best else None
+    own = (record for record in records if record.name in statement.accumulators)
+    return max(own, key=lambda record: statement.shared_loops(record.scope), default=None)
 
 
 def _store_of(
@@ -251,18 +243,12 @@ def _store_of(
     stores: list[tuple[str, OpKey]],
     pointers: dict[str, frozenset[str]],
 ) -> OpKey | None:
+    same_node = [key for _, key in stores if key[0] == nearest.reduction[0]]
     same_place = [
         key for buffer, key in stores if statement.pointer in pointers.get(buffer, frozenset())
     ]
-    for key in same_place:
-        if key[0] == nearest.reduction[0]:
-            return key
-    if same_place:
-        return same_place[0]
-    for _, key in stores:
-        if key[0] == nearest.reduction[0]:
-            return key
-    return None
+    both = [key for key in same_place if key in same_node]
+    return next(iter(both or same_place or same_node), None)
 
 
 def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
@@ -288,18 +274,11 @@ def _indices(result: LineOps, text: KernelText) -> None:
         if name.endswith(("mask", "offset", "index", "base", "numel")) or name.startswith("rn"):
             continue
         for statement in users:
-            if name in statement.text and _names(statement.text, name):
+            if _names(statement.text, name):
                 for key in result.lines.get(statement.lines[0], [])[:1]:
                     result.add(index.lines[0], key)
                 break
 
 
 def _names(text: str, name: str) -> bool:
-    start = text.find(name)
-    while start >= 0:
-        before = text[start - 1] if start else " "
-        after = text[start + len(name)] if start + len(name) < len(text) else " "
-        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
-            return True
-        start = text.find(name, start + 1)
-    return False
+    return name in text and re.search(rf"\b{name}\b", text) is not None

@@ -104,9 +104,8 @@ def _load_end(state: ReplayState, position: int, key: OpKey) -> int:
         if tile and name in following.uses:
             return position + 1
         single = "eviction" not in statement.text and "mask" not in statement.text
-        if single and following.uses == (name,) and following.tags == {"tl", "broadcast_to"}:
-            return position + 1
-        if single and following.uses == (name,) and following.tags == {"broadcast_to"}:
+        spread = following.tags - {"tl"} == {"broadcast_to"}
+        if single and following.uses == (name,) and spread:
             return position + 1
     return position
 

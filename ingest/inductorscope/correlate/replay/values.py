@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from math import isclose, isnan
 
 from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.replay.emission import (
     EXPECTED,
     EXTENDED,
@@ -49,7 +51,7 @@ def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
         return known
     wanted = None
     if op.op == "constant":
-        wanted = _number(op.arguments[0])
+        wanted = number_of(op.arguments[0].replace("float('", "").replace("')", ""))
     start = state.next_position()
     for position in range(start, min(start + 2, len(state.block.numbered))):
         statement = state.block.numbered[position]
@@ -274,21 +276,7 @@ def _converts(statement: Statement, op: IrOp) -> bool:
     )
 
 
-def _number(text: str) -> float | None:
-    text = text.strip()
-    named = {"True": 1.0, "False": 0.0, "inf": float("inf"), "-inf": float("-inf")}
-    if text in named:
-        return named[text]
-    try:
-        return float(text.replace("float('", "").replace("')", ""))
-    except ValueError:
-        return None
-
-
 def _contains(literals: tuple[float, ...], wanted: float) -> bool:
-    return any(
-        value == wanted
-        or (value != value and wanted != wanted)
-        or abs(value - wanted) <= 1e-6 * max(abs(value), abs(wanted))
-        for value in literals
-    )
+    if isnan(wanted):
+        return any(map(isnan, literals))
+    return any(isclose(value, wanted, rel_tol=1e-6) for value in literals)

@@ -35,10 +35,13 @@ def raise_kernel(text: KernelText) -> list[RaisedBlock]:
         raiser.read()
     for statement in text.accumulations:
         for name in statement.accumulators:
-            near = {each: each.common(name, statement) for each in raisers}
-            most = max(near.values(), default=-1)
-            for raiser, common in near.items():
-                if common == most and common >= 0:
+            near = {
+                raiser: statement.shared_loops(raiser.scopes[name])
+                for raiser in raisers
+                if name in raiser.scopes
+            }
+            for raiser, shared in near.items():
+                if shared == max(near.values()):
                     raiser.accumulated(name, statement)
     return [raiser.finish() for raiser in raisers]
 
@@ -157,10 +160,8 @@ class _Raiser:
     def _lambda(self, statement: Statement, name: str) -> None:
         """Reads a lambda: its head is the value that its body returns."""
         returned = _RETURNED.findall(statement.text)
-        chosen = [use for text in returned for use in TEMPORARY.findall(text)]
         names = [match.group() for text in returned for match in TEMPORARY.finditer(text)]
         if "blendv" in statement.tags and len(names) >= 3:
-            last = [n for n in names if n != name][-3:]
             plain = _DECLTYPE.sub("", returned[-1])
             last = [match.group() for match in TEMPORARY.finditer(plain)][:3]
             if len(last) == 3:
@@ -168,7 +169,7 @@ class _Raiser:
                 self._move(last[0], raised)
                 self._results(statement, raised)
                 return
-        if chosen:
+        if names:
             self.lambdas.add(name)
             self.alias[name] = names[-1]
             self.pending[name] = list(statement.lines)
@@ -243,19 +244,6 @@ class _Raiser:
         raised.lines = lines
         self.result.ops[raised.name] = raised
         self.result.rank[raised.name] = final.number
-
-    def common(self, name: str, statement: Statement) -> int:
-        """The number of loops that a statement about an accumulator shares with its
-        accumulation."""
-        scope = self.scopes.get(name)
-        if scope is None:
-            return -1
-        common = 0
-        for own, other in zip(statement.scope, scope, strict=False):
-            if own != other:
-                break
-            common += 1
-        return common
 
     def accumulated(self, name: str, statement: Statement) -> None:
         """Adds the stores of a C++ kernel's reductions, outside of the accumulating loops."""
