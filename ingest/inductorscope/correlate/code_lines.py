@@ -21,12 +21,12 @@ from inductorscope.correlate.replay.kernel_lines import (
 )
 from inductorscope.correlate.replay.schedule import (
     CallSite,
-    argument_buffer,
     call_sites,
     shape_of,
     unpacked_outputs,
 )
 from inductorscope.correlate.scopes import Scope
+from inductorscope.correlate.without_ir.wrapper import output_of
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.ir import IrText
@@ -74,9 +74,8 @@ def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> N
     for call in code.calls:
         if not call.extern:
             continue
-        outputs = (a.removeprefix("out=") for a in call.arguments if a.startswith("out="))
-        buffers = [*call.results, *map(argument_buffer, outputs)]
-        for name in dict.fromkeys(origins.externs.get(buffer) for buffer in buffers):
+        outputs = output_of(call)
+        for name in dict.fromkeys(origins.externs.get(buffer) for buffer in outputs):
             if name is not None:
                 entity = f"call:{call.kernel}:{call.handle}"
                 collector.add("code", call.line, f"fx:{name}", Confidence.inferred, call=entity)

@@ -13,8 +13,7 @@ The result runs as before: only comments are added, in places that allow them. T
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from typing import Literal
 
 import msgspec
@@ -114,7 +113,8 @@ class _Annotator:
         if style == "kernel":
             self._kernels()
         else:
-            self._lines()
+            for kernel in self.code.kernels:
+                self._kernel_lines(kernel)
         self._calls(style)
         result: list[str] = self._head(style)
         for number, line in enumerate(self.raw, 1):
@@ -164,10 +164,6 @@ class _Annotator:
         return result
 
     # --- per line --------------------------------------------------------------------------------
-
-    def _lines(self) -> None:
-        for kernel in self.code.kernels:
-            self._kernel_lines(kernel)
 
     def _kernel_lines(self, kernel: CodeKernel) -> None:
         own = self._own_lines(kernel)
@@ -243,7 +239,7 @@ class _Annotator:
     def _kernels(self) -> None:
         calls: dict[str, list[list[str]]] = defaultdict(list)
         for call in self.code.calls:
-            calls[call.kernel].append(self._nodes_of_call(call.kernel, call.handle, call.line))
+            calls[call.kernel].append(self._nodes_between(call.line, call.line))
         for kernel in self.code.kernels:
             sites = calls.get(kernel.name, [])
             names = next((nodes for nodes in sites if nodes), [])
@@ -259,14 +255,12 @@ class _Annotator:
         """Adds comments above calls: of library kernels always, of shared kernels in the kernel
         style."""
         generated = self.code.by_name()
-        counts: dict[str, int] = defaultdict(int)
-        for call in self.code.calls:
-            counts[call.kernel] += 1
+        counts = Counter(call.kernel for call in self.code.calls)
         for call in self.code.calls:
             shared = counts[call.kernel] > 1
             if call.kernel in generated and not (style == "kernel" and shared):
                 continue
-            names = self._nodes_of_call(call.kernel, call.handle, call.line)
+            names = self._nodes_between(call.line, call.line)
             if not names or not 1 <= call.line <= len(self.lines):
                 continue
             indent = indent_of(self.lines[call.line - 1])
@@ -292,17 +286,10 @@ class _Annotator:
             result.append(f"{start}  and {len(names) - MOST} more")
         return result
 
-    def _nodes_of_call(self, kernel: str, handle: int, line: int) -> list[str]:
-        """The nodes that the call's line refers to, in the order of the graph."""
-        return self._in_order(self.references.get(line, ()))
-
     def _nodes_between(self, first: int, last: int) -> list[str]:
-        names: set[str] = set()
-        for number in range(first, last + 1):
-            names |= self.references.get(number, {}).keys()
-        return self._in_order(names)
-
-    def _in_order(self, names: Iterable[str]) -> list[str]:
+        """The nodes that these lines refer to, in the order of the graph."""
+        lines = range(first, last + 1)
+        names = {name for line in lines for name in self.references.get(line, ())}
         return sorted(names, key=self.order.__getitem__)
 
 

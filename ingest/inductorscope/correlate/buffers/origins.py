@@ -20,10 +20,8 @@ class Origins(msgspec.Struct):
     held: dict[str, Root] = msgspec.field(default_factory=dict)
     externs: dict[str, str] = msgspec.field(default_factory=dict)
     """Buffer made by an extern call → the computed node."""
-    rivals: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    """Scheduler node → the chosen node, then those that fit its loop body equally well."""
     others: dict[OpKey, list[str]] = msgspec.field(default_factory=dict)
-    """Operation → its nodes if one of the rivals is the right one."""
+    """Operation → its nodes if another node is the right one that fits the loop body as well."""
     rules: dict[OpKey, str] = msgspec.field(default_factory=dict)
     """Operation → what the rule says that gave it its node, where one did."""
 

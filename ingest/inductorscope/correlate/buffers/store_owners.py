@@ -7,7 +7,7 @@ that call or view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,13 +16,11 @@ from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.shown_values import shown_value
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
-    SCANS,
     TAKES_AS_IS,
     extern_name,
     same_operation,
 )
 from inductorscope.correlate.nodes.region import Operation, Region
-from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
@@ -103,33 +101,11 @@ def shared_view(store: Store) -> FxValue | None:
     return next(asking, store.shown)
 
 
-def extern_call(store: Store) -> FxValue | None:
-    """An extern call that reads the buffer copied the value, or the last view before it did if the
-    view has other users."""
-    readers = store.memory.readers(store.buffer)
-    if not store.copies and (not readers or any(user.body is not None for user in readers)):
-        return None
-    for user in readers:
-        name = kernel_of(user) if user.body is None else ""
-        for value, call in _calls_below(store) if name else ():
-            if not same_operation(name, call.op) or call.name in store.memory.extern:
-                continue
-            if not _requests(store, call, value):
-                continue
-            # A value of indices only is computed again for each call.
-            shared = len(value.users) > 1 and call.op != "cat" and not value.constant
-            if shared and not store.copies and call.op not in SCANS:
-                return None
-            return value if _fixes_layout(store, value) else call
-    return None
-
-
 OWNERS: tuple[OwnerRule, ...] = (
     written_over,
     joined,
     only_user,
     shared_view,
-    extern_call,
 )
 
 
@@ -155,33 +131,6 @@ class StoreOwners:
             if owner is not None:
                 return owner.name, rule
         return producer.name, None
-
-
-def _calls_below(store: Store) -> Iterator[tuple[FxValue, FxValue]]:
-    """What takes the producer's value or a view of it, with that view."""
-    queue = [store.producer]
-    seen = {store.producer.name}
-    for value in queue:
-        for user in store.memory.users(value):
-            if user.name in seen:
-                continue
-            seen.add(user.name)
-            if user.view or user.op == "getitem":
-                queue.append(user)
-            else:
-                yield value, user
-
-
-def _requests(store: Store, call: FxValue, value: FxValue) -> bool:
-    """Whether a call requests the whole of a value in strides of its own."""
-    as_is = call.op in TAKES_AS_IS or not call.strided
-    joined_as_is = call.op == "cat" and value is store.producer
-    if not store.copies and (as_is or joined_as_is):
-        return False
-    source = store.memory.graph.values.get(value.inputs[0]) if value.inputs else None
-    repeats = value.op == "expand" and source is not None  # which is never copied
-    sizes = (value.numel, source.numel if repeats and source is not None else value.numel)
-    return numel(store.buffer.size) in sizes
 
 
 def _fixes_layout(store: Store, value: FxValue) -> bool:

@@ -14,8 +14,7 @@ from inductorscope.correlate.buffers.extern_calls import ExternCalls
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.origins import Comments, Origins
 from inductorscope.correlate.buffers.store_owners import StoreOwners
-from inductorscope.correlate.nodes.body import Body
-from inductorscope.correlate.nodes.by_place import BAD, LEAVES
+from inductorscope.correlate.nodes.body import BAD, LEAVES, Body
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
@@ -153,8 +152,6 @@ class Walk:
         self.candidates = Candidates(memory, comments)
         self.owners = StoreOwners(memory)
         self.externs = ExternCalls(memory, outputs_of, self.result)
-        self.eager: set[str] = set()
-        """Scheduler nodes that scan, sort or reduce and fit several nodes."""
 
     def run(self) -> Origins:
         for node, hints in self.bodies.nodes(self.memory, self.result):
@@ -162,21 +159,7 @@ class Walk:
                 self._read(node, hints)
             else:
                 self.externs.read(node)
-        self._settle()
         return self.result
-
-    def _settle(self) -> None:
-        """Removes rivals that a later loop body computes: scans and reductions are stored when they
-        are lowered, in graph order."""
-        settled = {
-            name
-            for name, rivals in self.result.rivals.items()
-            if name in self.eager and self.memory.used.issuperset(rivals)
-        }
-        for name in settled:
-            del self.result.rivals[name]
-        others = self.result.others
-        self.result.others = {key: v for key, v in others.items() if key[0] not in settled}
 
     def _read(self, node: IrTextNode, hints: Hints | None) -> None:
         """Reads one loop body, and notes what its buffer holds."""
@@ -189,7 +172,9 @@ class Walk:
             return
         buffer = node.buffers[0]
         members = self.comments.members.get(node.name)
-        unifier = Unifier(self._body(region, members))
+        unifier = Unifier(
+            Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members)
+        )
         whole = whole_of(memory, buffer)
         stored = Stored(node, buffer, region, unifier, value, whole, members)
         readings = self._readings(stored, hints)
@@ -200,10 +185,6 @@ class Walk:
         self._note(stored, best, owners)
         self._note_rivals(stored, best, readings, owners)
         self._hold(stored, best)
-
-    def _body(self, region: Region, members: frozenset[str] | None = None) -> Body:
-        memory = self.memory
-        return Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members)
 
     # -- the node whose value is stored ----------------------------------------------------------
 
@@ -374,9 +355,6 @@ class Walk:
         rivals = [r.node for r in free if r.cost <= best.cost + SAME][:MOST_RIVALS]
         if not rivals or self.result.costs[name] > DOUBTFUL:
             return
-        if stored.region.eager():
-            self.eager.add(name)
-        self.result.rivals[name] = [node.name for node in (best.node, *rivals)]
         for rival in rivals:
             for place, owner in stored.unifier.owners(stored.value, rival.name).items():
                 if owners.get(place, owner) != owner:

@@ -157,30 +157,16 @@ class _Reader:
         if text.startswith("TORCH_CHECK") or "AOTI_TORCH_CHECK" in text:
             self._check(text, lines[0], self._block())
             return
-        if text.startswith(("transpose_mxn", "at::vec::transpose_mxn")):
-            describe(statement, "", text)
-            statement.fills = True
+        describe(statement, "", text)
+        statement.fills = text.startswith(("transpose_mxn", "at::vec::transpose_mxn"))
+        statement.stores = bool(statement.pointer) and _STORE.match(text) is not None
+        if statement.fills:
             statement.stores = 0 < text.find("tmp") < text.find("ptr")
+        stores = statement.stores and not statement.accumulators
+        if statement.fills or stores or TEMPORARY.search(text):
             self._block().others.append(statement)
-            return
-        names = ACCUMULATOR.findall(text)
-        temporary = TEMPORARY.search(text)
-        if names:
-            describe(statement, "", text)
-            statement.stores = bool(_STORE.match(text)) and bool(statement.pointer)
-            if temporary is not None:
-                self._block().others.append(statement)
-            else:
-                self.kernel.accumulations.append(statement)
-        elif _STORE.match(text) and (statement_pointer := "ptr" in text or "local_" in text):
-            describe(statement, "", text)
-            statement.stores = statement_pointer
-            self._block().others.append(statement)
-        elif temporary is not None:
-            describe(statement, "", text)
-            self._block().others.append(statement)
-        elif "elford" in text and "elper" in text:
-            self.kernel.accumulations.append(describe(statement, "", text))
+        elif statement.accumulators or ("elford" in text and "elper" in text):
+            self.kernel.accumulations.append(statement)
 
     def _check(self, text: str, number: int, block: Block) -> None:
         """A check belongs to the operation that uses the index, also in a masked block."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.kernels.statements import TEMPORARY, Statement
 
 _COMBINE = frozenset(
     [
@@ -62,7 +62,8 @@ def _expanded(numbered: list[Statement], position: int) -> int:
     numbers = {numbered[position].number}
     while True:
         names.update(numbered[last].defines)
-        numbers.update(float(_digits(name)) for name in numbered[last].defines)
+        defined = " ".join(numbered[last].defines)
+        numbers.update(float(number) for number in TEMPORARY.findall(defined))
         if last + 1 == len(numbered):
             break
         following = numbered[last + 1]
@@ -73,11 +74,6 @@ def _expanded(numbered: list[Statement], position: int) -> int:
             break
         last += 1
     return last
-
-
-def _digits(name: str) -> str:
-    match = re.search(r"\d+", name)
-    return match.group() if match else "-1"
 
 
 def _mean(numbered: list[Statement], start: int, end: int) -> str:

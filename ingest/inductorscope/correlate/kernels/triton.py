@@ -11,10 +11,9 @@ _LOOP = re.compile(r"(for|while) ")
 _BRANCH = re.compile(r"(if|elif) pid\b|else:")
 # `tmp3, = …`, `tmp9, tmp10 = …`, `_tmp5 = …`, `tmp8_mean = …`
 _ASSIGN = re.compile(r"(_?tmp\d\w*+(?:\s*+,\s*+_?tmp\d\w*+)*)\s*+(?:,\s*+)?=(?!=)\s*")
-_PAIR = re.compile(r"_(?:val|idx)$")
-_CARRIES = "tl.where(roffset > 0, "
 # `tl.device_assert(tmp5, 'no element is NaN')`; an index is compared in its assertion
 _ASSERTS = re.compile(r"tl\.device_assert\(tmp\d+, ")
+_STORES = ("tl.store(", "tl.atomic_", "tl.debug_barrier")
 _INDEX = re.compile(r"([xyzr]\w*)\s*=(?!=)\s*")
 
 
@@ -57,30 +56,8 @@ def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], l
         number = end + 1
     blocks.append(block)
     for each in blocks:
-        _renumber_broadcasts(each.numbered)
         each.numbered.sort(key=lambda statement: statement.number)
     return blocks, indices
-
-
-def _renumber_broadcasts(statements: list[Statement]) -> None:
-    """A reduction to indices takes its number before it broadcasts its operand:
-    `tmp2_val, tmp2_idx = triton_helpers.max_with_index(tmp3, tmp4, 1)`, `tmp2 = tmp2_idx[:, None]`.
-    So does a looped scan, for the value it carries to the next iteration:
-    `tmp3 = tl.where(roffset > 0, tmp6, tmp5)`.
-    """
-    behind: dict[str, float] = {}
-    for statement in statements:
-        if _CARRIES in statement.text and statement.uses:
-            used = [float(number) for name in statement.uses for number in TEMPORARY.findall(name)]
-            statement.number = max(statement.number, max(used) + 0.5)
-        elif statement.defines and _PAIR.search(statement.defines[0]):
-            used = [float(number) for name in statement.uses for number in TEMPORARY.findall(name)]
-            number = max(used, default=-1.0) + 0.5
-            if number > statement.number:
-                statement.number = number
-                behind.update(dict.fromkeys(statement.defines, number))
-        elif statement.uses and statement.uses[0] in behind:
-            statement.number = behind[statement.uses[0]]
 
 
 def _after_signature(lines: list[str], first: int, last: int) -> int:
@@ -100,19 +77,14 @@ def _statement(
     if assigned is not None:
         describe(statement, assigned.group(1), text[assigned.end() :])
         block.numbered.append(statement)
-    elif text.startswith(("tl.store(", "tl.atomic_", "tl.debug_barrier")):
-        describe(statement, "", text)
-        statement.stores = True
-        block.others.append(statement)
-    elif text.startswith("tl.device_assert("):
-        describe(statement, "", text)
-        statement.checks = _ASSERTS.match(text) is None
-        statement.pointer = ""
-        block.others.append(statement)
     elif _INDEX.match(text):
         indices.append(statement)
-    elif TEMPORARY.search(text):
+    elif text.startswith("tl.") or TEMPORARY.search(text):
         describe(statement, "", text)
+        statement.stores = text.startswith(_STORES)
+        if text.startswith("tl.device_assert("):
+            statement.checks = _ASSERTS.match(text) is None
+            statement.pointer = ""
         block.others.append(statement)
 
 

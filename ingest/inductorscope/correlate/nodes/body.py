@@ -11,10 +11,17 @@ from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, P
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
 
+BAD = 4.0
+"""Cost of something impossible; its sums exceed those of any reading that fits."""
 ELSEWHERE = 0.02
 """Cost of a different offset. Pieces of a concatenation are shifted, so it only decides ties."""
 _OUTSIDE = 0.4
 """Cost of a node that Inductor does not name among those of the kernel."""
+LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
+
+Choice = tuple[str, str]
+"""(`inside` or `operand`, node): the child belongs to the node; (`value`, argument): to the
+argument."""
 
 
 class Body:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from inductorscope.correlate.nodes.body import Body
-from inductorscope.correlate.nodes.by_place import BAD
+from inductorscope.correlate.nodes.body import BAD, Body
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSES,

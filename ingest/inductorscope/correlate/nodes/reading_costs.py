@@ -7,8 +7,7 @@ The cheapest reading is found by dynamic programming over (operation, node) pair
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.body import ELSEWHERE, Body
-from inductorscope.correlate.nodes.by_place import BAD, LEAVES, Choice, placed
+from inductorscope.correlate.nodes.body import BAD, ELSEWHERE, LEAVES, Body, Choice
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import contradicted
 from inductorscope.correlate.nodes.lowerings import (
@@ -105,9 +104,8 @@ class Costs:
         root = self.graph.root(name)
         if operation.op == "load":
             held = self.body.held(operation.buffer)
-            through = (
-                _OUTER_INDEX if operation.indirect else 0.0
-            )  # an outer index reaches this load
+            # An outer index reaches this load.
+            through = _OUTER_INDEX if operation.indirect else 0.0
             if held == root:
                 return through + self.body.cost_of_offset(operation, name)
             if held is not None and held[0] == root[0]:
@@ -172,7 +170,7 @@ class Costs:
         operation = self.region.operations[place]
         op = operation.op
         if op in ("constant", "index_expr"):
-            return self._leaf(operation, node, depth)
+            return self._leaf(operation, node)
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
         cost, rule = cost_of_operation(self.body, operation, node)
@@ -206,7 +204,7 @@ class Costs:
             return _BIAS
         return cost
 
-    def _leaf(self, operation: Operation, node: FxValue, depth: int) -> float:
+    def _leaf(self, operation: Operation, node: FxValue) -> float:
         """Cost of a number or an index."""
         if operation.op in STRICT.get(node.op, ()):
             return _COMPOSED_LEAF
@@ -253,9 +251,6 @@ class Costs:
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice]:
         operation = self.region.operations[child]
-        by_place = placed(self, parent, index, child, node, depth)
-        if by_place is not None:
-            return by_place
         if operation.op in ("constant", "index_expr"):
             cost = contradicted(self.graph, operation, index, node)
             return cost, ("inside", node.name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.correlate.nodes.body import Body
-from inductorscope.correlate.nodes.by_place import Choice
+from inductorscope.correlate.nodes.body import Body, Choice
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.reading_costs import Costs
 from inductorscope.correlate.nodes.region import Operation, Place

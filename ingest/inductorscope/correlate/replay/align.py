@@ -9,8 +9,6 @@ unknown emission affects only one operation.
 
 from __future__ import annotations
 
-import msgspec
-
 from inductorscope.correlate.replay.control import (
     check,
     combined,
@@ -23,18 +21,6 @@ from inductorscope.correlate.replay.values import computed, leaf
 from inductorscope.formats.graph.ir import IrLoopBody, IrOp, IrTextNode
 from inductorscope.formats.text import whole_number
 
-_LOOP_END = 24
-"""The most statements after a loop that may end its reductions."""
-
-
-class _Reduced(msgspec.Struct, frozen=True):
-    """A loop body that is a single reduction."""
-
-    buffer: str
-    store: IrOp
-    reading: tuple[object, ...]
-    """The expression it computes, without what is stored of it."""
-
 
 def replay(state: ReplayState, node: IrTextNode) -> float:
     """Replays one node's loop body; returns the cost."""
@@ -42,44 +28,26 @@ def replay(state: ReplayState, node: IrTextNode) -> float:
     body = node.body
     if body is None:
         return 0.0
-    state.node, state.values, state.by_index, state.mask = node.name, {}, {}, None
-    state.indirect = {}
+    state.node, state.body = node.name, body
     state.mutations = {each.name: each.mutations for each in node.buffers if each.mutations}
-    state.body = body
-    reduced = None if state.cpp else _reduced(body, state.same)
-    if reduced is None:
+    reduced = [] if state.cpp else _reduced(body)
+    if reduced and reduced == state.reduced:  # only another result of it is written
+        for op in body.blocks["body"].ops:
+            if op.op == "store_reduction":
+                _operation(state, op, (node.name, "body", op.name), "body", 0)
+    else:
+        state.values, state.by_index, state.mask, state.indirect = {}, {}, None, {}
         _walk(state, "body", 0)
-    elif not _repeats(state, reduced):
-        _walk(state, "body", 0)
-        state.reduced[reduced.reading] = reduced.store, _loop(state), state.values
+    state.reduced = reduced
     return state.result.cost - before
 
 
-def _repeats(state: ReplayState, reduced: _Reduced) -> bool:
-    """Whether the previous loop holds the same reduction, for another buffer or another of its
-    results: then only its store is written again, and nothing in the next loop."""
-    first, loop, values = state.reduced.get(reduced.reading, (reduced.store, (), state.values))
-    if not loop or loop != _loop(state):
-        return False
-    if first.arguments[2:3] == reduced.store.arguments[2:3]:
-        buffer = first.arguments[0].strip("'")
-        if buffer not in state.stored:
-            return False
-        state.same[reduced.buffer] = buffer
-        value = state.stored[buffer]
-    else:
-        value = values.get(("body", reduced.store.arguments[2]))
-    store(state, reduced.store, (state.node, "body", reduced.store.name), [None, None, value])
-    return True
-
-
-def _loop(state: ReplayState) -> tuple[int, ...]:
-    """The last loop with statements."""
-    last = state.next_position() - 1
-    for position in range(last, max(last - _LOOP_END, -1), -1):
-        if state.block.numbered[position].scope:
-            return state.block.numbered[position].scope
-    return ()
+def _reduced(body: IrLoopBody) -> list[object]:
+    """What a single reduction computes, without what is stored of it."""
+    ops = [op for block in body.blocks.values() for op in block.ops]
+    computed = [(op.name, op.op, op.arguments) for op in ops if op.op != "store_reduction"]
+    reduces = len(body.blocks) == 1 and len(computed) == len(ops) - 1
+    return [body.var_ranges, body.indexes, computed] if reduces else []
 
 
 def _walk(state: ReplayState, block: str, depth: int) -> Value:
@@ -149,25 +117,3 @@ def _masked(state: ReplayState, op: IrOp, key: OpKey, block: str, depth: int) ->
     if start <= position:
         state.own_run(start, position, key)
     return state.remember(expression, state.block.numbered[position].defines[0])
-
-
-def _reduced(body: IrLoopBody, same: dict[str, str]) -> _Reduced | None:
-    """The reduction of a node. `same`: buffers that hold the same value as another one."""
-    ops = [op for block in body.blocks.values() for op in block.ops]
-    stores = [op for op in ops if op.op.startswith("store")]
-    if len(body.blocks) != 1 or len(stores) != 1 or not any(op.op == "reduction" for op in ops):
-        return None
-    (store,) = stores
-    if store.op != "store_reduction" or len(store.arguments) < 3:
-        return None
-    reading = [
-        (op.name, op.op, *(same.get(each.strip("'"), each.strip("'")) for each in op.arguments))
-        for op in ops
-        if op is not store
-    ]
-    indexes = tuple(body.indexes.items())
-    return _Reduced(
-        store.arguments[0].strip("'"),
-        store,
-        (body.var_ranges, indexes, *reading),
-    )

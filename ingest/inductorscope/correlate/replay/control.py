@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from inductorscope.correlate.kernels.reductions import accumulation_end, persistent_end
-from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.replay.memory import own_store
 from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, ReplayState, Value
 from inductorscope.correlate.replay.weights import OTHER_REDUCTION
@@ -127,22 +126,9 @@ def masked_end(state: ReplayState, inner: Value, mask: Value) -> int:
                 isinstance(value, str) and any(state.is_same(u, value) for u in statement.uses)
                 for value in (mask, inner)
             ]
-            if fits[0] and (fits[1] or inner is None) and _chosen(state, statement, inner):
+            if fits[0] and (fits[1] or inner is None):
                 return position
     return -1
-
-
-def _chosen(state: ReplayState, statement: Statement, inner: Value) -> bool:
-    """Whether a choice ends a masked body: Triton chooses between the value and one of its
-    shape, `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; all other choices are separate operations."""
-    if state.cpp or "where" not in statement.tags:
-        return True
-    shape = f"tl.full({inner}.shape, " if inner is not None else ".shape, "
-    return any(
-        shape in state.definitions[name].text
-        for name in statement.uses
-        if name in state.definitions
-    )
 
 
 def _called_end(state: ReplayState, head: int) -> int:

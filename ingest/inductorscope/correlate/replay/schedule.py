@@ -64,6 +64,13 @@ def argument_buffer(argument: str) -> str:
     return ""
 
 
+def pointers_of(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
+    """Parameter → the buffer or input that a call passes for it."""
+    arguments = [a for a in call.arguments if not a.startswith("stream=")]
+    named = zip(kernel.parameters, map(argument_buffer, arguments), strict=False)
+    return {parameter: name for parameter, name in named if name}
+
+
 def _names_of_memory(wrapper: list[WrapperLine]) -> dict[str, list[str]]:
     """Name → earlier names of its memory."""
     earlier: dict[str, list[str]] = {}
@@ -76,12 +83,9 @@ def _names_of_memory(wrapper: list[WrapperLine]) -> dict[str, list[str]]:
 
 def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozenset[str]]:
     pointers: dict[str, set[str]] = {}
-    arguments = [a for a in site.call.arguments if not a.startswith("stream=")]
-    for parameter, argument in zip(site.kernel.parameters, arguments, strict=False):
-        name = argument_buffer(argument)
-        if name:
-            for known in (name, *earlier.get(name, [])):
-                pointers.setdefault(known, set()).add(parameter)
+    for parameter, name in pointers_of(site.call, site.kernel).items():
+        for known in (name, *earlier.get(name, [])):
+            pointers.setdefault(known, set()).add(parameter)
     return {name: frozenset(parameters) for name, parameters in pointers.items()}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from inductorscope.correlate.kernels.statements import Block, Statement
-from inductorscope.formats.graph.ir import IrLoopBody, IrOp
+from inductorscope.formats.graph.ir import IrLoopBody
 from inductorscope.formats.text import split_top
 
 _INDIRECT = re.compile(r"\bindirect(\d+)\b")
@@ -86,12 +86,8 @@ class ReplayState:
         self.by_index: dict[str, str] = {}
         """Temporaries of loads in this node that are bound to another index."""
         self.indirect: dict[str, Value] = {}
-        self.reduced: dict[
-            tuple[object, ...], tuple[IrOp, tuple[int, ...], dict[tuple[str, str], Value]]
-        ] = {}
-        """Operand of reductions → the first store, the loop it was written in, and its values."""
-        self.same: dict[str, str] = {}
-        """Buffer → the first buffer with the same value."""
+        self.reduced: list[object] = []
+        """What the node before it computes, if that is a reduction."""
         self.node = ""
         self.mask: Value = None
         self.other = ""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.correlate.replay.schedule import argument_buffer
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp, RaisedStore
-from inductorscope.formats.code.output_code import CodeCall, CodeKernel
+from inductorscope.formats.code.output_code import CodeCall
 from inductorscope.formats.graph.ir import IrBlock, IrLoopBody, IrOp
 
 MOST_OPERATIONS = 4000
@@ -29,17 +28,6 @@ class Site(msgspec.Struct):
     def memory(self, pointer: str) -> str:
         """The memory of a parameter; memory inside the kernel is named after the call."""
         return self.pointers.get(pointer, f"{self.call.handle}.{pointer}")
-
-
-def pointers_of(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
-    """Parameter → the name of its memory."""
-    arguments = [a for a in call.arguments if not a.startswith("stream=")]
-    pointers: dict[str, str] = {}
-    for parameter, argument in zip(kernel.parameters, arguments, strict=False):
-        name = argument_buffer(argument)
-        if name and not argument.isdecimal():
-            pointers[parameter] = name
-    return pointers
 
 
 class Bodies:

@@ -18,8 +18,8 @@ from inductorscope.correlate.buffers.walk import Walk
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
-from inductorscope.correlate.replay.schedule import RENAMES
-from inductorscope.correlate.without_ir.bodies import Bodies, Site, pointers_of
+from inductorscope.correlate.replay.schedule import RENAMES, pointers_of
+from inductorscope.correlate.without_ir.bodies import Bodies, Site
 from inductorscope.correlate.without_ir.kernel import raise_kernel
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedStore
 from inductorscope.correlate.without_ir.wrapper import argument_buffers, buffers_of, output_of
