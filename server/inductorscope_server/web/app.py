@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 
 from fastapi import APIRouter, Depends, FastAPI
 from inductorscope import __version__, urls
@@ -13,6 +14,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.routing import BaseRoute
 
 from inductorscope_server.access import login
 from inductorscope_server.access.identity import BehindProxies
@@ -29,7 +31,7 @@ from inductorscope_server.serving.agents import Agents
 from inductorscope_server.serving.playground import Playground
 from inductorscope_server.serving.tracing import TELEMETRY, trace_queries
 from inductorscope_server.web import docs, errors, openapi
-from inductorscope_server.web.pages import add_page
+from inductorscope_server.web.pages import add_page, check
 from inductorscope_server.web.parts import Parts, in_turn
 from inductorscope_server.web.security import Guard
 from inductorscope_server.web.static import Bundle
@@ -79,14 +81,14 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
         docs_url=None,  # the usual documentation pages load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
-        generate_unique_id_function=openapi.operation_id,
-        responses=errors.documented(400, 401, 421, 503),
+        routes=_routes(),
         telemetry=TELEMETRY,
     )
     app.state.parts = parts
     errors.install(app)
+    for page in PAGES:
+        check(page, parts.pages)
     parts.pages.set_pages(PAGES)
-    _add_routes(app, parts.pages)
     openapi.install(app, settings)
     app.include_router(agents.router())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
@@ -102,10 +104,17 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
     return app
 
 
-def _add_routes(app: FastAPI, templates: Pages) -> None:
+@cache
+def _routes() -> list[BaseRoute]:
+    """Returns the routes of all applications of this process, since making them takes half a
+    second."""
+    routes = APIRouter(
+        generate_unique_id_function=openapi.operation_id,
+        responses=errors.documented(400, 401, 421, 503),
+    )
     turn = [Depends(in_turn, scope="function")]
     for page in PAGES:
-        add_page(app, page, turn, templates)
+        add_page(routes, page, turn)
     html = APIRouter(include_in_schema=False, dependencies=turn)
     api = APIRouter(prefix=urls.API, dependencies=turn)
     for actions in ACTIONS:
@@ -116,10 +125,11 @@ def _add_routes(app: FastAPI, templates: Pages) -> None:
     html.include_router(login.html)
     api.include_router(job_actions.streams)
     html.include_router(job_pages.streams)
-    app.include_router(api)
+    routes.include_router(api)
     # Without turns: they last as long as their clients, and do most of their work elsewhere.
-    app.include_router(uploads.files, prefix=urls.API)
-    app.include_router(exports.api, prefix=urls.API)
-    app.include_router(html)
-    app.include_router(docs.router((page.path, page.summary) for page in PAGES))
-    app.include_router(health.api)
+    routes.include_router(uploads.files, prefix=urls.API)
+    routes.include_router(exports.api, prefix=urls.API)
+    routes.include_router(html)
+    routes.include_router(docs.router((page.path, page.summary) for page in PAGES))
+    routes.include_router(health.api)
+    return routes.routes

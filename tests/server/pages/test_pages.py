@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import zstandard
-from fastapi import FastAPI
 from inductorscope import urls
 from inductorscope.answers.compile.diff import DiffPage
 from inductorscope.cli.local import read_paths
@@ -20,7 +19,7 @@ from inductorscope.settings import Settings
 from inductorscope_server.pages.table import PAGES
 from inductorscope_server.rendering.templating import Pages, web_folder
 from inductorscope_server.web.app import create_app
-from inductorscope_server.web.pages import Page, add_page
+from inductorscope_server.web.pages import Page, check
 from starlette.testclient import TestClient
 
 from tests.support.html import one_line
@@ -137,7 +136,7 @@ def test_a_page_that_cannot_work_stops_the_start(
 ) -> None:
     page = Page(path, load, template, "tag", "summary")
     with pytest.raises((TypeError, FileNotFoundError), match=message):
-        add_page(FastAPI(), page, [], Pages(own_settings))
+        check(page, Pages(own_settings))
 
 
 def test_the_run(filled: TestClient, run: str) -> None:
