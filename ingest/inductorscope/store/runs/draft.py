@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from inductorscope.analyze.time.call_times import CallTime
 from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.store.contents.content import Content
 from inductorscope.store.database.storable import JsonObject
+
+if TYPE_CHECKING:  # it imports numpy, which few programs that name a draft need
+    from inductorscope.analyze.time.call_times import CallTime
 
 
 class ArtifactDraft(msgspec.Struct, eq=False):

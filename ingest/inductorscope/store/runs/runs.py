@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.time import call_times
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
 from inductorscope.store.contents.fulltext import unindex
@@ -53,6 +52,9 @@ from inductorscope.store.tables.models import (
 )
 from inductorscope.store.tables.secrets import FoundSecret
 from inductorscope.store.tables.times import CallTime
+
+if TYPE_CHECKING:  # it imports numpy, which runs without a profile do not need
+    from inductorscope.analyze.time import call_times
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -388,7 +390,7 @@ def insert_profiles(
     """Inserts profiles and returns their ids; `name_traces` adds their traces later."""
     if not profiles:
         return {}
-    # These import numpy, which runs without a profile do not need.
+    # These import numpy too.
     from inductorscope.store.runs.timelines import insert_timeline
     from inductorscope.store.runs.trace_events import insert_trace
 
