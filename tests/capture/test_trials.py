@@ -36,7 +36,7 @@ def scaled(x, factor):
 
 compiled = torch.compile(scaled)
 for step in range(100_000):
-    compiled(torch.ones(8 + step % 7, 16), 0.5 + step % 3)
+    compiled(torch.ones(8 + step % 3, 16), 0.5 + step % 2)
 """
 
 
@@ -52,17 +52,13 @@ def trier(tmp_path_factory: pytest.TempPathFactory) -> Trier:
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
-    ("change", "graphs", "breaks", "recompiles"),
+    "change",
     [
-        (Change(), None, None, None),
-        (Change(ignored=("logging.Logger.warning",)), 1, 0, None),
-        (Change(ignored=("logging.Logger.warning",), dynamic=True,
-                marks=(Mark("scaled", "x", 0),)), 1, 0, 0),
+        Change(),
+        Change(ignored=("logging.Logger.warning",), dynamic=True, marks=(Mark("scaled", "x", 0),)),
     ],
-)  # fmt: skip
-def test_a_change_acts_on_the_running_script(
-    trier: Trier, change: Change, graphs: int | None, breaks: int | None, recompiles: int | None
-) -> None:
+)
+def test_a_change_acts_on_the_running_script(trier: Trier, change: Change) -> None:
     trial = trier.look("the change", change)
     assert trial.before is not None
     assert trial.after is not None
@@ -70,13 +66,13 @@ def test_a_change_acts_on_the_running_script(
     assert trial.before.breaks > 0
     assert trial.before.recompiles > 0
     assert trial.numerics.answer in ("equal", "within bounds"), trial.numerics
-    if graphs is None:
+    if change == Change():
         assert (trial.answer, trial.why) == ("no effect", SAME_CODE)
         assert trial.before.codes == trial.after.codes
     else:
         assert trial.answer == "running"
-        assert trial.after.breaks == breaks
-        assert recompiles is None or trial.after.recompiles < trial.before.recompiles
+        assert trial.after.breaks == 0
+        assert trial.after.recompiles < trial.before.recompiles
 
 
 @pytest.mark.torch
