@@ -41,6 +41,12 @@ def test_the_bound_follows_from_the_dtype(dtype: str, apart: float, answer: str)
     assert found.error == pytest.approx(apart)
 
 
+def test_products_in_tf32_are_as_precise_as_in_float16() -> None:
+    same, near = results(NUMBERS), results(NUMBERS * (1 + 1e-3))
+    assert compared(same, near, same, "high").answer == "within bounds"
+    assert compared(same, results(NUMBERS * 1.01), same, "high").answer == "outside"
+
+
 def test_the_worst_tensor_is_named() -> None:
     same = results(NUMBERS, NUMBERS)
     found = compared(same, results(NUMBERS * (1 + 1e-6), NUMBERS * (1 + 1e-5)), same)

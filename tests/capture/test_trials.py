@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.trial.catalogue import Entry, Known, catalogue, that_apply
 from inductorscope.analyze.trial.numerics import Numerics
-from inductorscope.analyze.trial.result import Structure
+from inductorscope.analyze.trial.result import Structure, Trial
 from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner, Store
 from inductorscope.capturing.measure.profile import Profiled
 from inductorscope.capturing.measure.turns import Budget
@@ -159,6 +159,18 @@ def test_a_single_change_is_measured_at_once() -> None:
     assert (found.kept, runner.processes) == (["dynamic"], 12)
 
 
+def test_without_time_to_choose_the_first_change_is_measured() -> None:
+    def times(change: Change) -> float:
+        return 10.0 * (0.5 if change.optimizer else 1.0) * (0.9 if change.dynamic else 1.0)
+
+    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), Pretended(times), silent)  # type: ignore[arg-type]
+    search = Search(trier, 0.2, lambda found: None)
+    trials = [Trial(title=title, change=CHANGES[title]) for title in ("optimizer", "dynamic")]
+    search._looked_s = 1.0
+    assert [each.title for each in search._choose(trials)] == ["optimizer"]
+    assert trials[1].answer == "cannot tell"
+
+
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     first = improved(lambda change: 10.0)
     looked: list[Arm] = []
@@ -206,6 +218,7 @@ def test_fixes_that_the_causes_name_are_tried_first() -> None:
     known = Known(cuda=True, optimizer=True, named=(Change(optimizer=True),))
     titles = [title for title, _ in that_apply(known, catalogue())]
     assert titles[:2] == ["compiled optimizer", "CUDA graphs"]
+    assert "padded products" not in titles
 
 
 def test_every_setting_of_the_catalogue_is_one_that_torch_has(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from inductorscope.plugins import added
 PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "_int_mm"))
 CONVOLUTION = "convolution"
 FROZEN = {"freezing": "True"}
+PADDED = Change(inductor={"shape_padding": "True"})
 MANY_NODES = 300
 """Graphs of fewer nodes compile so fast that regions save nothing."""
 
@@ -44,7 +45,7 @@ class Known(msgspec.Struct, kw_only=True):
     threads: int = 0
     """Threads of torch on the CPU."""
     named: tuple[Change, ...] = ()
-    """The fixes of its causes, which are tried first."""
+    """The fixes of its causes, which are tried first, in their order."""
 
     @property
     def products(self) -> bool:
@@ -93,6 +94,7 @@ ENTRIES: tuple[Entry, ...] = (
         "TF32 products", lambda known: known.cuda and known.products and "float32" in known.dtypes,
         Change(float32_products="high"),
     ),
+    Entry("padded products", lambda known: PADDED in known.named, PADDED),
     Entry(
         "ignored log calls",
         lambda known: known.ignored, lambda known: Change(ignored=known.ignored),
@@ -163,4 +165,5 @@ def catalogue() -> list[Entry]:
 def that_apply(known: Known, entries: Iterable[Entry]) -> list[tuple[str, Change]]:
     """Returns titles and changes, those first that the run's causes name."""
     made = [(entry.title, entry.made(known)) for entry in entries if entry.applies(known)]
-    return sorted(made, key=lambda each: each[1] not in known.named)
+    named = list(known.named)
+    return sorted(made, key=lambda each: named.index(each[1]) if each[1] in named else len(named))

@@ -11,6 +11,8 @@ from inductorscope.formats.results import Results, Sample
 
 BOUNDS = {"float64": 1e-9, "float32": 1e-4, "float16": 4e-3, "bfloat16": 3e-2}
 """The largest relative error of a tensor, by its dtype."""
+OF_PRODUCTS = {"high": BOUNDS["float16"], "medium": BOUNDS["bfloat16"]}
+"""The bound of float32 if a change lets products be less precise: TF32's mantissa is float16's."""
 EXACT = 1e-12
 """Tensors of other dtypes must be equal."""
 TIMES_EAGER = 10.0
@@ -22,6 +24,7 @@ RANDOM = (
 )
 Answer = Literal["equal", "within bounds", "outside", "unknown"]
 Samples = dict[str, Sample]
+Bounds = dict[str, float]
 
 
 class Numerics(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +47,13 @@ class Numerics(msgspec.Struct, frozen=True, kw_only=True):
     bound: float = 0.0
 
 
-def compared(base: Results | None, changed: Results | None, eager: Results | None) -> Numerics:
+def compared(
+    base: Results | None, changed: Results | None, eager: Results | None, products: str = "",
+) -> Numerics:  # fmt: skip
     """Compares the changed program with eager, or with the program as it is if that itself differs
-    from eager, as programs with random numbers do."""
+    from eager, as programs with random numbers do. `products`: the precision of products in float32
+    that the change asks for."""
+    bounds = BOUNDS | ({"float32": OF_PRODUCTS[products]} if products in OF_PRODUCTS else {})
     ours, theirs = _by_name(base), _by_name(changed)
     names = [name for name in ours if name in theirs]
     if not names:
@@ -55,15 +62,15 @@ def compared(base: Results | None, changed: Results | None, eager: Results | Non
         return Numerics(answer="equal", tensors=len(names))
     plain = _by_name(eager)
     both = [name for name in names if name in plain]
-    comparable = bool(both) and all(_share(ours[name], plain[name]) <= 1.0 for name in both)
+    comparable = bool(both) and all(_share(ours[name], plain[name], bounds) <= 1.0 for name in both)
     reference = plain if comparable else ours
     worst = max(
         (name for name in names if name in reference),
-        key=lambda name: _share(theirs[name], reference[name]),
+        key=lambda name: _share(theirs[name], reference[name], bounds),
     )
-    float64_share = _share_of_float64(theirs, eager) if comparable and eager else 0.0
+    float64_share = _share_of_float64(theirs, eager, bounds) if comparable and eager else 0.0
     answer: Answer = "within bounds"
-    if float64_share > 1.0 or _share(theirs[worst], reference[worst]) > 1.0:
+    if float64_share > 1.0 or _share(theirs[worst], reference[worst], bounds) > 1.0:
         answer = "outside" if comparable or not both else "unknown"
     return Numerics(
         answer=answer,
@@ -74,11 +81,11 @@ def compared(base: Results | None, changed: Results | None, eager: Results | Non
         dtype=theirs[worst].dtype,
         error=_error(theirs[worst], reference[worst]),
         before=_error(ours[worst], reference[worst]),
-        bound=_bound(theirs[worst]),
+        bound=_bound(theirs[worst], bounds),
     )
 
 
-def _share_of_float64(ours: Samples, eager: Results) -> float:
+def _share_of_float64(ours: Samples, eager: Results, bounds: Bounds) -> float:
     """Returns the error against float64 as a share of what is allowed, of the tensor that differs
     most."""
     plain, largest = _by_name(eager), 0.0
@@ -86,7 +93,7 @@ def _share_of_float64(ours: Samples, eager: Results) -> float:
         name = exact.name
         if name in ours and name in plain and plain[name].dtype in BOUNDS:
             error, own = _error(ours[name], exact), _error(plain[name], exact)
-            allowed = max(TIMES_EAGER * own, _bound(plain[name]))
+            allowed = max(TIMES_EAGER * own, _bound(plain[name], bounds))
             largest = max(largest, error / allowed)
     return largest
 
@@ -95,13 +102,13 @@ def _by_name(results: Results | None) -> Samples:
     return {sample.name: sample for sample in results.samples} if results else {}
 
 
-def _share(sample: Sample, reference: Sample) -> float:
+def _share(sample: Sample, reference: Sample, bounds: Bounds) -> float:
     """Returns the error as a share of the bound."""
-    return _error(sample, reference) / _bound(sample)
+    return _error(sample, reference) / _bound(sample, bounds)
 
 
-def _bound(sample: Sample) -> float:
-    return BOUNDS.get(sample.dtype, EXACT)
+def _bound(sample: Sample, bounds: Bounds) -> float:
+    return bounds.get(sample.dtype, EXACT)
 
 
 def _error(sample: Sample, reference: Sample) -> float:

@@ -73,7 +73,7 @@ class Profiles:
         self._folder = folder
         self._facts = facts
         self._profiler: Untyped = None
-        self._steps = self._last = 0
+        self._steps = 0
         self._others: Others | None = None
         self.allocations = Allocations()
 
@@ -85,7 +85,7 @@ class Profiles:
             return False
         _detach_afterwards()
         _synchronize()
-        self._profiler, self._steps, self._last = make_profiler(device(), steps), -1, steps - 1
+        self._profiler, self._steps = make_profiler(device(), steps), -1
         self._others = Others(os.getppid())
         self._profiler.start()
         if self._label == COMPILED:
@@ -93,7 +93,7 @@ class Profiles:
         return True
 
     def step(self) -> None:
-        if self._steps < 0 or self._steps == self._last:  # in between, the script may work ahead
+        if self._steps < 0:  # later, the script may work ahead; the profiler waits when it ends
             _synchronize()
         self._steps += 1
         self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler

@@ -115,9 +115,14 @@ class Search:
         return None
 
     def _choose(self, trials: list[Trial]) -> list[Trial]:
-        """Times changes in rounds; returns those of the last one, the fastest first."""
+        """Times changes in rounds; returns those of the last one, the fastest first. Without time
+        to choose, returns the first, which the run's causes name if they name any."""
         if len(trials) <= 1:  # there is nothing to choose from
             return trials
+        if self.left < ROUNDS[-1] * self._expected_s * (len(trials) + 1) / 2:
+            for trial in trials[1:]:
+                trial.answer, trial.why = "cannot tell", NO_TIME
+            return trials[:1]
         for processes in ROUNDS if len(trials) > FEWEST else ROUNDS[1:]:
             budget = Budget(max(self.left, 0.0), processes, looks=())
             self.trier.time(trials, budget, lambda _: self.keep())

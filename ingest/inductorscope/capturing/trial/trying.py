@@ -78,7 +78,9 @@ class Trier:
             return trial
         trial.after = replace(found.structure, compile_s=None)  # it found kernels in the cache
         trial.run_before, trial.run_after = base.run, found.run
-        trial.numerics = compared(base.results, found.results, base.eager)
+        trial.numerics = compared(
+            base.results, found.results, base.eager, change.float32_products or ""
+        )
         trial.seconds = time.monotonic() - began
         same = found.structure.codes == base.structure.codes
         if same and not _may_differ(change, found.structure):

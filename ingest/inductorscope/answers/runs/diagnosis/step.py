@@ -10,6 +10,7 @@ from inductorscope import urls
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.trial.catalogue import PADDED
 from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
@@ -355,7 +356,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         known="at most",
         lines=evidence.lines(own, us),
         kernels=dict.fromkeys(own, wins),
-        change=Change(inductor={"shape_padding": "True"}) if odd else None,
+        change=PADDED if odd else None,
     )
 
 
