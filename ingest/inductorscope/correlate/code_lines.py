@@ -19,12 +19,7 @@ from inductorscope.correlate.replay.kernel_lines import (
     align_call,
     read_kernel_text,
 )
-from inductorscope.correlate.replay.schedule import (
-    CallSite,
-    call_sites,
-    shape_of,
-    unpacked_outputs,
-)
+from inductorscope.correlate.replay.schedule import CallSite, call_sites, shape_of, unpacked_outputs
 from inductorscope.correlate.scopes import Scope
 from inductorscope.correlate.without_ir.wrapper import output_of
 from inductorscope.formats.code.output_code import OutputCode

@@ -20,7 +20,7 @@ from inductorscope.correlate.scopes import Scope, scopes_of
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
-from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText, IrTextNode
+from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText
 from inductorscope.formats.graph.provenance import Provenance
 from inductorscope.formats.vocabulary import IR_POST, IR_PRE
 
@@ -136,7 +136,7 @@ class _ScopeReasons:
         alike = [each.name for each in block.ops if each.op == op.op]
         ordinal = _ordinal(alike.index(op.name)) if len(alike) > 1 else "the"
         where = f"{name}'s loop body" if block_name == "body" else f"{block_name} of {name}"
-        return f"{ordinal} `{op.op}` of {where}{_about(op, block, node)}"
+        return f"{ordinal} `{op.op}` of {where}{_about(op, block)}"
 
 
 def raised_reasons(scope: Scope, provenance: Provenance) -> dict[int, list[Reason]]:
@@ -183,7 +183,7 @@ def _ordinal(index: int) -> str:
     return _ORDINALS[index] if index < len(_ORDINALS) else f"{index + 1}th"
 
 
-def _about(op: IrOp, block: IrBlock, node: IrTextNode) -> str:
+def _about(op: IrOp, block: IrBlock) -> str:
     """The buffers it reads or writes, directly or through its operands."""
     if op.op in ("load", "store", "store_reduction") and op.arguments:
         verb = "reads" if op.op == "load" else "writes"

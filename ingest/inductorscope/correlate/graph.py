@@ -8,17 +8,10 @@ from inductorscope.correlate.links import text_stages
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.coverage import coverage_of
 from inductorscope.correlate.links.dynamo_nodes import link_dynamo
-from inductorscope.correlate.links.kernel_nodes import (
-    link_kernels,
-)
+from inductorscope.correlate.links.kernel_nodes import link_kernels
 from inductorscope.correlate.links.model import CALLS, GraphLinks
 from inductorscope.correlate.links.record import link_record
-from inductorscope.correlate.links.texts import (
-    GraphTexts,
-    ParsedTexts,
-    complete_texts,
-    parse_texts,
-)
+from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, complete_texts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.scopes import Inside, scoped_nodes, scopes_of
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised

@@ -12,7 +12,6 @@ from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,
     REDUCES,
-    SCANS,
     SCATTERS,
     by_library,
 )
@@ -22,28 +21,20 @@ from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST = 48
 """The most candidates."""
-_MOST_PARTS = 16
-"""The most reductions to offer in addition, if the buffer may hold a part of one."""
 _MOST_RAISED = 64
 _REACH = 500
 _MOST_STARTS = 12
 _LARGEST_EPILOGUE = 8
 """The most operations that a loop body adds to a library's result."""
 
-_IN_ORDER = SCANS | {"sort"}
-"""Their results are those of the operation, in the same order."""
 _OTHER_SIZES = SCATTERS | {"constant_pad_nd"}
 
 _MUTATES, _SCATTERED, _FILLED = -0.3, -0.1, -0.095
-_STORED = 0.01
-"""Cost of an output that is in another buffer already, so that the next one's turn comes."""
-_PART_OF_VIEW = 0.05
 _RESHAPED = 0.06
 _ONLY_OF_CALL = 0.06
 """Cost of a value that only its own call uses, which is then seldom stored."""
 _REPEATED = 0.1
 """Cost of a value seen through a view that repeats it."""
-_REPEATED_OTHERWISE = 0.2
 _UNTYPED = 0.2
 _OTHER_OP = 0.3
 """Cost of another operation than the one in the kernel's first call."""
@@ -74,8 +65,6 @@ class Hints(msgspec.Struct):
     """The same with all outputs, in graph order."""
     only: Offer | None = None
     """What the body stores, if another one stores the same."""
-    inner: set[str] = msgspec.field(default_factory=set)
-    """Operations that reductions of the body need, which belong to another body."""
 
 
 class Candidates:
@@ -207,8 +196,6 @@ class _Offers:
         offers.sort(key=self._rank)
         likely, rest = offers[:_MOST], offers[_MOST:]
         likely += [offer for offer in rest if offer.value is copied]  # however far away it is
-        if self.reduces and rest:  # a part of a reduction may have the size of other values
-            likely += [offer for offer in rest if offer.value.op in REDUCES][:_MOST_PARTS]
         return likely
 
     def _rank(self, offer: Offer) -> tuple[bool, float]:
@@ -253,12 +240,6 @@ class _Offers:
         producer = self.graph.values.get(root)
         if producer is None or producer.placeholder or by_library(producer.op):
             return
-        if producer.op in _IN_ORDER and self.operation.part not in ("", str(index)):
-            return
-        if self.graph.values[part.inputs[0]].view:  # seldom stored by itself
-            penalty += _PART_OF_VIEW
-        if (producer.name, f"output {index}") in self.memory.outputs:
-            penalty += _STORED
         self._add(producer, index, penalty + (0.0 if same else _PART_OF_OTHER_SIZE))
 
     def _through_view(self, view: FxValue) -> None:
@@ -269,8 +250,7 @@ class _Offers:
             return
         if producer.view or by_library(producer.op) or not producer.numel:
             return
-        alike = view.shape == self.buffer.size
-        self._add(producer, index, _REPEATED if alike else _REPEATED_OTHERWISE)
+        self._add(producer, index, _REPEATED)
 
     def _of_any_size(self) -> None:
         """Offers nodes of other sizes: lowering may prove that a size is a number, so that the

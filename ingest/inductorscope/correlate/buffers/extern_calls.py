@@ -63,11 +63,8 @@ class ExternCalls:
 
     def _waiting(self, node: IrTextNode, kernel: str, reads: set[str]) -> Iterator[FxValue]:
         """The nodes that the call may compute."""
-        in_place = kernel.endswith("_") and not kernel.endswith("__")
         for value in self.graph.values.values():
-            # Its copy of an argument, which the kernel overwrites, is stored already.
-            begun = in_place and value.name in reads and value.name not in self.memory.extern
-            if value.view or value.placeholder or (value.name in self.memory.used and not begun):
+            if value.view or value.placeholder or value.name in self.memory.used:
                 continue
             if _is_called(node, value) if kernel else value.op in TAKES_AS_IS:
                 yield value

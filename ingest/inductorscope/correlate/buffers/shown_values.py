@@ -41,13 +41,8 @@ def _stored_output(
     """The relevant output of a node with several outputs, unless a reduction makes it.
 
     Inductor decides separately for each output whether to store it."""
-    if operation.op in ("getitem", "reduction"):
+    if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
         return producer
-    if producer.op in REDUCES:
-        parts = [user for user in memory.users(producer) if user.op == "getitem"]
-        returned = [part for part in parts if "output" in part.users]
-        copied = operation.op == "load" and len(returned) == 1
-        return returned[0] if copied else producer
     part = memory.output_of(producer, index)
     if part is producer or "output" in part.users:
         return part

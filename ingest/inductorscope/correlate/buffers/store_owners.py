@@ -15,11 +15,7 @@ from inductorscope.correlate.buffers.concatenations import next_joining, whole_o
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.shown_values import shown_value
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import (
-    TAKES_AS_IS,
-    extern_name,
-    same_operation,
-)
+from inductorscope.correlate.nodes.lowerings import TAKES_AS_IS, extern_name, same_operation
 from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
@@ -55,22 +51,15 @@ class Store(msgspec.Struct, frozen=True):
 OwnerRule = Callable[[Store], FxValue | None]
 
 
-def written_over(store: Store) -> FxValue | None:
-    """What writes into memory that exists owns its stores."""
-    return store.producer if store.buffer.mutations and store.producer.op != "copy_" else None
-
-
 def joined(store: Store) -> FxValue | None:
     """A concatenation copies its pieces, unless they are computed into its memory as they are."""
     if whole_of(store.memory, store.buffer) is None:
         return None
-    joining = next_joining(store.memory, store.shown, store.buffer)
+    joining = next_joining(store.memory, store.shown)
     if joining is None or store.copies:
         return joining
-    viewed = store.shown is not store.producer
-    value = store.shown if viewed else store.memory.output_of(store.producer, store.index)
-    as_it_is = not viewed and value.shape == store.buffer.size
-    as_it_is = as_it_is and joining.name in value.users
+    value = store.memory.output_of(store.producer, store.index)
+    as_it_is = store.shown is store.producer and joining.name in value.users
     return None if as_it_is or store.shown.op == "cat" else joining
 
 
@@ -102,7 +91,6 @@ def shared_view(store: Store) -> FxValue | None:
 
 
 OWNERS: tuple[OwnerRule, ...] = (
-    written_over,
     joined,
     only_user,
     shared_view,

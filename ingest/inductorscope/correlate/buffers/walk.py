@@ -59,7 +59,6 @@ _COPIED = 0.6
 """Cost of a copy of a value that exists, for an extern call."""
 _NEVER_A_COPY = 1.5
 
-_UNUSED = frozenset(["maximum", "minimum"])
 _SAME_MEMORY = frozenset(["getitem", "expand"])
 """Operations whose nodes take over the name of a buffer without being what stored it."""
 
@@ -181,7 +180,7 @@ class Walk:
         best = min(readings, key=lambda reading: reading.rank, default=None)
         if best is None or best.cost > self.bodies.worst:
             return
-        owners = self._owners(stored, best, hints)
+        owners = self._owners(stored, best)
         self._note(stored, best, owners)
         self._note_rivals(stored, best, readings, owners)
         self._hold(stored, best)
@@ -233,12 +232,11 @@ class Walk:
         operation, whole, memory = stored.operation, stored.whole, self.memory
         copied = stored.piece and self._holds(operation, node)
         again = operation.op == "load" and node.op in PURE_COPIES and not copied
-        completed = node.name in memory.extern and stored.unifier.body.adds_bias(operation, node)
         against = (
-            (_TAKEN, taken and not (copied or completed)),
+            (_TAKEN, taken and not copied),
             (_AGAIN, taken and again),
             (_PLACED, (whole, node.name) in memory.placed),
-            (_PLACED, whole is not None and not may_be_placed(memory, node, stored.buffer)),
+            (_PLACED, whole is not None and not may_be_placed(memory, node)),
         )
         return cost + sum(weight for weight, holds in against if holds)
 
@@ -271,20 +269,19 @@ class Walk:
         cost = stored.unifier.inside(stored.value, node)
         if node.op in MOVES or cost >= BAD:
             return cost
-        power = node.op == "pow" and node.arguments[1:2] not in (["1"], ["1.0"])
-        return _NEVER_A_COPY if power or node.op in STRICT else _NOT_COMPUTED
+        return _NEVER_A_COPY if node.op == "pow" or node.op in STRICT else _NOT_COMPUTED
 
     def _holds(self, operation: Operation, node: FxValue) -> bool:
         return self.memory.loaded(operation) is node
 
     # -- the nodes of its operations -------------------------------------------------------------
 
-    def _owners(self, stored: Stored, best: Reading, hints: Hints | None) -> dict[Place, str]:
+    def _owners(self, stored: Stored, best: Reading) -> dict[Place, str]:
         """The node of each operation of a loop body."""
         operation, producer, unifier = stored.operation, best.node, stored.unifier
         store = stored.region.stores[-1]
         owners = unifier.owners(stored.value, producer.name)
-        owner = self._store_owner(stored, best, hints)
+        owner = self._store_owner(stored, best)
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
         loaded = self.memory.loaded(operation)
@@ -300,10 +297,8 @@ class Walk:
         self._assign_unused(stored.region, owners, owner)
         return owners
 
-    def _store_owner(self, stored: Stored, best: Reading, hints: Hints | None) -> str:
+    def _store_owner(self, stored: Stored, best: Reading) -> str:
         region, buffer = stored.region, stored.buffer
-        if hints is not None:
-            region = region.without(hints.inner)
         owner, rule = self.owners.owner(buffer, stored.operation, best.node, best.index, region)
         made_for = self.graph.values.get(self.comments.made_for.get(buffer.name, ""))
         if made_for is not None and made_for.op not in _SAME_MEMORY:
@@ -313,8 +308,7 @@ class Walk:
         return owner
 
     def _assign_unused(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
-        """Assigns checks and other unused operations to the node of what follows in their block;
-        a largest value, of which only the place is used, to the node of the values."""
+        """Assigns checks and other unused operations to the node of what follows in their block."""
         scatters = self.graph.values[fallback].op in SCATTERS
         following: dict[str, str] = {}
         looked_up: set[Place] = set()
@@ -323,10 +317,7 @@ class Walk:
                 following[place[0]] = owners[place]
                 continue
             operation = region.operations[place]
-            makers = {owners[child] for child in operation.children if child in owners}
-            if operation.op in _UNUSED and len(makers) == 1:
-                owners[place] = makers.pop()
-            elif scatters and (operation.op == "set_indirect" or place in looked_up):
+            if scatters and (operation.op == "set_indirect" or place in looked_up):
                 # With a single possible place there is no index to show it.
                 owners[place] = fallback
                 looked_up.update(operation.children)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import (
-    asks_for_strides,
-)
+from inductorscope.correlate.nodes.lowerings import asks_for_strides
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.nodes.view_offsets import offsets_in_roots
 from inductorscope.formats.graph.fx import FxText, FxTextNode
@@ -46,8 +44,6 @@ class FxGraph:
         self.by_op: dict[str, list[FxValue]] = {}
         for order, node in enumerate(text.main()):
             self._add(order, node)
-        self.training = any(name.startswith(("primals_", "tangents_")) for name in self.values)
-        """Whether it is a forward or backward graph, and not one of inference."""
         self._roots: dict[str, Root] = {}
         self._offsets: dict[str, int] | None = None
         self._reused: dict[Root, bool] = {}
@@ -110,8 +106,7 @@ class FxGraph:
 
     def _copied(self, node: FxTextNode) -> str | None:
         """The argument that a node only copies: the base of a power of one, a value padded by
-        nothing, reduced, pooled or converted to the size and type that it has, or written over a
-        whole one (torch 2.1)."""
+        nothing, reduced, pooled or converted to the size and type that it has."""
         if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
             return node.arguments[0]
         if node.op == "constant_pad_nd" and not _NOT_ZERO.search("".join(node.arguments[1:2])):
@@ -121,11 +116,7 @@ class FxGraph:
             made = (DTYPES.get(node.dtype, node.dtype), numel(node.shape))
             alike = reduced is not None and (reduced.dtype, reduced.numel) == made
             return node.inputs[0] if alike and made[1] else None
-        if node.op != "slice_scatter" or len(node.arguments) < 2:
-            return None
-        source = self.values.get(node.arguments[1])
-        whole = source is not None and node.shape is not None and source.shape == node.shape
-        return node.arguments[1] if whole else None
+        return None
 
     def root(self, name: str) -> Root:
         """The output behind a node's value, through views and `getitem`."""

@@ -6,7 +6,7 @@ from math import isclose
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import FILLS, STRICT
+from inductorscope.correlate.nodes.lowerings import STRICT
 from inductorscope.correlate.nodes.region import Operation, number_of
 
 OTHER_NUMBER = 0.4
@@ -20,11 +20,6 @@ def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue
     if index >= len(node.arguments):
         return 0.0
     argument = node.arguments[index]
-    source = graph.values.get(argument)
-    if source is not None:
-        if source.op not in FILLS or len(source.arguments) < 2:
-            return 0.0
-        argument = source.arguments[1]
     wanted = number_of(argument)
     same = wanted is None or isclose(wanted, operation.literal, rel_tol=1e-6, abs_tol=1e-6)
     return 0.0 if same else OTHER_NUMBER

@@ -72,17 +72,6 @@ def around_values(_: Body, operation: Operation, node: FxValue) -> float | None:
     return _FITS if node.op not in STRICT or node.op in (operation.op, "sort") else BAD
 
 
-def indices_of_a_sort(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """The sort asks for the conversion of its indices, which are stored in 16 bits."""
-    if operation.op != "to_dtype" or operation.dtype != "int64" or not operation.children:
-        return None
-    read = body.region.operations[operation.children[0]]
-    memory, maker = body.layouts.get(read.buffer), body.source(read)
-    if memory is None or memory.dtype != "int16" or maker is None or maker.op != "sort":
-        return None
-    return _FITS if node is maker else BAD
-
-
 def conversion(_: Body, operation: Operation, node: FxValue) -> float | None:
     """A conversion to a node's type may be a part of any lowering that is not one operation. Half
     precision is reduced in single precision: `sum` in bfloat16 converts at its end."""
@@ -96,23 +85,15 @@ def conversion(_: Body, operation: Operation, node: FxValue) -> float | None:
     return _CONVERTS if fits else BAD if node.op in STRICT else _AROUND
 
 
-def known_lowering(body: Body, operation: Operation, node: FxValue) -> float | None:
-    """A node is lowered to the operation of its name, or to one that its table lists. `div` is a
-    `mul` only where it divides by a number, and `add` a `sub` only where its argument is
-    negated."""
+def known_lowering(_: Body, operation: Operation, node: FxValue) -> float | None:
+    """A node is lowered to the operation of its name, or to one that its table lists. `add` is a
+    `sub` only where its argument is negated."""
     strict = STRICT.get(node.op)
     if strict is None:
         return None
     if (operation.op, node.op) in _CONTRARY:
         return _NEGATED
-    if (operation.op, node.op) == ("mul", "div") and not _divides_by_number(body, node):
-        return BAD
     return _FITS if operation.op in strict else BAD
-
-
-def _divides_by_number(body: Body, division: FxValue) -> bool:
-    divisor = body.graph.values.get(division.arguments[1]) if division.arguments[1:] else None
-    return divisor is None or divisor.constant or divisor.number
 
 
 def reduction(_: Body, operation: Operation, node: FxValue) -> float | None:
@@ -147,6 +128,5 @@ def move(_: Body, operation: Operation, node: FxValue) -> float | None:
 
 
 RULES: tuple[Rule, ...] = (
-    scan, around_values, indices_of_a_sort, conversion, known_lowering, reduction, same_name, pool,
-    choice, move,
+    scan, around_values, conversion, known_lowering, reduction, same_name, pool, choice, move,
 )  # fmt: skip

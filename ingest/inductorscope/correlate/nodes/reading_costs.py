@@ -52,8 +52,6 @@ _PASSED_THROUGH = 0.03
 _COMPOSED_LEAF = 0.03
 _LEAF = 0.04
 _COPIED = 0.05
-_BIAS = 0.05
-"""Cost of a bias added to the result of a library."""
 _COMPOSED = 0.05
 _OUTER_INDEX = 0.08
 """Cost of a load whose index is another node's."""
@@ -124,9 +122,7 @@ class Costs:
             cost += _COMPUTED_AGAIN
         if operation.op == "load" and producer.op in SCATTERS - CHOOSE_BY_PLACE:
             cost += _UNWRITTEN
-        if producer.name in self.body.extern and not self.body.adds_bias(operation, producer):
-            return _LIBRARYS + cost
-        return cost
+        return cost + (_LIBRARYS if producer.name in self.body.extern else 0.0)
 
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
         """Cost of the operation being written by the node itself."""
@@ -200,8 +196,6 @@ class Costs:
         if cost < BAD:
             self.parts[place, node.name] = parts
         self.choices[place, node.name] = choices
-        if node.name in self.body.extern and cost < BAD and self.body.adds_bias(operation, node):
-            return _BIAS
         return cost
 
     def _leaf(self, operation: Operation, node: FxValue) -> float:
@@ -232,8 +226,6 @@ class Costs:
                 # A partial result of the node, of which pools have none.
                 cost = BAD if node.op.startswith(POOLS) else _PARTIAL
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
-                if node.op in ("rev", "flip") and "-" not in operation.index:
-                    return _ONLY_LOADED
                 moves = node.op in MOVES or node.op == "inductor_lookup_seed"
                 cost = 0.0 if moves else _LOADED if node.op not in STRICT else _ONLY_LOADED
                 if not node.op.startswith(POOLS):
@@ -303,8 +295,6 @@ class Costs:
         if operation.op in ("getitem", "set_indirect", "masked_subblock"):
             return "inside", _ABSORBED + self.inside(child, node, depth + 1)
         composed = node.op.rstrip("_") in COMPOSED
-        if operation.op == "truediv" and node.op == "div" and len(node.arguments) < 3:
-            return "inside", BAD  # a mean's division does not belong to the next mean
         if not composed or operation.op not in _INNER:
             return "inside", BAD
         scaled = any(argument.startswith("alpha") for argument in node.arguments)

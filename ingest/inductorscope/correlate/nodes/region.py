@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from copy import copy
+from collections.abc import Callable
 
 import msgspec
 
@@ -89,16 +88,6 @@ class Region:
     def eager(self) -> bool:
         """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
         return any(each.op in _EAGER for each in self.operations.values())
-
-    def without(self, names: Collection[str]) -> Region:
-        """The region of a raised body, without operations that belong to another body."""
-        own = copy(self)
-        own.operations = {
-            place: operation
-            for place, operation in self.operations.items()
-            if place[1] not in names
-        }
-        return own
 
     def _read(self, name: str, depth: int) -> None:
         body = self.node.body

@@ -9,12 +9,7 @@ unknown emission affects only one operation.
 
 from __future__ import annotations
 
-from inductorscope.correlate.replay.control import (
-    check,
-    combined,
-    masked_end,
-    reduction,
-)
+from inductorscope.correlate.replay.control import check, combined, masked_end, reduction
 from inductorscope.correlate.replay.memory import load, store
 from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
 from inductorscope.correlate.replay.values import computed, leaf

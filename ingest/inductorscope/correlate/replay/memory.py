@@ -17,8 +17,6 @@ _NUMBER = re.compile(r"(?<!\w)\d+")
 _TILE = re.compile(r"alignas\b|\w+ tmp\d+\[[^]]*+\] __attribute__")
 # `tl.where(tmp4, tmp6, 0)`
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
-# `tl.where(xmask, tmp1, 0.0)`
-_OWN_MASK = re.compile(r"tl\.where\((?:\w*mask\b[\s&]*)+, tmp\d+, [-\d.]+\)$")
 
 _NAME = re.compile(r"\w+")
 # `at::vec::convert<float>(tmp0)`, `c10::convert<float>(tmp0)`, `static_cast<float>(tmp0)`
@@ -42,7 +40,7 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     forwarded = state.stored.get(buffer)
     if not places and buffer in state.inside:
         places = _LOCAL
-    position = _load_at(state, places, index)
+    position = _load_at(state, places)
     if position < 0 and forwarded is not None:
         return forwarded
     if position < 0:
@@ -63,7 +61,7 @@ def load(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value
     return state.remember(expression, value)
 
 
-def _load_at(state: ReplayState, places: frozenset[str], index: str) -> int:
+def _load_at(state: ReplayState, places: frozenset[str]) -> int:
     """The position of the load, if the next statements hold one from the right place, else
     -1."""
     for position in state.unowned_positions(AHEAD):
@@ -114,14 +112,9 @@ def _selected(state: ReplayState, last: int) -> int:
     """The choice after Triton has broadcast a single element: `tmp7 = tl.where(tmp4, tmp6,
     0)`."""
     numbered = state.block.numbered
-    if state.cpp or last + 1 >= len(numbered):
+    if state.cpp or state.mask is None or last + 1 >= len(numbered):
         return last
     following = numbered[last + 1]
-    spread = numbered[last].tags >= {"broadcast_to"} and following.uses == numbered[last].defines
-    if spread and _OWN_MASK.search(following.text):
-        return last + 1
-    if state.mask is None:
-        return last
     chosen = "where" in following.tags and numbered[last].tags >= {"broadcast_to"}
     names = (state.mask, *numbered[last].defines)
     fits = chosen and len(following.uses) == 2 and _CHOOSES.search(following.text)

@@ -45,7 +45,7 @@ def call_sites(code: OutputCode, wrapper: list[WrapperLine], ir: IrText) -> list
     names = _names_of_memory(wrapper)
     for site in sites:
         site.pointers = _pointers(site, names)
-    _assign(sites, code, ir)
+    _assign(sites, ir)
     _kept_inside(sites)
     return sites
 
@@ -113,7 +113,7 @@ def _computes(node: IrTextNode) -> bool:
     return not node.kind.startswith(("Extern", "Nop")) and "Template" not in node.detail
 
 
-def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
+def _assign(sites: list[CallSite], ir: IrText) -> None:
     members = ir.by_name()
     top = ir.top()
     computing = [node for node in top if _computes(node)]
@@ -121,13 +121,8 @@ def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
     for index, site in enumerate(sites):
         for name in _writes(site):
             by_buffer.setdefault(name, []).append(index)
-    chosen: dict[str, int] = {}
-    plain = [i for i, site in enumerate(sites) if site.kernel.kind != "template"]
-    if len(plain) == len(computing) and not any(s.kernel.kind == "cpp" for s in sites):
-        chosen = {node.name: plain[i] for i, node in enumerate(computing)}
-    else:
-        shared = {index for index, site in enumerate(sites) if site.kernel.kind == "cpp"}
-        _by_buffers(top, members, by_buffer, chosen, shared)
+    shared = {index for index, site in enumerate(sites) if site.kernel.kind == "cpp"}
+    chosen = _by_buffers(top, members, by_buffer, shared)
     for node in computing:
         if node.name in chosen:
             sites[chosen[node.name]].nodes.extend(_innermost(node, members))
@@ -137,10 +132,11 @@ def _by_buffers(
     top: list[IrTextNode],
     members: dict[str, IrTextNode],
     by_buffer: dict[str, list[int]],
-    chosen: dict[str, int],
     shared: set[int],
-) -> None:
-    """`shared`: calls that may compute several nodes."""
+) -> dict[str, int]:
+    """Node → the call that writes most of its buffers. `shared`: calls that may compute several
+    nodes."""
+    chosen: dict[str, int] = {}
     reached = parted = 0
     for node in top:
         if not _computes(node):
@@ -159,6 +155,7 @@ def _by_buffers(
         later = {i: c for i, c in counts.items() if i >= parted}
         later = later or {i: c for i, c in counts.items() if i >= reached} or counts
         reached = chosen[node.name] = min(later, key=lambda i: (i, -later[i]))
+    return chosen
 
 
 def _innermost(node: IrTextNode, members: dict[str, IrTextNode]) -> list[IrTextNode]:

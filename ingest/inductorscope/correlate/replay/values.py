@@ -7,12 +7,7 @@ from math import isclose, isnan
 
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.nodes.region import number_of
-from inductorscope.correlate.replay.emission import (
-    EXPECTED,
-    EXTENDED,
-    SEVERAL_STEPS,
-    expected,
-)
+from inductorscope.correlate.replay.emission import EXPECTED, EXTENDED, SEVERAL_STEPS, expected
 from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
 from inductorscope.correlate.replay.weights import (
     ACCEPT,

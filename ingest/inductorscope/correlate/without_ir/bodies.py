@@ -83,17 +83,6 @@ class Bodies:
                 stack += [(use, False) for use in (*ops[name].uses, *ops[name].picks)]
         return order
 
-    def below_reductions(self) -> set[str]:
-        """Operations of the last body that its reduction needs, which belong to another body."""
-        names: set[str] = set()
-        waiting = [op.name for op in self.used if op.op == "reduction"]
-        while waiting:
-            name = waiting.pop()
-            if name not in names and name in self.block.ops:
-                names.add(name)
-                waiting += [*self.block.ops[name].uses, *self.block.ops[name].picks]
-        return names
-
     def _emit(self, raised: RaisedOp, body: IrLoopBody, block: IrBlock) -> None:
         self.used.append(raised)
         op = raised.op

@@ -253,7 +253,6 @@ class RaisedBodies:
             self.memory.nodes[node.name] = node
             root = main.get(key) if again else None
             hints.only = None if root is None else Offer(self.graph.values[root[0]], root[1], 0.0)
-            hints.inner = builder.below_reductions()
             yield node, hints
             root = self.memory.held.get(name)
             if root is not None and not again:
