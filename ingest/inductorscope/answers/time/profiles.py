@@ -178,10 +178,11 @@ def _shown(chosen: ProfileTable) -> ProfileShown:
     timeline = breakdown.timeline if breakdown else None
     regions = breakdown.regions if breakdown else []
     waiting = [region for region in regions if region.verdict == HOST_BOUND]
-    saves = sum(region.graphs_save_us for region in waiting)
-    if chosen.wall_us:
-        # The device's own work takes its time in any case.
-        saves = min(saves, chosen.wall_us - (breakdown.total_us if breakdown else 0.0) / by)
+    saves = sum(region.graphs_save_us * region.calls for region in waiting) / by
+    if chosen.wall_us and timeline:
+        # A profile slows the host down, and the device's work takes its time in any case.
+        saves *= min(1.0, chosen.wall_us * by / timeline.span_us)
+        saves = min(saves, chosen.wall_us - timeline.busy_us / by)
     kernel_us, attributed_us = facts.kernel_us, facts.attributed_us
     ways = facts.attributed_by or {}
     known = "marked by the profiler"
