@@ -15,6 +15,7 @@ from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, few_threads
 from inductorscope.answers.runs.diagnosis.step import autotune
+from inductorscope.answers.runs.diagnosis.unread import read_share
 from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
@@ -22,6 +23,7 @@ from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.draft import FxNodeDraft
 from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
@@ -258,6 +260,23 @@ def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -
     assert no_code(scripted) is None
     scripted.story.story.compiles = [replace(each, outcome="no code") for each in again]
     assert no_code(scripted) is not None
+
+
+def test_a_product_of_which_only_a_part_is_read_is_found() -> None:
+    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNodeDraft:
+        return FxNodeDraft(name, f"torch.ops.aten.{op}", 1, sizes, None, None, list(inputs))
+
+    mm = node("mm", "mm.default", "f32[1024, 16000]")
+    view = node("view", "view.default", "f32[4, 256, 16000]", "mm")
+    last = node("last", "select.int", "f32[4, 16000]", "view")
+    assert read_share([mm, view, last], "mm") == 1 / 256
+    assert (
+        read_share([mm, view, last, node("exp", "exp.default", "f32[1024, 16000]", "mm")], "mm")
+        == 1
+    )
+    thirds = [node(str(at), "slice.Tensor", "f32[1024, 4000]", "mm") for at in range(4)]
+    assert read_share([mm, *thirds], "mm") == 1
+    assert read_share([mm], "mm") == 1
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

@@ -15,6 +15,7 @@ from inductorscope.answers.runs.diagnosis import (
     machine,
     step,
     uncompiled,
+    unread,
     waiting,
 )
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
@@ -25,7 +26,7 @@ from inductorscope.plugins import added
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
-    *communication.CHECKS, *blocks.CHECKS, *added("causes"),
+    *unread.CHECKS, *communication.CHECKS, *blocks.CHECKS, *added("causes"),
 )  # fmt: skip
 
 

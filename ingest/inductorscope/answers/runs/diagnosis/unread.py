@@ -1,0 +1,84 @@
+"""A cause in what is computed and never read."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from sqlalchemy import select
+
+from inductorscope import urls
+from inductorscope.analyze.time.categories import operator_family
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.time.lines import node_times
+from inductorscope.formats.vocabulary import GEMM
+from inductorscope.store.runs.draft import FxNodeDraft
+from inductorscope.store.runs.nodes import fx_nodes
+from inductorscope.store.tables.models import Graph
+from inductorscope.units import microseconds, percent
+
+SLOWEST = 5
+PART = 0.5
+"""Largest share of a product's numbers that may be read."""
+_SAME = frozenset(("view", "_unsafe_view", "reshape", "permute", "transpose", "t", "unsqueeze",
+                   "squeeze"))  # fmt: skip
+_PARTS = frozenset(("select", "slice", "narrow"))
+_SIZES = re.compile(r"\[([\d, ]*)\]")
+
+
+def unread(evidence: Evidence) -> Cause | None:
+    """Only a part of a matrix product is read."""
+    step = evidence.step_us
+    for row in node_times(evidence.session, evidence.id, SLOWEST) if step else ():
+        if operator_family(_operator(row.target)) != GEMM or not step:
+            continue
+        query = select(Graph.id).where(Graph.run_id == evidence.id, Graph.slug == row.graph)
+        nodes = fx_nodes(evidence.session, evidence.session.scalar(query) or 0)
+        share = read_share(nodes, row.name)
+        wins = row.shared_us * (1 - share)
+        if share <= PART and wins >= STANDS_OUT * step:
+            node = next(node for node in nodes if node.name == row.name)
+            return Cause(
+                "unread",
+                f"Only {percent(share)} of what the product `{row.name}` computes is read: it "
+                f"takes {microseconds(row.shared_us)} of {evidence.step}.",
+                "Take that part of its operands before the product, such as the last position of a "
+                "sequence before the head.",
+                urls.graph(evidence.id, row.graph),
+                wins_us=wins,
+                share=wins / step,
+                known="estimated",
+                lines=evidence.line(node.stack_file, node.stack_line),
+            )
+    return None
+
+
+def read_share(nodes: list[FxNodeDraft], name: str) -> float:
+    """Returns the share of a node's numbers that others read; 1 if it is not known."""
+    sizes = {node.name: _numbers(node.annotation) for node in nodes}
+    shares, whole, seen = list[float](), sizes.get(name) or 0, [name]
+    for same in seen:
+        for node in nodes:
+            if same in node.inputs:
+                op = _operator(node.target)
+                if op in _SAME:
+                    seen.append(node.name)
+                else:
+                    part = sizes[node.name] if op in _PARTS else None
+                    shares.append(1.0 if part is None or not whole else part / whole)
+    return min(1.0, sum(shares)) if shares else 1.0
+
+
+def _operator(target: str) -> str:
+    """`torch.ops.aten.select.int` → `select`."""
+    return target.removeprefix("torch.ops.").partition(".")[2].partition(".")[0]
+
+
+def _numbers(annotation: str | None) -> int | None:
+    """Returns how many numbers `f32[8, 48]` has; None for sizes that are not fixed."""
+    found = _SIZES.search(annotation or "")
+    return None if found is None else prod(map(int, filter(None, found[1].split(", "))))
+
+
+CHECKS = (unread,)
