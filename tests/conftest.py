@@ -46,10 +46,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests last to the end: no garbage collection looks at them."""
+    """Thousands of tests last to the end: no garbage collection looks at them. Every process of a
+    test session collects all tests, so that none may import torch, which takes seconds."""
     gc.disable()
+    known = "torch" in sys.modules
     try:
-        return (yield)
+        found = yield
+        if not known and "torch" in sys.modules:
+            raise pytest.UsageError("A module of tests imports torch: do it in the tests.")
+        return found
     finally:
         gc.freeze()
         gc.enable()
