@@ -31,9 +31,14 @@ SCRIPT = Path(__file__).with_name("small_script.py")
 
 
 def capture(
-    out: Path, model: str, *args: str, trusted: bool = True, cache: Path | None = None
+    out: Path,
+    model: str,
+    *args: str,
+    trusted: bool = True,
+    cache: Path | None = None,
+    eager: bool = True,
 ) -> CaptureFacts:
-    spec = CaptureSpec(model=model, args=args, seconds=0.2)
+    spec = CaptureSpec(model=model, args=args, seconds=0.2, eager=eager)
     settings = Settings(data=out, database_url="")
     return run_capture(spec, out, settings, trusted=trusted, cache=cache)
 
@@ -98,7 +103,7 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
 
 @pytest.mark.torch
 def test_what_a_failing_script_recorded_is_kept(tmp_path: Path, cache: Path) -> None:
-    facts = capture(tmp_path, str(SCRIPT), "1", "fail", cache=cache)
+    facts = capture(tmp_path, str(SCRIPT), "1", "fail", cache=cache, eager=False)
     assert facts.state == "failed"
     assert facts.error is not None
     assert facts.error.message == "The script ended with exit status 3."

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from inductorscope.answers.parts import graph_rows, run_of
@@ -37,14 +39,56 @@ for module in (torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.Sigmoid()):
 """
 
 
-def run(program: str, folder: Path | None = None) -> list[str]:
-    """Runs a program, with a log of torch in a folder, and returns the lines it prints."""
-    variables = {} if folder is None else {"TORCH_TRACE": str(folder)}
+BROKEN = """
+import torch
+@torch.compile(backend='eager')
+def f(x):
+    t = x.sum().item()
+    return x * t
+for n in range(3): f(torch.full((4,), n + 0.5))
+"""
+FORKS = """
+import json, os, runpy, sys
+import torch._dynamo
+from torch._logging import _internal
+for folder, program in json.load(sys.stdin):
+    if not os.fork():
+        _internal.LOG_TRACE_HANDLER.root_dir = folder
+        runpy.run_path(program)
+        sys.stdout.flush()
+        os._exit(0)
+    _, status = os.wait()
+    print("failed" if status else "|", flush=True)
+"""
+
+
+class Ran(NamedTuple):
+    printed: str
+    log: Path
+    """Torch's log of the program."""
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    """The programs, each in a fork of one process that imported torch."""
+    folder = tmp_path_factory.mktemp("programs")
+    programs = {
+        "before": PROGRAM.format(remedies=[(None, False)]),
+        "remedies": PROGRAM.format(remedies=[(True, False), (None, True), (True, True)]),
+        "broken": BROKEN,
+        "modules": MODULES,
+    }
+    for name, text in programs.items():
+        (folder / name).mkdir()
+        (folder / f"{name}.py").write_text(text)
+    asked = [(str(folder / name), str(folder / f"{name}.py")) for name in programs]
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **variables}, capture_output=True,
-        text=True, check=True,
+        [sys.executable, "-c", FORKS], env={**os.environ, "TORCH_TRACE": str(folder)},
+        input=json.dumps(asked), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return done.stdout.split()
+    printed = done.stdout.split("|")
+    assert len(printed) == len(programs) + 1, done.stderr
+    return {name: Ran(text, folder / name) for name, text in zip(programs, printed, strict=False)}
 
 
 def found_in(tmp_path: Path, folder: Path) -> Cause | Cleared | None:
@@ -59,15 +103,15 @@ def found_in(tmp_path: Path, folder: Path) -> Cause | Cleared | None:
     return found
 
 
-def test_what_remedies_save_is_what_compiling_with_them_saves(tmp_path: Path) -> None:
+def test_what_remedies_save_is_what_compiling_with_them_saves(
+    ran: dict[str, Ran], tmp_path: Path
+) -> None:
     """Size 1 needs its own compile, whatever is marked."""
-    log = tmp_path / "log"
-    before = int(run(PROGRAM.format(remedies=[(None, False)]), log)[0])
-    cause = found_in(tmp_path, log)
+    before = int(ran["before"].printed)
+    cause = found_in(tmp_path, ran["before"].log)
     assert isinstance(cause, Cause)
-    remedies = [(True, False), (None, True), (True, True)]
     size_alone, number_alone, both = (
-        before - int(number) for number in run(PROGRAM.format(remedies=remedies))
+        before - int(number) for number in ran["remedies"].printed.split()
     )
     assert (before, number_alone, both) == (3, 0, 1)
     assert size_alone == 1  # dynamic=True frees numbers too
@@ -78,25 +122,16 @@ def test_what_remedies_save_is_what_compiling_with_them_saves(tmp_path: Path) ->
     assert "`x.size(0)` became 1" in cause.what
 
 
-def test_what_a_break_passes_on_is_named_by_its_line(tmp_path: Path) -> None:
-    program = tmp_path / "broken.py"
-    program.write_text(
-        "import torch\n"
-        "@torch.compile(backend='eager')\n"
-        "def f(x):\n"
-        "    t = x.sum().item()\n"
-        "    return x * t\n"
-        "for n in range(3): f(torch.full((4,), n + 0.5))\n"
-    )
-    run(f"import runpy; runpy.run_path({str(program)!r})", tmp_path / "log")
-    cause = found_in(tmp_path, tmp_path / "log")
+def test_what_a_break_passes_on_is_named_by_its_line(ran: dict[str, Ran], tmp_path: Path) -> None:
+    cause = found_in(tmp_path, ran["broken"].log)
     assert isinstance(cause, Cause)
-    assert "the result of line 4 changed" in cause.what
+    assert "the result of line 5 changed" in cause.what
     assert "___stack" not in f"{cause.what} {cause.fix} {cause.why}"
     assert "break" in cause.fix
 
 
-def test_torchs_own_wrapper_compiles_nothing_again(tmp_path: Path) -> None:
+def test_torchs_own_wrapper_compiles_nothing_again(ran: dict[str, Ran], tmp_path: Path) -> None:
     """Torch compiles modules through one function of its own, and counts them as recompiles."""
-    run(MODULES, tmp_path / "log")
-    assert found_in(tmp_path, tmp_path / "log") == Cleared("No function is compiled again.")
+    log = ran["modules"].log
+    assert found_in(tmp_path, log) == Cleared("No function is compiled again.")
+    assert any(log.iterdir())
