@@ -7,6 +7,7 @@ import numpy as np
 
 from inductorscope.analyze.time.categories import library_category, operator_family
 from inductorscope.analyze.time.facts import Timeline
+from inductorscope.analyze.time.idle.host import optimizer_times
 from inductorscope.analyze.time.idle.states import GUARDS, PROLOGUE
 from inductorscope.analyze.time.idle.waits import loading_waits
 from inductorscope.analyze.time.idle.window import marked
@@ -153,6 +154,7 @@ def _thread_timeline(events: TraceEvents, own: Floats, compiled: Truths) -> Time
     worked = min(covered, total)
     span = max(end - start, worked)
     line = Timeline(span, worked, [], waits=loading_waits(events, thread))
+    line.optimizers = optimizer_times(events)
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
     line.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
     return line

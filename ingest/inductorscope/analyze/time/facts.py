@@ -68,7 +68,7 @@ class OptimizerTime(msgspec.Struct):
     count: int
     us: float
     launches: int
-    """Work of the device that it launches one by one."""
+    """Work of the device that it launches one by one; without a device, operators."""
 
 
 class Timeline(msgspec.Struct, omit_defaults=True):

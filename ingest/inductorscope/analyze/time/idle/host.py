@@ -11,7 +11,8 @@ import numpy as np
 from inductorscope.analyze.time.facts import OptimizerTime, Wait
 from inductorscope.analyze.time.idle.blocking import blocking_calls
 from inductorscope.analyze.time.idle.states import Gaps
-from inductorscope.formats.trace.event_columns import NOWHERE, Events, Integers, Numbers
+from inductorscope.analyze.time.idle.window import marked
+from inductorscope.formats.trace.event_columns import NOWHERE
 from inductorscope.formats.trace.kineto import TraceEvents
 from inductorscope.formats.trace.regions import innermost_of
 
@@ -53,24 +54,26 @@ def synchronising(events: TraceEvents, gaps: Gaps, start: float) -> Wait | None:
 
 
 def optimizer_times(events: TraceEvents) -> list[OptimizerTime]:
-    """The steps of optimizers, and how much work of the device they launch."""
+    """The steps of optimizers, and how much work of the device they launch; without a device, how
+    many operators they run."""
     spans, names = events.columns.annotations, events.columns.names
-    calls, launched = events.columns.calls, events.launched.call
-    launching = np.unique(launched[launched != NOWHERE])
+    if len(events.columns.device):
+        calls, launched = events.columns.calls, events.launched.call
+        launching = np.unique(launched[launched != NOWHERE])
+    else:
+        calls, launching = events.columns.ops, np.arange(len(events.columns.ops), dtype=np.int32)
+    marks = marked(events.columns)
     found = {number: match[1] for number, name in enumerate(names)
              if (match := _OPTIMIZER.match(name))}  # fmt: skip
-    return [
-        OptimizerTime(
-            name, len(own), float(spans.us[own].sum()), _inside(calls, launching, spans, own)
+    times = []
+    for number, name in found.items():
+        own = np.flatnonzero(spans.name == number)
+        # A span that is open when the profiler stops ends later than the last step.
+        ends = spans.end[own] if marks is None else np.minimum(spans.end[own], marks[1])
+        us = float(np.maximum(ends - spans.ts[own], 0.0).sum())
+        inside = innermost_of(
+            spans.lane[own], spans.ts[own], ends, calls.lane[launching], calls.ts[launching]
         )
-        for number, name in found.items()
-        if len(own := np.flatnonzero(spans.name == number))
-    ]
-
-
-def _inside(calls: Events, which: Numbers, spans: Events, own: Integers) -> int:
-    """Returns how many calls are inside of spans of their thread."""
-    at = innermost_of(
-        spans.lane[own], spans.ts[own], spans.end[own], calls.lane[which], calls.ts[which]
-    )
-    return int((at != NOWHERE).sum())
+        if len(own):
+            times.append(OptimizerTime(name, len(own), us, int((inside != NOWHERE).sum())))
+    return times

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sqlalchemy import select
+
 from inductorscope import urls
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.facts import HOST_BOUND, Wait
@@ -26,6 +28,7 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseL
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares, nothing_compiled
 from inductorscope.formats.change import CUDA_GRAPHS, Change
+from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
 
 FEW = 10
@@ -40,6 +43,7 @@ OFTEN_STANDS_OUT = 0.1
 """Smallest share of a step that short gaps of one reason must add up to."""
 MANY_LAUNCHES = 50
 FUSED_LAUNCHES = 4
+DENSE_GRADIENT = "aten::embedding_dense_backward"
 FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 """Optimizers of torch that can update all parameters at once, in about `FUSED_LAUNCHES`."""
 OUTSIDE_STANDS_OUT = 0.1
@@ -190,29 +194,44 @@ def synchronises(evidence: Evidence) -> Cause | None:
 
 
 def optimizer(evidence: Evidence) -> Cause | None:
-    """An optimizer launches many kernels."""
-    idle, line, shown, step = _idle(evidence), evidence.timeline, evidence.shown, evidence.step_us
-    if idle is None or line is None or shown is None or not step or not line.optimizers:
+    """An optimizer updates one parameter after the other."""
+    line, step, device = evidence.timeline, evidence.step_us, evidence.on_device
+    if line is None or not step or not line.optimizers:
         return None
     own = max(line.optimizers, key=lambda each: each.us)
-    launches = own.launches / own.count
-    us = own.us * _unprofiled(evidence)
-    wins = min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, FUSED_LAUNCHES))
+    idle, launches = _idle(evidence), own.launches / own.count
+    us = min(own.us * _unprofiled(evidence), step)
+    wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
     if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step:
         return None
-    fused = f"`torch.optim.{own.name}(…, fused=True)` updates all parameters in a few kernels."
+    what = f"launches {round(launches)} kernels one by one, which takes the host"
+    fix = f"`torch.optim.{own.name}(…, fused=True)` updates all parameters in a few kernels."
+    if own.name not in FUSED:
+        fix = "Compile it: `torch.compile(optimizer.step)`."
+    if _embeds(evidence):
+        fix += " An embedding of which few rows count: `sparse=True` and `torch.optim.SparseAdam`."
     return Cause(
         "optimizer",
-        f"`{own.name}.step` launches {round(launches)} kernels one by one, which takes the host "
+        f"`{own.name}.step` {what if device else 'runs one operator after the other for'} "
         f"{microseconds(us)} of {evidence.step}.",
-        fused if own.name in FUSED else "Compile it: `torch.compile(optimizer.step)`.",
+        fix,
         urls.time(evidence.id) + "#timeline",
         wins_us=wins,
         share=wins / step,
-        known="estimated",
+        known="estimated" if device else "at most",
         change=Change(optimizer=True),
         lines=evidence.sampled(us),
     )
+
+
+def _embeds(evidence: Evidence) -> bool:
+    """Whether the gradient of an embedding is as large as its table."""
+    shown = evidence.shown
+    query = select(TraceKernel.profile_id).where(
+        TraceKernel.profile_id == (shown.id if shown else 0),
+        (TraceKernel.op if evidence.on_device else TraceKernel.name) == DENSE_GRADIENT,
+    )
+    return evidence.session.scalar(query.limit(1)) is not None
 
 
 def _unprofiled(evidence: Evidence) -> float:
