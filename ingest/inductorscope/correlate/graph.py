@@ -69,13 +69,13 @@ def _link_code(
     for scope in scopes:
         inside = Inside(collector, scope)
         origins, own = Origins(), scope.ir(after)
-        if align:
+        if align and own.nodes:
             inference = Inference(scope, read, recorded.calls)
             link_lines(inside, inference)
             origins, own = inference.origins, inference.ir
-            if not has_bodies(own):
-                graph, nodes = FxGraph(scope.post), scope.nodes(read.provenance)
-                link_raised(inside, scope.code, scope.lines, graph, nodes, recorded.calls)
+        if align and not has_bodies(own):
+            graph, nodes = FxGraph(scope.post), scope.nodes(read.provenance)
+            link_raised(inside, scope.code, scope.lines, graph, nodes, recorded.calls)
         for stage, ir in ((IR_PRE, scope.ir(before)), (IR_POST, own)):
             nodes_of = recorded.nodes.get(scope.function, {})
             link_ir_nodes(inside, stage, ir, origins, nodes_of)

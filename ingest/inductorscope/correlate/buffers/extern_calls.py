@@ -59,15 +59,14 @@ class ExternCalls:
             cost = missing + _UNREAD * len(roots - reads)
             return cost + (0.0 if _has_size(node, value) else _OTHER_SIZE), value.order
 
-        return min(self._waiting(node, kernel, reads), key=rank, default=None)
+        return min(self._waiting(node, kernel), key=rank, default=None)
 
-    def _waiting(self, node: IrTextNode, kernel: str, reads: set[str]) -> Iterator[FxValue]:
+    def _waiting(self, node: IrTextNode, kernel: str) -> Iterator[FxValue]:
         """The nodes that the call may compute."""
-        for value in self.graph.values.values():
-            if value.view or value.placeholder or value.name in self.memory.used:
-                continue
-            if _is_called(node, value) if kernel else value.op in TAKES_AS_IS:
-                yield value
+        for op, values in self.graph.by_op.items():
+            for value in values if _is_called(node, kernel, op) else ():
+                if not (value.view or value.placeholder or value.name in self.memory.used):
+                    yield value
 
     def _empty(self, buffer: IrBuffer) -> FxValue | None:
         made = (value for value in self.graph.by_op.get("empty", ()) if value.dtype == buffer.dtype)
@@ -75,10 +74,10 @@ class ExternCalls:
         return next((value for value in alike if value.name not in self.memory.used), None)
 
 
-def _is_called(node: IrTextNode, value: FxValue) -> bool:
+def _is_called(node: IrTextNode, kernel: str, op: str) -> bool:
     if node.detail == "RandomSeeds":
-        return value.op == "inductor_seeds"
-    return same_operation(kernel_of(node), value.op)
+        return op == "inductor_seeds"
+    return same_operation(kernel, op) if kernel else op in TAKES_AS_IS
 
 
 def _has_size(node: IrTextNode, value: FxValue) -> bool:
