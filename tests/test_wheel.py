@@ -44,18 +44,9 @@ def contents(wheel: Path) -> dict[str, int]:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a new environment that holds the wheel and what it needs, nothing else."""
     place = tmp_path_factory.mktemp("wheel")
-    wheel = built(ROOT, place / "of the tree")
-    build = [
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "--target",
-        "sdist",
-        "--directory",
-        str(place),
-    ]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    build = ["hatchling", "build", "--directory", str(place)]  # a wheel and an archive of sources
+    subprocess.run([sys.executable, "-m", *build], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = place.glob("inductorscope-*.whl")
     (archive,) = place.glob("inductorscope-*.tar.gz")
     with tarfile.open(archive) as packed:
         packed.extractall(place, filter="data")
