@@ -23,6 +23,8 @@ _MOST = 48
 """The most candidates."""
 _MOST_RAISED = 64
 _REACH = 500
+_FAR, _FARTHEST = 0.0005, 150
+"""Cost of each node between a value and the one that was stored last; the most that count."""
 _MOST_STARTS = 12
 _LARGEST_EPILOGUE = 8
 """The most operations that a loop body adds to a library's result."""
@@ -132,6 +134,10 @@ class Candidates:
                 nearest = [value for value in nearest if value.name in names] or nearest
         return nearest
 
+    def distance(self, value: FxValue) -> float:
+        """Cost of a place in the graph far from the value that was stored last."""
+        return _FAR * min(abs(value.order - self.memory.reached), _FARTHEST)
+
     def next_writer(self, fill: FxValue) -> FxValue | None:
         """The first that writes into a fill after all that are stored. Earlier ones are computed
         where they are read."""
@@ -202,7 +208,7 @@ class _Offers:
         """Likely candidates first: those of the kernel, then by cost."""
         value = offer.value
         foreign = self.members is not None and value.owner not in self.members
-        return foreign and not value.placeholder, offer.penalty
+        return foreign and not value.placeholder, offer.penalty + self.candidates.distance(value)
 
     def _add(self, value: FxValue, index: int, penalty: float) -> None:
         known = self.found.get(value.name)

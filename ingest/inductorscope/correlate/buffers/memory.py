@@ -30,6 +30,8 @@ class Memory:
         """Those of nodes with several results."""
         self.extern: set[str] = set()
         """Nodes computed by extern calls."""
+        self.reached = 0
+        """The place in the graph of the last node that was stored."""
         self.placed: set[tuple[str, str]] = set()
         """Concatenation → nodes whose values its pieces hold."""
 

@@ -232,12 +232,14 @@ class Walk:
         operation, whole, memory = stored.operation, stored.whole, self.memory
         copied = stored.piece and self._holds(operation, node)
         again = operation.op == "load" and node.op in PURE_COPIES and not copied
+        completed = node.name in memory.extern and stored.unifier.body.adds_bias(operation, node)
         against = (
-            (_TAKEN, taken and not copied),
+            (_TAKEN, taken and not (copied or completed)),
             (_AGAIN, taken and again),
             (_PLACED, (whole, node.name) in memory.placed),
             (_PLACED, whole is not None and not may_be_placed(memory, node)),
         )
+        cost += self.candidates.distance(node)
         return cost + sum(weight for weight, holds in against if holds)
 
     def _is_taken(self, node: FxValue, operation: Operation, index: int) -> bool:
@@ -368,6 +370,7 @@ class Walk:
             memory.used.add(producer.name)
             memory.outputs.add((producer.name, stored.operation.part))
             memory.outputs.add((producer.name, f"output {best.index}"))
+        memory.reached = max(memory.reached, producer.order)
         memory.held[buffer.name] = (producer.name, best.index)
         if producer.op != "copy_":
             for mutated in buffer.mutations:

@@ -75,3 +75,17 @@ class Body:
         if self.members is None or node.constant or node.placeholder:
             return 0.0
         return 0.0 if node.owner in self.members else _OUTSIDE
+
+    def adds_bias(self, operation: Operation, library: FxValue) -> bool:
+        """Whether it adds a library's result and its only vector argument."""
+        if operation.op != "add":
+            return False
+        loads = self.children(operation)
+        held = [self.held(load.buffer) if load.op == "load" else None for load in loads]
+        names = [root[0] for root in held if root is not None]
+        vectors = {
+            self.graph.root(name)[0]
+            for name in library.inputs
+            if len(self.graph.values[name].shape or ()) == 1
+        }
+        return len(names) == 2 and library.name in names and bool(vectors.intersection(names))

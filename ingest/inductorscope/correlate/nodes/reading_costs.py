@@ -48,6 +48,13 @@ _PARTIAL = 0.02
 _CONVERTED_OPERAND = 0.02
 _CONVERTED_TWICE = 0.1
 _PASSED_THROUGH = 0.03
+_BIAS = 0.05
+"""Cost of a bias added to the result of a library."""
+_BOUNDS = 0.01
+"""The part of the cost of a slice's bounds that counts: slices within slices repeat them all."""
+_WRITTEN = 0.25
+"""The part of the cost of what is written into a slice: it repeats what was written before."""
+_CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
 """Cost of each copy between a value and what it copies."""
 _COMPOSED_LEAF = 0.03
 _LEAF = 0.04
@@ -122,7 +129,8 @@ class Costs:
             cost += _COMPUTED_AGAIN
         if operation.op == "load" and producer.op in SCATTERS - CHOOSE_BY_PLACE:
             cost += _UNWRITTEN
-        return cost + (_LIBRARYS if producer.name in self.body.extern else 0.0)
+        library = producer.name in self.body.extern
+        return cost + (_LIBRARYS if library and not self.body.adds_bias(operation, producer) else 0)
 
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
         """Cost of the operation being written by the node itself."""
@@ -192,6 +200,8 @@ class Costs:
                 parts.add((child, choice), best)
             if parts.cost >= 4 * BAD:
                 return parts.cost
+        if node.name in self.body.extern and self.body.adds_bias(operation, node):
+            return _BIAS
         cost = parts.cost
         if cost < BAD:
             self.parts[place, node.name] = parts
@@ -242,6 +252,9 @@ class Costs:
     def _child(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice]:
+        sliced = node.op == "slice_scatter" and self._sliced(parent, index, child, node, depth)
+        if sliced:
+            return sliced
         operation = self.region.operations[child]
         if operation.op in ("constant", "index_expr"):
             cost = contradicted(self.graph, operation, index, node)
@@ -256,6 +269,26 @@ class Costs:
         if inside < best - _LEAST:
             best, choice = inside, (kind, node.name)
         return best, choice
+
+    def _sliced(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """Reads `where(inside, masked(inside, source), self)`, in which the source may be such a
+        choice too: conditions and bounds belong to the node."""
+        operation = self.region.operations[child]
+        if len(node.arguments) < 2 or operation.op in LEAVES:
+            return None
+        bounds = parent.op in _CONDITIONS or (parent.op == "where" and index == 0)
+        bounds = bounds or (parent.op == "masked_subblock" and index > 0)
+        if bounds or (parent.op == "where" and index == 1):
+            cost = self.inside(child, node, depth + 1)
+            part = _BOUNDS if bounds else _WRITTEN
+            return part * cost if cost < BAD else cost, ("inside", node.name)
+        if parent.op not in ("where", "masked_subblock"):
+            return None
+        name = node.arguments[0 if parent.op == "where" else 1]
+        cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
+        return (cost, ("value", name)) if cost < BAD else None
 
     def _argument(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
