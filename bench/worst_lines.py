@@ -1,24 +1,29 @@
 """Which kinds of line inference gets wrong most, and in which step.
 
+    python -m bench.worst_lines                # of the corpus in the checkout
     python -m bench.worst_lines TRUTH_DIR… [--show 10] [--only PATTERN] [--confidence inferred]
-        [--operations]
+        [--operations] [--half all]
 
-Reads the half of the programs that the engine may be changed for.
+Of folders it reads the half of the programs that the engine may be changed for.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
+import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from bench.corpus import programs as corpus_programs
+from bench.corpus import unpack
 from bench.link_measure import ScoredLine, measure, program_folders
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("roots", nargs="+", type=Path)
+    parser.add_argument("roots", nargs="*", type=Path)
     parser.add_argument("--show", type=int, default=12, help="examples of each cause")
     parser.add_argument("--only", default="", help="regular expression over programs")
     parser.add_argument("--jobs", type=int, default=2)
@@ -28,9 +33,20 @@ def main() -> None:
         "--operations", action="store_true", help="lines whose operation is not found instead"
     )
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as corpus:
+        if not options.roots:
+            for program in corpus_programs():
+                unpack(program, Path(corpus))
+            options.roots, options.half = [Path(corpus)], "all"
+        show_worst(options)
+
+
+def show_worst(options: argparse.Namespace) -> None:
     wanted = re.compile(options.only)
     folders = program_folders(options.roots, None if options.half == "all" else "tune")
     folders = [f for f in folders if wanted.search(f.name)]
+    if not folders:
+        sys.exit("No recorded program there: unpack archives first, or name another --half.")
     causes: Counter[str] = Counter()
     kinds: Counter[tuple[str, str]] = Counter()
     programs: Counter[str] = Counter()
