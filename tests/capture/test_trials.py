@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from inductorscope.analyze.trial.catalogue import Entry, Known, catalogue, that_apply
@@ -124,9 +125,14 @@ CHANGES = {
 }
 
 
+def trier_with(runner: Pretended) -> Trier:
+    """A search is tested with times that are known, so its processes are pretended."""
+    return Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), cast("Runner", runner), silent)
+
+
 def improved(times: Callable[[Change], float]) -> Search:
     runner = Pretended(times)
-    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), runner, silent)  # type: ignore[arg-type]
+    trier = trier_with(runner)
     search = Search(trier, 600.0, lambda found: None)
     search.run(that_apply(Known(), [entry(*each) for each in CHANGES.items()]))
     return search
@@ -153,7 +159,7 @@ def test_nothing_is_called_faster_that_is_not() -> None:
 
 def test_a_single_change_is_measured_at_once() -> None:
     runner = Pretended(lambda change: 10.0 * (0.5 if change.dynamic else 1.0))
-    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), runner, silent)  # type: ignore[arg-type]
+    trier = trier_with(runner)
     search = Search(trier, 600.0, lambda found: None)
     found = search.run([("dynamic", CHANGES["dynamic"]), ("nothing", CHANGES["nothing"])])
     assert (found.kept, runner.processes) == (["dynamic"], 12)
@@ -163,7 +169,7 @@ def test_without_time_to_choose_the_first_change_is_measured() -> None:
     def times(change: Change) -> float:
         return 10.0 * (0.5 if change.optimizer else 1.0) * (0.9 if change.dynamic else 1.0)
 
-    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), Pretended(times), silent)  # type: ignore[arg-type]
+    trier = trier_with(Pretended(times))
     search = Search(trier, 0.2, lambda found: None)
     trials = [Trial(title=title, change=CHANGES[title]) for title in ("optimizer", "dynamic")]
     search._looked_s = 1.0
@@ -182,7 +188,7 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
             looked.append(arm)
             return super().look(arm, store, eager=eager, cold=cold)
 
-    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), Counting(lambda _: 10.0), silent)  # type: ignore[arg-type]
+    trier = trier_with(Counting(lambda _: 10.0))
     Search(trier, 600.0, lambda found: None, first.found).run(
         that_apply(Known(), [entry(*each) for each in CHANGES.items()])
     )
@@ -192,7 +198,7 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
 def test_results_outside_of_their_bounds_are_refused_before_anything_is_timed() -> None:
     one = Sample("f, call 1, tensor 0", "float32", (1,), b"\0" * 6 + b"\xf0\x3f")
     runner = Pretended(lambda change: 10.0, Results([one]))
-    trier = Trier(Arm("A", CaptureSpec(model="neg-maximum-cat")), runner, silent)  # type: ignore[arg-type]
+    trier = trier_with(runner)
     trial = try_change(trier, "zeros", Change(dynamic=True), 60.0, lambda _: None)
     assert isinstance(trial.numerics, Numerics)
     assert (trial.answer, runner.processes) == ("refused", 0)

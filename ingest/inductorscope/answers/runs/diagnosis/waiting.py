@@ -205,9 +205,9 @@ def optimizer(evidence: Evidence) -> Cause | None:
     if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step:
         return None
     what = f"launches {round(launches)} kernels one by one, which takes the host"
-    fix = f"`torch.optim.{own.name}(…, fused=True)` updates all parameters in a few kernels."
-    if own.name not in FUSED:
-        fix = "Compile it: `torch.compile(optimizer.step)`."
+    fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
+    if own.name in FUSED:
+        fix += f" So does `torch.optim.{own.name}(…, fused=True)`."
     if _embeds(evidence):
         fix += " An embedding of which few rows count: `sparse=True` and `torch.optim.SparseAdam`."
     return Cause(
