@@ -29,6 +29,8 @@ from inductorscope.settings import Settings
 
 SECONDS = 2.0
 """Seconds for which a process is timed."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""The environment variable, which many images set, that lets Python compile modules each time."""
 BRIEF: dict[str, Any] = {
     "eager": False, "source": False, "record": False, "values": False, "repeats": None,
     "full": False, "steps_after": 0,
@@ -157,6 +159,8 @@ class Runner:
         own.mkdir(parents=True, exist_ok=True)
         permit(arm.spec, model_folders(self.settings.model_folders), self.trusted)
         spec, environment = as_it_was(arm, own / "sources")
+        if os.environ.get(NO_BYTECODE):  # compiling torch's modules is half of a short process
+            environment |= {NO_BYTECODE: None, "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
         if arm.swap is not None:
             swapped.unlink(missing_ok=True)
             swap.write_bytes(msgspec.json.encode(arm.swap))
@@ -237,7 +241,7 @@ def as_it_was(arm: Arm, folder: Path) -> tuple[CaptureSpec, dict[str, str | None
     packages = [str(folder), str(folder / "src"), environment.get("PYTHONPATH")]
     if arm.root is not None:
         environment["PYTHONPATH"] = os.pathsep.join(path for path in packages if path)
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment[NO_BYTECODE] = "1"
     return msgspec.structs.replace(arm.spec, model=f"{copy}{factory}"), environment
 
 
