@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate.annotate.code import NodeText, Style, annotate, node_texts
-from inductorscope.correlate.annotate.files import annotate_file, listings
+from inductorscope.correlate.annotate.files import annotate_file
 from inductorscope.correlate.annotate.lone import lone_links
 from inductorscope.correlate.annotate.places import open_lines, plain
-from inductorscope.correlate.directory import NoGraphs
+from inductorscope.correlate.directory import NoGraphs, output_codes
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import GraphLinks, StageLinks
 from inductorscope.correlate.links.texts import GraphTexts
@@ -70,7 +70,7 @@ OLD_COMMENTED = """\
 
 
 def listing(fixtures: Path, name: str) -> Path:
-    (found,) = listings(fixtures / name)
+    (found,) = output_codes(fixtures / name)
     return found
 
 
@@ -310,7 +310,7 @@ def test_the_command_prints_one_listing_and_writes_several(fixtures: Path, tmp_p
     written = run(fixtures, "--style", "kernel", "-o", tmp_path / "out")
     assert written.returncode == 0, written.stderr
     files = list((tmp_path / "out").rglob("output_code.py"))
-    assert len(files) == len(listings(fixtures))
+    assert len(files) == len(output_codes(fixtures))
     assert all("# Computes " in file.read_text() for file in files)
 
 

@@ -28,17 +28,9 @@ class NoGraphs(InWords, ValueError):
 
 def links_of_path(path: Path) -> dict[str, Any]:
     """The path may be any level of a debug directory, or one output code."""
-    if not path.exists():
-        raise NoGraphs(f"{path} does not exist.")
-    codes = _output_codes(path)
-    if not codes:
-        raise NoGraphs(
-            f"No output_code.py or .cpp in {path} or below it. Give a torch_compile_debug folder, "
-            "a run or graph folder in it, or an output code."
-        )
     graphs: list[dict[str, object]] = []
     seen: dict[str, int] = {}
-    for code in codes:
+    for code in output_codes(path):
         name = code.parent.resolve().name if code.name in CODES else code.stem
         count = seen[name] = seen.get(name, 0) + 1
         texts = read_texts(code)
@@ -51,10 +43,19 @@ def links_of_path(path: Path) -> dict[str, Any]:
     return {"schema": SCHEMA, "graphs": graphs}
 
 
-def _output_codes(path: Path) -> list[Path]:
+def output_codes(path: Path) -> list[Path]:
+    """The path if it is a file, else every output code below it, in order."""
+    if not path.exists():
+        raise NoGraphs(f"{path} does not exist.")
     if path.is_file():
         return [path]
-    return sorted(file for name in CODES for file in path.rglob(name) if file.is_file())
+    codes = sorted(file for name in CODES for file in path.rglob(name) if file.is_file())
+    if not codes:
+        raise NoGraphs(
+            f"No output_code.py or .cpp in {path} or below it. Give a torch_compile_debug folder, "
+            "a run or graph folder in it, or an output code."
+        )
+    return codes
 
 
 def read_texts(code: Path) -> GraphTexts:

@@ -14,7 +14,8 @@ from inductorscope.correlate.links.record import link_record
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, complete_texts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.scopes import Inside, scoped_nodes, scopes_of
-from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
+from inductorscope.correlate.without_ir.lines import add_lines, has_bodies
+from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.vocabulary import DYNAMO, IR_POST, IR_PRE, PRE_GRAD
@@ -75,7 +76,8 @@ def _link_code(
             origins, own = inference.origins, inference.ir
         if align and not has_bodies(own):
             graph, nodes = FxGraph(scope.post), scope.nodes(read.provenance)
-            link_raised(inside, scope.code, scope.lines, graph, nodes, recorded.calls)
+            raised = nodes_of_lines(graph, scope.code, scope.lines, nodes)
+            add_lines(inside, raised, recorded.calls)
         for stage, ir in ((IR_PRE, scope.ir(before)), (IR_POST, own)):
             nodes_of = recorded.nodes.get(scope.function, {})
             link_ir_nodes(inside, stage, ir, origins, nodes_of)

@@ -43,9 +43,10 @@ def annotate(
 
     Needs no database and no torch. Prints the text unless `-o` names a file.
     """
-    from inductorscope.correlate.annotate.files import annotate_file, listings
+    from inductorscope.correlate.annotate.files import annotate_file
+    from inductorscope.correlate.directory import output_codes
 
-    files = listings(path)
+    files = output_codes(path)
     if len(files) > 1 and output is None:
         fail(f"{path} holds {len(files)} listings: name a folder for them with -o.", USAGE)
     for file in files:

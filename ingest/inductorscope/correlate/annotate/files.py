@@ -16,21 +16,6 @@ BESIDE = ("fx_graph_transformed.py", "fx_graph_readable.py", "fx_graph_runnable.
 """Files searched for the FX graph of a listing, the most reliable first."""
 
 
-def listings(path: Path) -> list[Path]:
-    """Every output code at or below a path, in order."""
-    if not path.exists():
-        raise NoGraphs(f"{path} does not exist.")
-    if path.is_file():
-        return [path]
-    files = sorted(file for file in path.rglob("output_code.py") if file.is_file())
-    if not files:
-        raise NoGraphs(
-            f"No output_code.py in {path} or below it. Give a torch_compile_debug folder, a "
-            "graph's folder in it, or the file itself."
-        )
-    return files
-
-
 def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
     """The listing with comments. `graph`: the file of its FX graph, if in another folder."""
     texts = read_texts(path)

@@ -7,6 +7,7 @@ is used.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice, permutations
 
 from inductorscope.correlate.links.collect import Collector
@@ -80,20 +81,15 @@ def _call(kernel: CodeKernel, number: int, inputs: list[str]) -> CodeCall:
 
 def graph_nodes(graph: FxText) -> list[FxTextNode]:
     """The nodes of the class with the most calls: a runnable file has other classes too."""
-    counts: dict[str, int] = {}
-    for node in graph.nodes:
-        if node.target.startswith("torch.ops."):
-            counts[node.graph_class] = counts.get(node.graph_class, 0) + 1
-    best = max(counts, key=lambda name: counts[name], default="")
-    if not counts:
-        return []
+    counts = Counter(n.graph_class for n in graph.nodes if n.target.startswith("torch.ops."))
+    best = max(counts, key=counts.__getitem__, default=None)
     return [node for node in graph.nodes if node.graph_class == best]
 
 
 def graph_in(text: str) -> FxText:
     """The FX graph in the same file as the listing: the text outside kernels and wrapper."""
-    code: OutputCode = parse_output_code(text)
-    taken: set[int] = set(range(code.wrapper_first, code.wrapper_last + 1))
+    code = parse_output_code(text)
+    taken = set(range(code.wrapper_first, code.wrapper_last + 1))
     for kernel in code.kernels:
         taken.update(range(kernel.comment_line, kernel.last_line + 1))
     rest = [

@@ -6,7 +6,7 @@ import msgspec
 
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.origins import Comments
-from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.buffers.stored import Stored
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
@@ -15,9 +15,8 @@ from inductorscope.correlate.nodes.lowerings import (
     SCATTERS,
     by_library,
 )
-from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.region import Region
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST = 48
 """The most candidates."""
@@ -74,30 +73,23 @@ class Candidates:
 
     def __init__(self, memory: Memory, comments: Comments) -> None:
         self.memory = memory
-        self.graph: FxGraph = memory.graph
+        self.graph = memory.graph
         self.comments = comments
         self.by_size: dict[tuple[str, str], list[FxValue]] = {}
         for value in self.graph.values.values():
             if not value.placeholder and value.op != "output":
                 self.by_size.setdefault((value.dtype, value.numel), []).append(value)
 
-    def of(
-        self,
-        buffer: IrBuffer,
-        region: Region,
-        operation: Operation,
-        members: frozenset[str] | None,
-        hints: Hints | None,
-    ) -> list[Offer]:
-        """`members`: the nodes of the body's kernel, if all are known."""
+    def of(self, body: Stored, hints: Hints | None) -> list[Offer]:
         if hints is None:
-            return _Offers(self, buffer, region, operation, members, None).likely()
+            return _Offers(self, body, None).likely()
         if hints.only is not None:
             return [hints.only]
-        if buffer.size is None:
-            return self._of_unknown_size(region, hints)
-        offers = _Offers(self, buffer, region, operation, members, hints.computed).likely()
-        loaded = {value.name for name in region.loads() if (value := self.memory.value_in(name))}
+        if body.buffer.size is None:
+            return self._of_unknown_size(body.region, hints)
+        offers = _Offers(self, body, hints.computed).likely()
+        values = (self.memory.value_in(name) for name in body.region.loads())
+        loaded = {value.name for value in values if value is not None}
         offers = [o for o in offers if not by_library(o.value.op) or o.value.name in loaded]
         if hints.computed is None:
             return offers
@@ -151,24 +143,17 @@ class _Offers:
     """The offers for one buffer."""
 
     def __init__(
-        self,
-        candidates: Candidates,
-        buffer: IrBuffer,
-        region: Region,
-        operation: Operation,
-        members: frozenset[str] | None,
-        computed: list[FxValue] | None,
+        self, candidates: Candidates, body: Stored, computed: list[FxValue] | None
     ) -> None:
         self.candidates = candidates
         self.memory, self.graph = candidates.memory, candidates.graph
         self.comments = candidates.comments
-        self.buffer, self.region, self.operation = buffer, region, operation
-        self.members = members
-        self.size = numel(buffer.size)
-        self.reduces = any(o.op == "reduction" for o in region.operations.values())
-        self.refilled = buffer.name in self.memory.refilled
-        nearby = computed if computed is not None else candidates.reachable(region)
-        alike = candidates.by_size.get((buffer.dtype, self.size), [])
+        self.buffer, self.operation, self.members = body.buffer, body.operation, body.members
+        self.size = numel(body.buffer.size)
+        self.reduces = any(o.op == "reduction" for o in body.region.operations.values())
+        self.refilled = body.buffer.name in self.memory.refilled
+        nearby = computed if computed is not None else candidates.reachable(body.region)
+        alike = candidates.by_size.get((body.buffer.dtype, self.size), [])
         self.nearby = nearby if nearby is not None else alike
         self.found: dict[str, Offer] = {}
 

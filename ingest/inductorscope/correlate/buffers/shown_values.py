@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.buffers.concatenations import whole_of
 from inductorscope.correlate.buffers.memory import Memory
+from inductorscope.correlate.buffers.stored import Stored
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import REDUCES
-from inductorscope.correlate.nodes.region import Operation, Region
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
-from inductorscope.formats.graph.ir import IrBuffer
 
 _MOST_VIEWS = 40
 """The most views of a value to look at."""
@@ -16,47 +14,30 @@ _MOST_READS = 8
 """The number of elements read above which Inductor stores a value at once."""
 
 
-def shown_value(
-    memory: Memory,
-    buffer: IrBuffer,
-    operation: Operation,
-    producer: FxValue,
-    index: int,
-    region: Region,
-) -> FxValue:
-    if whole_of(memory, buffer) is None:
-        view = _view_in_shape(memory, producer, buffer, operation)
-        if view is not None:
-            return view
-    return _stored_output(memory, producer, index, operation, region)
+def shown_value(memory: Memory, body: Stored, producer: FxValue, index: int) -> FxValue:
+    view = _view_in_shape(memory, body, producer) if body.whole is None else None
+    return view or _stored_output(memory, body, producer, index)
 
 
-def _stored_output(
-    memory: Memory,
-    producer: FxValue,
-    index: int,
-    operation: Operation,
-    region: Region,
-) -> FxValue:
+def _stored_output(memory: Memory, body: Stored, producer: FxValue, index: int) -> FxValue:
     """The relevant output of a node with several outputs, unless a reduction makes it.
 
     Inductor decides separately for each output whether to store it."""
-    if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
+    if body.operation.op in ("getitem", "reduction") or producer.op in REDUCES:
         return producer
     part = memory.output_of(producer, index)
     if part is producer or "output" in part.users:
         return part
-    shared = len(part.users) > 1
-    if shared and region.reads() > 1 and any(user.strided for user in memory.users(part)):
+    shared, reads = len(part.users) > 1, body.region.reads()
+    if shared and reads > 1 and any(user.strided for user in memory.users(part)):
         return producer  # stored before a layout is chosen
-    return part if shared or region.reads() > _MOST_READS else producer
+    return part if shared or reads > _MOST_READS else producer
 
 
-def _view_in_shape(
-    memory: Memory, producer: FxValue, buffer: IrBuffer, operation: Operation
-) -> FxValue | None:
+def _view_in_shape(memory: Memory, body: Stored, producer: FxValue) -> FxValue | None:
     """The view whose shape the buffer has, if not the producer's; of several, the one that begins
     where the body reads."""
+    buffer, operation = body.buffer, body.operation
     if producer.shape is None or producer.shape == buffer.size:
         return None
     alike: list[FxValue] = []

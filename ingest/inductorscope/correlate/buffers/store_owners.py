@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from inductorscope.correlate.buffers.concatenations import next_joining, whole_of
+from inductorscope.correlate.buffers.concatenations import next_joining
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.shown_values import shown_value
+from inductorscope.correlate.buffers.stored import Stored
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import TAKES_AS_IS, extern_name, same_operation
-from inductorscope.correlate.nodes.region import Operation, Region
-from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
+from inductorscope.formats.graph.ir import IrTextNode
 
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
@@ -27,10 +27,7 @@ class Store(msgspec.Struct, frozen=True):
     """A store, and the value that it puts into a buffer."""
 
     memory: Memory
-    buffer: IrBuffer
-    region: Region
-    operation: Operation
-    """The outermost operation of the value."""
+    body: Stored
     producer: FxValue
     index: int
     """Which of the producer's results it is."""
@@ -40,8 +37,8 @@ class Store(msgspec.Struct, frozen=True):
     @property
     def copies(self) -> bool:
         """Whether it copies the producer's value from another buffer."""
-        loaded = self.memory.loaded(self.operation)
-        return loaded is self.producer and not self.operation.indirect
+        operation = self.body.operation
+        return self.memory.loaded(operation) is self.producer and not operation.indirect
 
     @property
     def users(self) -> list[FxValue]:
@@ -53,7 +50,7 @@ OwnerRule = Callable[[Store], FxValue | None]
 
 def joined(store: Store) -> FxValue | None:
     """A concatenation copies its pieces, unless they are computed into its memory as they are."""
-    if whole_of(store.memory, store.buffer) is None:
+    if store.body.whole is None:
         return None
     joining = next_joining(store.memory, store.shown)
     if joining is None or store.copies:
@@ -70,7 +67,7 @@ def only_user(store: Store) -> FxValue | None:
     (user,) = store.users
     if user.op == "cat":
         viewed = store.shown is not store.producer
-        copies = (store.copies or viewed) and whole_of(store.memory, store.buffer) is not None
+        copies = (store.copies or viewed) and store.body.whole is not None
     else:
         copies = user.strided and (user.op not in TAKES_AS_IS or store.copies)
     return user if copies else None
@@ -79,12 +76,13 @@ def only_user(store: Store) -> FxValue | None:
 def shared_view(store: Store) -> FxValue | None:
     """A view of several users is copied for one that reads it, or requests strides itself."""
     shared = len(store.users) != 1 or store.shown.op == "getitem"
-    shared = shared or not store.buffer.users  # the caller alone receives it
+    shared = shared or not store.body.buffer.users  # the caller alone receives it
     if store.shown is store.producer or not shared:
         return None
-    if (not store.copies and store.region.reads() > 1) or _fixes_layout(store, store.shown):
+    if (not store.copies and store.body.region.reads() > 1) or _fixes_layout(store, store.shown):
         return store.shown  # stored once any user reads it from memory
-    kernels = [kernel_of(user) for user in store.memory.readers(store.buffer) if user.body is None]
+    readers = store.memory.readers(store.body.buffer)
+    kernels = [kernel_of(reader) for reader in readers if reader.body is None]
     waiting = (user for user in store.users if user.strided and user.name not in store.memory.used)
     asking = (user for user in waiting if any(same_operation(k, user.op) for k in kernels if k))
     return next(asking, store.shown)
@@ -97,28 +95,19 @@ OWNERS: tuple[OwnerRule, ...] = (
 )
 
 
-class StoreOwners:
-    """Finds the owners of stores."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-
-    def owner(
-        self, buffer: IrBuffer, operation: Operation, producer: FxValue, index: int, region: Region
-    ) -> tuple[str, OwnerRule | None]:
-        """The node whose lowering made a buffer, and the rule that says so: none for a producer."""
-        shown = producer
-        if not buffer.mutations or producer.op == "copy_":
-            shown = shown_value(self.memory, buffer, operation, producer, index, region)
-        store = Store(
-            memory=self.memory, buffer=buffer, region=region, operation=operation,
-            producer=producer, index=index, shown=shown,
-        )  # fmt: skip
-        for rule in OWNERS:
-            owner = rule(store)
-            if owner is not None:
-                return owner.name, rule
-        return producer.name, None
+def owner_of(
+    memory: Memory, body: Stored, producer: FxValue, index: int
+) -> tuple[str, OwnerRule | None]:
+    """The node whose lowering made a buffer, and the rule that says so: none for a producer."""
+    shown = producer
+    if not body.buffer.mutations or producer.op == "copy_":
+        shown = shown_value(memory, body, producer, index)
+    store = Store(memory, body, producer, index, shown)
+    for rule in OWNERS:
+        owner = rule(store)
+        if owner is not None:
+            return owner.name, rule
+    return producer.name, None
 
 
 def _fixes_layout(store: Store, value: FxValue) -> bool:

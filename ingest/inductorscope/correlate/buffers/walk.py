@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -13,8 +12,9 @@ from inductorscope.correlate.buffers.concatenations import may_be_placed, whole_
 from inductorscope.correlate.buffers.extern_calls import ExternCalls
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.origins import Comments, Origins
-from inductorscope.correlate.buffers.store_owners import StoreOwners
-from inductorscope.correlate.nodes.body import BAD, LEAVES, Body
+from inductorscope.correlate.buffers.store_owners import owner_of
+from inductorscope.correlate.buffers.stored import Stored
+from inductorscope.correlate.nodes.body import BAD, Body
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
@@ -28,7 +28,7 @@ from inductorscope.correlate.nodes.lowerings import (
 )
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
 from inductorscope.correlate.nodes.unify import Unifier
-from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
+from inductorscope.formats.graph.ir import IrText, IrTextNode
 
 _NUMBER = re.compile(r"\d+")
 DOUBTFUL = 2.5
@@ -63,30 +63,6 @@ _SAME_MEMORY = frozenset(["getitem", "expand"])
 """Operations whose nodes take over the name of a buffer without being what stored it."""
 
 
-class LoopBodies(Protocol):
-    """Where loop bodies come from: the IR, or kernels that they are raised from."""
-
-    worst: float
-    """The highest cost of a reading; others are mostly wrong and mislead later ones."""
-
-    def nodes(self, memory: Memory, origins: Origins) -> Iterator[tuple[IrTextNode, Hints | None]]:
-        """Scheduler nodes in the order of lowering. Each is read before the next one is asked
-        for."""
-
-
-class IrBodies:
-    """The loop bodies of an IR."""
-
-    worst = float("inf")
-
-    def __init__(self, ir: IrText) -> None:
-        self.leaves = sorted(filter(_is_leaf, ir.nodes), key=lambda node: _order(node.name))
-
-    def nodes(self, memory: Memory, origins: Origins) -> Iterator[tuple[IrTextNode, Hints | None]]:
-        for node in self.leaves:
-            yield node, None
-
-
 def find_origins(
     graph: FxGraph,
     ir: IrText,
@@ -95,32 +71,9 @@ def find_origins(
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
     unpacks them."""
-    bodies = IrBodies(ir)
-    memory = Memory(graph, {node.name: node for node in bodies.leaves}, ir.layouts)
-    return Walk(memory, bodies, outputs_of, comments or Comments()).run()
-
-
-class Stored(msgspec.Struct, frozen=True):
-    """What a loop body stores."""
-
-    node: IrTextNode
-    buffer: IrBuffer
-    region: Region
-    unifier: Unifier
-    value: Place
-    whole: str | None
-    """The concatenation that the buffer is a piece of."""
-    members: frozenset[str] | None
-    """The nodes of the body's kernel, if all are known."""
-
-    @property
-    def operation(self) -> Operation:
-        return self.region.operations[self.value]
-
-    @property
-    def piece(self) -> bool:
-        """Whether a piece of a concatenation is loaded or filled, not computed."""
-        return self.operation.op in LEAVES and self.whole is not None
+    leaves = sorted(filter(_is_leaf, ir.nodes), key=lambda node: _order(node.name))
+    memory = Memory(graph, {node.name: node for node in leaves}, ir.layouts)
+    return Walk(memory, outputs_of, comments or Comments()).run((node, None) for node in leaves)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -141,19 +94,20 @@ class Walk:
     def __init__(
         self,
         memory: Memory,
-        bodies: LoopBodies,
         outputs_of: dict[str, tuple[str, int]],
         comments: Comments,
+        worst: float = float("inf"),
     ) -> None:
-        self.memory, self.bodies, self.comments = memory, bodies, comments
+        """`worst`: the highest cost of a reading."""
+        self.memory, self.comments, self.worst = memory, comments, worst
         self.graph = memory.graph
         self.result = Origins(held=memory.held)
         self.candidates = Candidates(memory, comments)
-        self.owners = StoreOwners(memory)
         self.externs = ExternCalls(memory, outputs_of, self.result)
 
-    def run(self) -> Origins:
-        for node, hints in self.bodies.nodes(self.memory, self.result):
+    def run(self, nodes: Iterable[tuple[IrTextNode, Hints | None]]) -> Origins:
+        """`nodes`: in the order of lowering. Each is read before the next one is asked for."""
+        for node, hints in nodes:
             if node.body is not None:
                 self._read(node, hints)
             else:
@@ -178,7 +132,7 @@ class Walk:
         stored = Stored(node, buffer, region, unifier, value, whole, members)
         readings = self._readings(stored, hints)
         best = min(readings, key=lambda reading: reading.rank, default=None)
-        if best is None or best.cost > self.bodies.worst:
+        if best is None or best.cost > self.worst:
             return
         owners = self._owners(stored, best)
         self._note(stored, best, owners)
@@ -191,9 +145,7 @@ class Walk:
         """The nodes whose value a loop body may store."""
         readings: list[Reading] = []
         best = float("inf")
-        for offer in self.candidates.of(
-            stored.buffer, stored.region, stored.operation, stored.members, hints
-        ):
+        for offer in self.candidates.of(stored, hints):
             penalty = offer.penalty
             if not self._holds(stored.operation, offer.value):  # a copy's may be another kernel's
                 penalty += stored.unifier.body.cost_outside(offer.value)
@@ -207,11 +159,11 @@ class Walk:
 
     def _reading(self, stored: Stored, offer: Offer, penalty: float) -> Reading | None:
         """A loop body read as the value of a node; None where it hardly is."""
-        node, operation, unifier = offer.value, stored.operation, stored.unifier
+        node, operation = offer.value, stored.operation
         if operation.op == "load" and not operation.indirect:
             cost = self._cost_of_copy(stored, node)
         else:
-            cost = unifier.inside(stored.value, node)
+            cost = stored.unifier.costs.inside(stored.value, node)
         cost += penalty
         unlikely = cost > DOUBTFUL + _EACH * operation.size
         if unlikely and stored.buffer.name not in self.comments.made_for:
@@ -268,7 +220,7 @@ class Walk:
         """Cost of a body that only loads and stores, as a copy of a value."""
         if self._holds(stored.operation, node):
             return _COPIED_PIECE if stored.piece else _COPIED
-        cost = stored.unifier.inside(stored.value, node)
+        cost = stored.unifier.costs.inside(stored.value, node)
         if node.op in MOVES or cost >= BAD:
             return cost
         return _NEVER_A_COPY if node.op == "pow" or node.op in STRICT else _NOT_COMPUTED
@@ -293,20 +245,19 @@ class Walk:
         owners[store.place] = owner
         for child in store.children:
             if child not in owners:  # dependencies of an indirect store's index
-                unifier.inside(child, producer)
+                unifier.costs.inside(child, producer)
                 for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
         self._assign_unused(stored.region, owners, owner)
         return owners
 
     def _store_owner(self, stored: Stored, best: Reading) -> str:
-        region, buffer = stored.region, stored.buffer
-        owner, rule = self.owners.owner(buffer, stored.operation, best.node, best.index, region)
-        made_for = self.graph.values.get(self.comments.made_for.get(buffer.name, ""))
+        owner, rule = owner_of(self.memory, stored, best.node, best.index)
+        made_for = self.graph.values.get(self.comments.made_for.get(stored.buffer.name, ""))
         if made_for is not None and made_for.op not in _SAME_MEMORY:
             return made_for.name
         if rule is not None:
-            self.result.rules[stored.node.name, *region.stores[-1].place] = _says(rule)
+            self.result.rules[stored.node.name, *stored.region.stores[-1].place] = _says(rule)
         return owner
 
     def _assign_unused(self, region: Region, owners: dict[Place, str], fallback: str) -> None:

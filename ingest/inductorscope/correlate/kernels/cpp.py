@@ -94,31 +94,25 @@ class _Reader:
         return self.last + 1
 
     def _line(self, number: int) -> int:
+        """Reads a statement; returns the line after it."""
         text = self.lines[number - 1].strip()
-        if not text or text.startswith("//"):
-            return number + 1
-        if text.startswith("#"):
-            self._directive(text, number)
-            return number + 1
-        if text == "{":
-            after = self._store_block(number)
-            if after:
-                return after
-            self._open(self.header)
-            self.header = ""
-            return number + 1
-        if text.startswith("}"):
-            if self.scope.parent is not None:
-                self.scope = self.scope.parent
-            return number + 1
         assigned = _ASSIGN.match(text)
         if assigned is not None and not text.endswith(";"):
             return self._lambda(number, assigned)
-        if text.startswith(("for", "if", "else", "while", "switch")):
+        if text == "{" and (after := self._store_block(number)):
+            return after
+        if text == "{":
+            self._open(self.header)
+            self.header = ""
+        elif text.startswith("#"):
+            self._directive(text, number)
+        elif text.startswith("}"):
+            self.scope = self.scope.parent or self.scope
+        elif text.startswith(("for", "if", "else", "while", "switch")):
             self.header = text
-            return number + 1
-        self.header = ""
-        self._statement(text, [number])
+        elif text and not text.startswith("//"):
+            self.header = ""
+            self._statement(text, [number])
         return number + 1
 
     def _directive(self, text: str, number: int) -> None:

@@ -110,8 +110,7 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
         return None
     last = first
     defined: set[str] = set()
-    position = first
-    while position < min(start + 2 * _REACH, len(numbered)):
+    for position in range(first, min(start + 2 * _REACH, len(numbered))):
         statement = numbered[position]
         accumulators = _accumulators(statement)
         if accumulators & names:
@@ -123,7 +122,6 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
             break
         defined |= {name for name in statement.defines if not name.startswith("_")}
         last = position
-        position += 1
     own = {name for statement in numbered[first : last + 1] for name in statement.defines}
     results = [name for number in sorted(names, key=int) if (name := f"tmp{number}") in own]
     ordered = _by_helper(numbered, first, last)

@@ -131,13 +131,7 @@ def _literals(bare: str) -> tuple[float, ...]:
         return (1.0,)
     if re.search(r"\b[Ff]alse\b", text):
         return (0.0,)
-    values: list[float] = []
-    for match in _LITERAL.finditer(text):
-        try:
-            values.append(float(match.group()))
-        except ValueError:
-            continue
-    return tuple(values)
+    return tuple(float(match.group()) for match in _LITERAL.finditer(text))
 
 
 class Block(msgspec.Struct):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import INDEXERS
@@ -24,24 +26,15 @@ Choice = tuple[str, str]
 argument."""
 
 
-class Body:
-    """`held`: buffer → its value. `members`: the nodes of the body's kernel, if all are known."""
-
-    def __init__(
-        self,
-        graph: FxGraph,
-        region: Region,
-        held: Callable[[str], Root | None],
-        extern: set[str],
-        layouts: Mapping[str, IrBuffer],
-        members: frozenset[str] | None = None,
-    ) -> None:
-        self.graph = graph
-        self.region = region
-        self.held = held
-        self.extern = extern
-        self.layouts = layouts
-        self.members = members
+class Body(msgspec.Struct):
+    graph: FxGraph
+    region: Region
+    held: Callable[[str], Root | None]
+    """Buffer → its value."""
+    extern: set[str]
+    layouts: Mapping[str, IrBuffer]
+    members: frozenset[str] | None
+    """The nodes of the body's kernel, if all are known."""
 
     def children(self, operation: Operation) -> list[Operation]:
         return [self.region.operations[child] for child in operation.children]

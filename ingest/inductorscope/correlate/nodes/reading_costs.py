@@ -7,9 +7,10 @@ The cheapest reading is found by dynamic programming over (operation, node) pair
 
 from __future__ import annotations
 
+from math import isclose
+
 from inductorscope.correlate.nodes.body import BAD, ELSEWHERE, LEAVES, Body, Choice
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.literals import contradicted
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     COMPARES,
@@ -24,7 +25,7 @@ from inductorscope.correlate.nodes.lowerings import (
     UNROLLED,
 )
 from inductorscope.correlate.nodes.operation_rules import ARITHMETIC, Rule, cost_of_operation
-from inductorscope.correlate.nodes.region import Operation, Place
+from inductorscope.correlate.nodes.region import Operation, Place, number_of
 from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
 
 _DEPTH = 120
@@ -55,10 +56,10 @@ _BOUNDS = 0.01
 _WRITTEN = 0.25
 """The part of the cost of what is written into a slice: it repeats what was written before."""
 _CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
-"""Cost of each copy between a value and what it copies."""
 _COMPOSED_LEAF = 0.03
 _LEAF = 0.04
 _COPIED = 0.05
+"""Cost of each copy between a value and what it copies."""
 _COMPOSED = 0.05
 _OUTER_INDEX = 0.08
 """Cost of a load whose index is another node's."""
@@ -78,6 +79,8 @@ _LIBRARYS = 0.4
 _OTHER_LEAF = 0.5
 _INNER_PRODUCT = 0.7
 _ONLY_LOADED = 0.8
+_OTHER_NUMBER = 0.4
+"""Cost of a number that is not the node's."""
 _UNKNOWN_LOAD = 1.2
 """Cost of a load of a buffer that holds nothing known."""
 
@@ -257,8 +260,7 @@ class Costs:
             return sliced
         operation = self.region.operations[child]
         if operation.op in ("constant", "index_expr"):
-            cost = contradicted(self.graph, operation, index, node)
-            return cost, ("inside", node.name)
+            return _contradicted(operation, index, node), ("inside", node.name)
         if operation.op == "set_indirect" and node.op not in STRICT:
             # The node that uses an index checks it; the index may be another node's value.
             return self.inside(child, node, depth + 1), ("inside", node.name)
@@ -343,3 +345,12 @@ class Costs:
         operation = self.region.operations[child]
         cost, self.operands[child, node.name] = self._children(operation, node, depth + 2)
         return cost
+
+
+def _contradicted(operation: Operation, index: int, node: FxValue) -> float:
+    """Cost of a number that contradicts the node's argument."""
+    if operation.literal is None or node.op not in STRICT or node.op in ("div", "pow"):
+        return 0.0
+    wanted = number_of(node.arguments[index]) if index < len(node.arguments) else None
+    same = wanted is None or isclose(wanted, operation.literal, rel_tol=1e-6, abs_tol=1e-6)
+    return 0.0 if same else _OTHER_NUMBER

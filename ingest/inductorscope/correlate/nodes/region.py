@@ -106,24 +106,14 @@ class Region:
             operation = self._operation(op, name, place)
             self.operations[place] = operation
             self.order.append(place)
-            operation.size += sum(
-                self.operations[child].size
-                for child in operation.children[:8]
-                if child in self.operations
-            )
-            operation.size = min(operation.size, 10**6)
-            operation.reaches = operation.indirect or any(
-                self.operations[child].reaches for child in operation.children
-            )
+            below = [self.operations[child] for child in operation.children]
+            operation.size = min(1 + sum(each.size for each in below[:8]), 10**6)
+            operation.reaches = operation.indirect or any(each.reaches for each in below)
             reads = op.op in ("load", "load_seed")
             fixed = reads and self.fixed(operation.buffer)
-            operation.loads = (reads and not fixed) or any(
-                self.operations[child].loads for child in operation.children
-            )
-            table = fixed or op.op == "index_expr"
-            operation.looks_up = (table and operation.indirect) or any(
-                self.operations[child].looks_up for child in operation.children
-            )
+            operation.loads = (reads and not fixed) or any(each.loads for each in below)
+            indirect = operation.indirect and (fixed or op.op == "index_expr")
+            operation.looks_up = indirect or any(each.looks_up for each in below)
             if op.op in ("store", "store_reduction"):
                 self.stores.append(operation)
 

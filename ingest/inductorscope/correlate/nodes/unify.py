@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from inductorscope.correlate.nodes.body import Body, Choice
-from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.reading_costs import Costs
 from inductorscope.correlate.nodes.region import Operation, Place
 
@@ -18,10 +17,6 @@ class Unifier:
         self.graph = body.graph
         self.region = body.region
         self.costs = Costs(body)
-
-    def inside(self, place: Place, node: FxValue) -> float:
-        """Cost of the operation being written by the node itself."""
-        return self.costs.inside(place, node)
 
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Operation → node, in the cheapest reading of `place` as written by `name`."""

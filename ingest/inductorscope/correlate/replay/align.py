@@ -9,9 +9,10 @@ unknown emission affects only one operation.
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.replay.control import check, combined, masked_end, reduction
 from inductorscope.correlate.replay.memory import load, store
-from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.state import Literal, ReplayState, Value
 from inductorscope.correlate.replay.values import computed, leaf
 from inductorscope.formats.graph.ir import IrLoopBody, IrOp, IrTextNode
 from inductorscope.formats.text import whole_number

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.replay.memory import own_store
-from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.state import Accumulation, Literal, ReplayState, Value
 from inductorscope.correlate.replay.weights import OTHER_REDUCTION
 from inductorscope.formats.graph.ir import IrOp
 
@@ -32,7 +33,7 @@ def reduction(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> 
         return state.remember(expression, None)
     last, results = end
     used = {u for s in numbered[start : last + 1] for u in s.uses}
-    if not any(isinstance(n, str) and any(state.is_same(u, n) for u in used) for n in names):
+    if not any(state.takes(used, name) for name in names):
         state.result.cost += OTHER_REDUCTION
     state.own_run(start, last, key)
     return state.remember(expression, results[0] if len(results) == 1 else tuple(results))
@@ -42,7 +43,7 @@ def _accumulate(state: ReplayState, names: list[object], key: OpKey) -> Value:
     for statement in state.block.others:
         if not statement.accumulators or id(statement) in state.result.owner:
             continue
-        if any(isinstance(n, str) and state.is_same(u, n) for u in statement.uses for n in names):
+        if any(state.takes(statement.uses, name) for name in names):
             own_store(state, statement, key)
             for name in statement.accumulators:
                 record = Accumulation(name, statement.scope, key)
@@ -101,10 +102,7 @@ def combined(state: ReplayState, mask: Value, outer: Value, key: OpKey) -> Value
     """The combination of a mask with the mask around it: `tmp22 = tmp20 & tmp16`."""
     for position in state.unowned_positions(2):
         statement = state.block.numbered[position]
-        if statement.tags == {"&"} and all(
-            isinstance(value, str) and any(state.is_same(u, value) for u in statement.uses)
-            for value in (mask, outer)
-        ):
+        if statement.tags == {"&"} and all(state.takes(statement.uses, m) for m in (mask, outer)):
             for place in state.positions_leading_to(statement.defines, state.next_position()):
                 state.own(state.block.numbered[place], key)  # it, and masks as vectors
             return state.remember(("combined", mask, outer), statement.defines[0])
@@ -122,11 +120,8 @@ def masked_end(state: ReplayState, inner: Value, mask: Value) -> int:
         if statement.is_load:
             break
         if statement.tags & {"where", "blendv", "?"}:
-            fits = [
-                isinstance(value, str) and any(state.is_same(u, value) for u in statement.uses)
-                for value in (mask, inner)
-            ]
-            if fits[0] and (fits[1] or inner is None):
+            whole = inner is None or state.takes(statement.uses, inner)
+            if whole and state.takes(statement.uses, mask):
                 return position
     return -1
 

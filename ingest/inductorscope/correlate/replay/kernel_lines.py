@@ -6,12 +6,13 @@ import re
 
 import msgspec
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels import cpp as cpp_text
 from inductorscope.correlate.kernels import triton as triton_text
 from inductorscope.correlate.kernels.statements import Block, Statement
 from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.schedule import CallSite
-from inductorscope.correlate.replay.state import Accumulation, Alignment, OpKey, ReplayState
+from inductorscope.correlate.replay.state import Accumulation, Alignment, ReplayState
 from inductorscope.correlate.replay.weights import (
     FITS,
     HARDLY_FITS,
@@ -55,10 +56,11 @@ class LineOps(msgspec.Struct):
 
     lines: dict[int, list[OpKey]] = msgspec.field(default_factory=dict)
 
-    def add(self, line: int, key: OpKey) -> None:
-        keys = self.lines.setdefault(line, [])
-        if key not in keys:
-            keys.append(key)
+    def add(self, lines: list[int], key: OpKey) -> None:
+        for line in lines:
+            keys = self.lines.setdefault(line, [])
+            if key not in keys:
+                keys.append(key)
 
 
 def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
@@ -118,8 +120,6 @@ def _with_aliases(
     pointers: dict[str, frozenset[str]], aliases: dict[str, str]
 ) -> dict[str, frozenset[str]]:
     """`auto out_ptr3 = in_out_ptr0;`: a second name for the same memory."""
-    if not aliases:
-        return pointers
     return {
         buffer: names | {alias for alias, target in aliases.items() if target in names}
         for buffer, names in pointers.items()
@@ -206,8 +206,7 @@ def _collect(result: LineOps, block: Block, alignment: Alignment) -> None:
     for statement in [*block.numbered, *block.others]:
         key = owner.get(id(statement))
         if key is not None:
-            for line in statement.lines:
-                result.add(line, key)
+            result.add(statement.lines, key)
 
 
 def _outside(
@@ -224,13 +223,11 @@ def _outside(
         if nearest is None:
             continue
         if not statement.stores and not statement.text.startswith(_FOR_A_STORE):
-            for line in statement.lines:
-                result.add(line, nearest.reduction)
+            result.add(statement.lines, nearest.reduction)
             continue
         store = _store_of(statement, nearest, left, pointers)
         if store is not None:
-            for line in statement.lines:
-                result.add(line, store)
+            result.add(statement.lines, store)
 
 
 def _nearest(statement: Statement, records: list[Accumulation]) -> Accumulation | None:
@@ -262,8 +259,7 @@ def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
             if key is None or "_triton_helper_fn" not in statement.text:
                 continue
             for name in [name for name in waiting if _names(statement.text, name)]:
-                for line in waiting.pop(name):
-                    result.add(line, key)
+                result.add(waiting.pop(name), key)
 
 
 def _indices(result: LineOps, text: KernelText) -> None:
@@ -277,7 +273,7 @@ def _indices(result: LineOps, text: KernelText) -> None:
         for statement in users:
             if _names(statement.text, name):
                 for key in result.lines.get(statement.lines[0], [])[:1]:
-                    result.add(index.lines[0], key)
+                    result.add(index.lines[:1], key)
                 break
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.statements import Statement
-from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.state import Literal, ReplayState, Value
 from inductorscope.correlate.replay.weights import NO_STORE
 from inductorscope.formats.graph.ir import IrOp
 
@@ -183,8 +184,7 @@ def _store_statement(state: ReplayState, places: frozenset[str], value: Value) -
             continue
         placed = statement.pointer in places or statement.pointer.startswith("local_")
         uses = _tiled(state, statement) if statement.fills else statement.uses
-        fits = isinstance(value, str) and any(state.is_same(u, value) for u in uses)
-        if placed and fits:
+        if placed and state.takes(uses, value):
             return statement
         if placed and value is None and fallback is None:
             fallback = statement

@@ -90,15 +90,9 @@ def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozen
 
 
 def _written(node: IrTextNode, members: dict[str, IrTextNode]) -> set[str]:
-    names = {buffer.name for buffer in node.buffers}
-    for buffer in node.buffers:
-        names.update(buffer.mutations)
-    for member in node.members:
-        inner = members.get(member)
-        for buffer in inner.buffers if inner is not None else []:
-            names.add(buffer.name)
-            names.update(buffer.mutations)
-    return names
+    inner = [members[name] for name in node.members if name in members]
+    buffers = [buffer for each in [node, *inner] for buffer in each.buffers]
+    return {name for buffer in buffers for name in (buffer.name, *buffer.mutations)}
 
 
 def _writes(site: CallSite) -> set[str]:
@@ -116,14 +110,13 @@ def _computes(node: IrTextNode) -> bool:
 def _assign(sites: list[CallSite], ir: IrText) -> None:
     members = ir.by_name()
     top = ir.top()
-    computing = [node for node in top if _computes(node)]
     by_buffer: dict[str, list[int]] = {}
     for index, site in enumerate(sites):
         for name in _writes(site):
             by_buffer.setdefault(name, []).append(index)
     shared = {index for index, site in enumerate(sites) if site.kernel.kind == "cpp"}
     chosen = _by_buffers(top, members, by_buffer, shared)
-    for node in computing:
+    for node in top:
         if node.name in chosen:
             sites[chosen[node.name]].nodes.extend(_innermost(node, members))
 

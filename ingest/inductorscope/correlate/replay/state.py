@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.statements import Block, Statement
 from inductorscope.formats.graph.ir import IrLoopBody
 from inductorscope.formats.text import split_top
 
 _INDIRECT = re.compile(r"\bindirect(\d+)\b")
-
-OpKey = tuple[str, str, str]
-"""(scheduler node, block of its loop body, name of the operation)"""
 
 
 class Literal(msgspec.Struct, frozen=True):
@@ -138,6 +136,10 @@ class ReplayState:
     def is_same(self, used: str, value: str) -> bool:
         """Whether `used` is `value`, a cast or broadcast of it, or the source of its cast."""
         return used == value or value in self.cast_chain(used) or used in self.cast_chain(value)
+
+    def takes(self, uses: Iterable[str], value: object) -> bool:
+        """Whether one of `uses` is the value."""
+        return isinstance(value, str) and any(self.is_same(used, value) for used in uses)
 
     def cast_chain(self, name: str) -> list[str]:
         chain: list[str] = []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from math import isclose, isnan
 
+from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.replay.emission import EXPECTED, EXTENDED, SEVERAL_STEPS, expected
-from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Value
+from inductorscope.correlate.replay.state import Literal, ReplayState, Value
 from inductorscope.correlate.replay.weights import (
     ACCEPT,
     CERTAIN,
@@ -210,7 +211,7 @@ def _looped_scan(state: ReplayState, key: OpKey, values: list[Value]) -> Value:
     for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
         statement = numbered[position]
         if "associative_scan" in statement.tags and not all(
-            any(state.is_same(used, name) for used in statement.uses) for name in names
+            state.takes(statement.uses, name) for name in names
         ):
             return None
         first = state.definitions.get(statement.defines[0]) is statement

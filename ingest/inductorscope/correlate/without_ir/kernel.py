@@ -8,6 +8,7 @@ the statements about one accumulator are one reduction.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from inductorscope.correlate.kernels.statements import TEMPORARY, Block, Statement
 from inductorscope.correlate.replay.kernel_lines import KernelText
@@ -27,6 +28,8 @@ _PARTS = {"mean": "0", "m2": "1", "weight": "2", "value": "0", "index": "1"}
 _TILE_STORE = re.compile(r"(tmp\d+)\.store\((tmp\d+) \+")
 _RETURNED = re.compile(r"return ([^;]*+);?")
 _DECLTYPE = re.compile(r"decltype\([^()]*\)")
+_REPEATING = frozenset(["where", "fma", "add", "mul", "sub", "truediv", "maximum", "minimum"])
+"""Operations that may take the same value twice."""
 
 
 def raise_kernel(text: KernelText) -> list[RaisedBlock]:
@@ -112,17 +115,11 @@ class _Raiser:
         self._results(statement, raised)
 
     def _operands(self, op: str, statement: Statement) -> list[str]:
-        uses = list(statement.uses)
+        """Operands in order, those that it takes twice too."""
+        written = _temporaries(_DECLTYPE.sub("", statement.text.partition("=")[2]))[:3]
         if op == "where" and "blendv" in statement.tags:
-            plain = _DECLTYPE.sub("", statement.text.partition("=")[2])
-            uses = [match.group() for match in TEMPORARY.finditer(plain)][:3]
-            return [uses[2], uses[1], uses[0]] if len(uses) == 3 else uses
-        if op in ("where", "fma", "add", "mul", "sub", "truediv", "maximum", "minimum") and (
-            len(uses) < 3
-        ):
-            right = _DECLTYPE.sub("", statement.text.partition("=")[2])
-            return [match.group() for match in TEMPORARY.finditer(right)][:3]
-        return uses
+            return written[::-1] if len(written) == 3 else written
+        return written if op in _REPEATING and len(statement.uses) < 3 else list(statement.uses)
 
     def _choice(self, raised: RaisedOp) -> None:
         """Reads the choice between a value and a number that ends a masked body."""
@@ -142,12 +139,15 @@ class _Raiser:
     def _results(self, statement: Statement, raised: RaisedOp) -> None:
         raised.lines += statement.lines
         if len(statement.defines) > 1:
-            whole = "&".join(statement.defines)
-            for index, name in enumerate(statement.defines):
-                self.result.ops[name] = RaisedOp(name, "getitem", [whole], detail=str(index))
-            raised.name = whole
+            raised.name = "&".join(statement.defines)
+            self._items(raised.name, statement.defines)
         self.result.ops[raised.name] = raised
         self.result.rank[raised.name] = statement.number
+
+    def _items(self, whole: str, names: Iterable[str]) -> None:
+        """Adds the results that an operation of several has."""
+        for index, name in enumerate(names):
+            self.result.ops[name] = RaisedOp(name, "getitem", [whole], detail=str(index))
 
     def _alias(self, name: str, target: str, lines: list[int]) -> None:
         if name == target:
@@ -160,10 +160,9 @@ class _Raiser:
     def _lambda(self, statement: Statement, name: str) -> None:
         """Reads a lambda: its head is the value that its body returns."""
         returned = _RETURNED.findall(statement.text)
-        names = [match.group() for text in returned for match in TEMPORARY.finditer(text)]
+        names = _temporaries("; ".join(returned))
         if "blendv" in statement.tags and len(names) >= 3:
-            plain = _DECLTYPE.sub("", returned[-1])
-            last = [match.group() for match in TEMPORARY.finditer(plain)][:3]
+            last = _temporaries(_DECLTYPE.sub("", returned[-1]))[:3]
             if len(last) == 3:
                 raised = RaisedOp(name, "masked_subblock", [last[1], last[2]])
                 self._move(last[0], raised)
@@ -176,7 +175,7 @@ class _Raiser:
 
     def _load(self, statement: Statement, name: str) -> None:
         index, rest = index_of(statement)
-        picks = list(dict.fromkeys(f.group() for f in TEMPORARY.finditer(index)))
+        picks = list(dict.fromkeys(_temporaries(index)))
         masks = [use for use in statement.uses if use not in picks]
         seeds = "seed_offset" in statement.text
         raised = RaisedOp(name, "load_seed" if seeds else "load", [], list(statement.lines))
@@ -199,7 +198,7 @@ class _Raiser:
         name = statement.uses[-1]
         index, _ = index_of(statement)
         raised = RaisedOp(name, "load", [], list(statement.lines), statement.pointer, index)
-        raised.picks = [f.group() for f in TEMPORARY.finditer(index) if f.group() != name]
+        raised.picks = [pick for pick in _temporaries(index) if pick != name]
         self.result.ops[name] = raised
 
     # -- accumulators ----------------------------------------------------------------------------
@@ -237,8 +236,7 @@ class _Raiser:
         if len(names) > 1 or len(ends) > 1:
             names = names if len(names) > 1 else [s.defines[0] for s in ends]
             raised.name = f"acc{number}"
-            for index, name in enumerate(names):
-                self.result.ops[name] = RaisedOp(name, "getitem", [raised.name], detail=str(index))
+            self._items(raised.name, names)
         else:
             raised.name = names[0]
         raised.lines = lines
@@ -274,7 +272,7 @@ class _Raiser:
             return
         atomic = "atomic" in statement.text
         index, value = stored_parts(statement)
-        picks = [f.group() for f in TEMPORARY.finditer(index)]
+        picks = _temporaries(index)
         self.result.stores.append(
             RaisedStore(statement.pointer, value, list(statement.lines), index, picks, atomic)
         )
@@ -289,3 +287,7 @@ class _Raiser:
         known.uses += [use for use in statement.uses if use not in known.uses]
         known.lines += statement.lines
         self.result.rank[name] = 1e6
+
+
+def _temporaries(text: str) -> list[str]:
+    return [match.group() for match in TEMPORARY.finditer(text)]

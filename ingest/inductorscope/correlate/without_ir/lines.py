@@ -6,9 +6,7 @@ import re
 
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
-from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines, nodes_of_lines
-from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines
 from inductorscope.formats.graph.ir import IrText
 
 _MAIN = re.compile(r"(?:op|buf)\d")
@@ -28,23 +26,11 @@ def sure_below(node: LineNode) -> float:
     return SURE_CPP if node.cpp else SURE
 
 
-def link_raised(
-    collector: Collector,
-    code: OutputCode,
-    lines: list[str],
-    graph: FxGraph,
-    nodes: dict[tuple[str, int], list[str]],
-    recorded: set[str],
-) -> None:
-    """Links raised kernels. `nodes`: call → its known nodes. `recorded`: calls with an exact
-    record."""
-    add_lines(collector, nodes_of_lines(graph, code, lines, nodes), recorded)
-
-
 def add_lines(
     collector: Collector, nodes: NodesOfLines, recorded: set[str], operations: bool = False
 ) -> None:
-    """`operations`: also add each line's operation, which no IR names."""
+    """`recorded`: calls with an exact record. `operations`: also add each line's operation, which
+    no IR names."""
     for (kernel, handle), lines in nodes.items():
         call = f"call:{kernel}:{handle}"
         if call in recorded:

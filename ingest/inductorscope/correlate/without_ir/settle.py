@@ -10,9 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.nodes.body import LEAVES
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp
 
-_LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
+_MOST_ALIASES = 32
 
 
 class Settling(msgspec.Struct):
@@ -46,35 +47,25 @@ class Settling(msgspec.Struct):
 
     # -- aliases ---------------------------------------------------------------------------------
 
-    def _target(self, name: str) -> str:
-        for _ in range(32):
-            following = self.alias.get(name)
-            if following is None or name in self.result.ops:
+    def _target(self, name: str, lines: list[int] | None = None) -> str:
+        """The value behind aliases, whose lines are added to `lines`: those of its user."""
+        for _ in range(_MOST_ALIASES):
+            if lines is not None:
+                lines += self.pending.pop(name, [])
+            if name in self.result.ops or name not in self.alias:
                 break
-            name = following
+            name = self.alias[name]
         return name
-
-    def _claim(self, name: str, lines: list[int]) -> None:
-        """Assigns the lines of aliases between a value and its user to the user."""
-        for _ in range(32):
-            lines += self.pending.pop(name, [])
-            following = self.alias.get(name)
-            if following is None or name in self.result.ops:
-                break
-            name = following
 
     def _resolve(self) -> None:
         ops, rank = self.result.ops, self.result.rank
         ordered = sorted(ops.values(), key=lambda op: rank.get(op.name, 0.0))
         for raised in ordered:
             for names in (raised.uses, raised.picks):
-                for position, name in enumerate(names):
-                    self._claim(name, raised.lines)
-                    names[position] = self._target(name)
+                names[:] = [self._target(name, raised.lines) for name in names]
         stores = self.result.stores
         for store in stores:
-            self._claim(store.value, store.lines)
-            store.value = self._target(store.value)
+            store.value = self._target(store.value, store.lines)
             store.picks = [self._target(name) for name in store.picks]
         stores[:] = [store for store in stores if store.value in ops]
         stores.sort(key=lambda s: (rank.get(s.value, 0.0), s.lines[0]))
@@ -128,7 +119,7 @@ class Settling(msgspec.Struct):
                 raised = self.result.ops.get(name)
                 if raised is None:
                     continue
-                if user and raised.op in _LEAVES and not raised.picks:
+                if user and raised.op in LEAVES and not raised.picks:
                     self.result.ops[user].uses[position] = self._copy(raised, user)
                 elif name not in seen:
                     seen.add(name)

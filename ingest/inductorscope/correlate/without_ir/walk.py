@@ -13,7 +13,7 @@ import msgspec
 
 from inductorscope.correlate.buffers.candidates import Hints, Offer
 from inductorscope.correlate.buffers.memory import Memory
-from inductorscope.correlate.buffers.origins import Comments, Origins
+from inductorscope.correlate.buffers.origins import Comments
 from inductorscope.correlate.buffers.walk import Walk
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
@@ -61,17 +61,14 @@ def nodes_of_lines(
         wrapper = parse_wrapper("\n".join(lines), code)
     else:
         wrapper = [WrapperLine(call.line, "call", call=call) for call in calls]
-    bodies = RaisedBodies(code, lines, nodes, wrapper)
-    Walk(Memory(graph, {}, {}), bodies, {}, Comments()).run()
+    walk = Walk(Memory(graph, {}, {}), {}, Comments(), WORST)
+    bodies = RaisedBodies(code, lines, nodes, wrapper, walk)
+    walk.run(bodies.nodes())
     return bodies.lines_of_calls
 
 
 class RaisedBodies:
     """Loop bodies raised from the kernels, in the order of their calls."""
-
-    memory: Memory
-    origins: Origins
-    worst = WORST
 
     def __init__(
         self,
@@ -79,8 +76,10 @@ class RaisedBodies:
         lines: list[str],
         nodes: dict[tuple[str, int], list[str]],
         wrapper: list[WrapperLine],
+        walk: Walk,
     ) -> None:
         self.lines, self.nodes_of, self.wrapper = lines, nodes, wrapper
+        self.memory, self.origins, self.graph = walk.memory, walk.result, walk.graph
         self.buffers = buffers_of(wrapper)
         self.kernels = code.by_name()
         self.raised: dict[str, list[RaisedBlock]] = {}
@@ -91,8 +90,7 @@ class RaisedBodies:
         self.refilled: set[str] = set()
         """Memory that atomic stores add to, which is filled for that."""
 
-    def nodes(self, memory: Memory, origins: Origins) -> Iterator[Step]:
-        self.memory, self.origins, self.graph = memory, origins, memory.graph
+    def nodes(self) -> Iterator[Step]:
         for line in self.wrapper:
             if line.call is not None and line.call.kernel in self.kernels:
                 self._look_ahead(line.call, self.kernels[line.call.kernel])
@@ -140,16 +138,12 @@ class RaisedBodies:
         inputs = [name for name in argument_buffers(call) if name not in outputs]
         reads = [self._version(name) for name in inputs]
         buffers: list[IrBuffer] = []
-        for name in outputs:
-            known = self.buffers.get(name)
-            version = self._fresh(name) if name in self.versions else name
-            buffers.append(self._buffer(version, known))
+        for name in outputs or inputs[:1]:  # without outputs it writes to its first argument
+            version = name if outputs and name not in self.versions else self._fresh(name)
+            buffers.append(self._buffer(version))
             self.versions[name] = version
-        if not buffers and inputs:  # it writes to its first argument
-            version = self._fresh(inputs[0])
-            buffers.append(self._buffer(version, self.buffers.get(inputs[0])))
+        if not outputs and inputs:
             buffers[0].mutations = [reads[0]]
-            self.versions[inputs[0]] = version
         self.count += 1
         node = IrTextNode(
             f"op{self.count}", "ExternKernelSchedulerNode", "ExternKernelOut", [], 0, 0
@@ -168,8 +162,9 @@ class RaisedBodies:
         self.count += 1
         return f"{name}#{self.count}"
 
-    def _buffer(self, name: str, known: IrBuffer | None) -> IrBuffer:
-        value = self.graph.values.get(name.partition("#")[0])
+    def _buffer(self, name: str) -> IrBuffer:
+        memory = name.partition("#")[0]
+        known, value = self.buffers.get(memory), self.graph.values.get(memory)
         if known is None and value is not None and value.placeholder:
             return IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
         if known is None:
@@ -267,7 +262,7 @@ class RaisedBodies:
 
     def _written(self, site: Site, store: RaisedStore, memory: str, name: str) -> IrBuffer:
         """The buffer that a store makes."""
-        buffer = self._buffer(name, self.buffers.get(memory))
+        buffer = self._buffer(name)
         before = site.versions.get(memory, self._version(memory))
         held = self.memory.value_in(before)
         if store.atomic or (held is not None and held.placeholder):
