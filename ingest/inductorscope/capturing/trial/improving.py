@@ -25,8 +25,6 @@ FEWEST = 4
 """So many changes go on in any case."""
 FOR_FINAL = 0.35, 0.6
 """The least and the most of the budget that is kept for measuring the winner."""
-WITHOUT_COMPILING = 0.4
-"""The share of a process that is left without compiling, before one was timed."""
 WORTH_JOINING = 0.01
 """A change that seems to win less is not joined with others."""
 NO_TIME = "The time was up; the next search goes on from here."
@@ -56,14 +54,9 @@ class Search:
     def left(self) -> float:
         """Seconds until the winner has to be measured."""
         least, most = (share * self.seconds for share in FOR_FINAL)
-        wanted = 2 * LOOKS[0] * self._expected_s
+        wanted = 2 * LOOKS[0] * self.trier.process_s
         spent = time.monotonic() - self.began
         return self.seconds - spent - min(max(wanted, least), most)
-
-    @property
-    def _expected_s(self) -> float:
-        """Returns how long a timed process takes: it does not compile anew."""
-        return self.trier.process_s or self._looked_s * WITHOUT_COMPILING
 
     def run(self, candidates: Candidates) -> Improvement:
         """Searches, and returns what it found. Raises CaptureFailed, SpecError if the program as it
@@ -74,6 +67,7 @@ class Search:
             same = self._before.before.codes == found.before.codes
             self._before = self._before if same else None
         self.keep()
+        self.trier.time_process()
         worth = self._screen(candidates)
         best = self._join(self._choose(worth))
         if best is not None:
@@ -91,8 +85,7 @@ class Search:
         timed once."""
         worth: list[Trial] = []
         for title, change in candidates:
-            timing = ROUNDS[0] * self._expected_s * (len(worth) + 2)
-            if self.left < self._looked_s + timing:
+            if self.left < self._looked_s + self._round_s(len(worth) + 1):
                 self.found.stopped = NO_TIME
                 break
             trial = self._looked_at(change) or self.trier.look(title, change)
@@ -106,6 +99,10 @@ class Search:
             self.keep()
         return worth
 
+    def _round_s(self, changes: int) -> float:
+        """Returns how long the first round takes."""
+        return ROUNDS[0] * self.trier.process_s * (changes + 1)
+
     def _looked_at(self, change: Change) -> Trial | None:
         """Returns the earlier search's trial of a change; if it was worth timing, to be timed."""
         for trial in self._before.trials if self._before else ():
@@ -115,14 +112,13 @@ class Search:
         return None
 
     def _choose(self, trials: list[Trial]) -> list[Trial]:
-        """Times changes in rounds; returns those of the last one, the fastest first. Without time
-        to choose, returns the first, which the run's causes name if they name any."""
+        """Times changes in rounds; returns those of the last one, the fastest first. With little
+        time, only the first are timed, which the run's causes name if they name any."""
+        while len(trials) > 1 and self.left < self._round_s(len(trials)):
+            *trials, late = trials
+            late.answer, late.why = "cannot tell", NO_TIME
         if len(trials) <= 1:  # there is nothing to choose from
             return trials
-        if self.left < ROUNDS[-1] * self._expected_s * (len(trials) + 1) / 2:
-            for trial in trials[1:]:
-                trial.answer, trial.why = "cannot tell", NO_TIME
-            return trials[:1]
         for processes in ROUNDS if len(trials) > FEWEST else ROUNDS[1:]:
             budget = Budget(max(self.left, 0.0), processes, looks=())
             self.trier.time(trials, budget, lambda _: self.keep())
@@ -131,7 +127,8 @@ class Search:
                 trial.answer, trial.why = "cannot tell", FEW_TIMES
             trials = trials[: max(len(trials) // 2, FEWEST)]
             self.keep()
-        return [trial for trial in trials if _shift(trial) < -WORTH_JOINING]
+        # Of one process each, nothing is known.
+        return [each for each in trials if each.judged is None or _shift(each) < -WORTH_JOINING]
 
     def _join(self, trials: list[Trial]) -> Trial | None:
         """Returns the fastest change, joined with others while that seems faster."""
@@ -139,7 +136,7 @@ class Search:
             return None
         best, parts = trials[0], [trials[0].title]
         for other in trials[1:]:
-            enough = self.left > self._looked_s + 3 * ROUNDS[-1] * self._expected_s
+            enough = self.left > self._looked_s + 3 * ROUNDS[-1] * self.trier.process_s
             if not enough or not best.change.agrees_with(other.change):
                 continue
             both = best.change.beside(other.change)

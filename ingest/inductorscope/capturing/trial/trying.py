@@ -39,8 +39,8 @@ class Trier:
         self.arm = replace(arm, label=AS_IT_IS)
         self.runner = runner
         self.progress = progress
-        self.process_s: float | None = None
-        """What a process takes that is only timed; None as long as none was."""
+        self.process_s = 0.0
+        """What a process takes that is only timed; 0 as long as none was."""
         self._read = read
         self._base: Looked | None = None
 
@@ -90,6 +90,12 @@ class Trier:
             trial.answer = "refused"
             trial.why = "The results leave their bounds."
         return trial
+
+    def time_process(self) -> None:
+        """Finds how long a timed process takes, which does not compile anew. Raises CaptureFailed,
+        SpecError."""
+        self.progress("Timing one process", 0, None, None)
+        self.process_s = self.runner.once(self.arm, SECONDS, only_timed=True).seconds
 
     def compile_again(self, trial: Trial) -> None:
         """Finds how long the changed program compiles from a cold cache, as the program as it is
