@@ -14,7 +14,7 @@ from inductorscope.analyze.compile.reuse import Difference, Key, differences, ne
 from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.parts import RunName
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_keys import COMPONENTS_FROM, read_components
 from inductorscope.formats.vocabulary import CODE
 from inductorscope.store.contents.texts import read_blob
@@ -210,13 +210,10 @@ def _rows(run_story: RunStory, beside: RunStory | None, lookups: list[_Lookup]) 
         compiles = {compile_.number: compile_ for compile_ in own}
         counted |= set(numbers)
         rows.append(
-            MissRow(
+            view(
+                MissRow,
+                why,
                 caches=list(dict.fromkeys(lookup.event.cache for lookup in missed)),
-                cause=why.cause,
-                what=why.what,
-                advice=why.advice,
-                here=why.here,
-                there=why.there,
                 others=list(why.others),
                 count=len(missed),
                 seconds=_slowest(compiles.values()),

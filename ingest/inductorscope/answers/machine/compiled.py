@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.fields import view
 from inductorscope.formats.machine.metadata import COMPILED, SOURCE_HASH
 from inductorscope.formats.vocabulary import OF_KERNELS
 from inductorscope.store.database.storable import JsonObject
@@ -44,11 +45,9 @@ def configurations(session: Session, graph: Graph) -> dict[str, list[Configurati
     by_path = {file.path: file for file in session.scalars(files)}
     return {
         name: [
-            Configuration(
-                key=compiled.key,
-                ran=compiled.ran,
-                arch=compiled.arch,
-                options=compiled.options,
+            view(
+                Configuration,
+                compiled,
                 files={
                     role: by_path[path] for role, path in compiled.files.items() if path in by_path
                 },

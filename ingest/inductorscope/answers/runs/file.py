@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Run
@@ -85,15 +85,13 @@ def file_page(
     first = max((line or 1) - BEFORE, 1)
     end = min(first + SHOWN - 1, count or 0)
     lines, why_not = _lines(session, stored, first, end, range(line or 0, (until or 0) + 1))
-    return FilePage(
+    return view(
+        FilePage,
+        stored,
         run=RunName(run, row.name),
         reading=row.state == "reading",
         artifact=stored.id,
-        path=stored.path,
-        role=stored.role,
         graph=row.slug,
-        derived=stored.derived,
-        size=stored.size,
         line_count=count,
         line=line,
         marked_last=until if until != line else None,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope import urls
 from inductorscope.answers.parts import FIRST_CALL, RunName
 from inductorscope.answers.search.runs import Narrowed, with_words
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.store.tables.models import UNLISTED, Graph, Kernel, Run
 
 SHOWN = 12
@@ -97,14 +97,12 @@ def _add_kernels(
         if len(found) > limit:
             break
         count = _runs_with(session, kernel, narrowed)
-        found[same] = KernelHit(
+        found[same] = view(
+            KernelHit,
+            kernel,
             run=RunName(run, name),
             graph=slug,
-            name=kernel.name,
             handle=first,
-            kind=kernel.kind,
-            category=kernel.category,
-            time_us=kernel.time_us,
             url=None if first is None else urls.kernel(run, slug, kernel.name, first),
             runs=min(count, MOST_COUNTED),
             more_runs=count > MOST_COUNTED,

@@ -11,7 +11,7 @@ from inductorscope.answers.runs.runs import OF_ROWS, RunRow, run_rows
 from inductorscope.answers.search.names import KernelHit, Named, named
 from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
 from inductorscope.answers.search.search import MatchingText, Scope, search_code, too_short
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
 from inductorscope.store.tables.models import Artifact, Run
 
@@ -72,7 +72,10 @@ def search_page(
     if q and not cursor and not file:
         found = named(session, q, narrowed, SHOWN_KERNELS)
     runs = [] if narrowed.run else found.runs[: SHOWN_RUNS + 1]
-    return SearchPage(
+    return view(
+        SearchPage,
+        matches,
+        found,
         q=q,
         too_short=too_short(q),
         run=_run(session, narrowed.run),
@@ -82,13 +85,7 @@ def search_page(
         roles=[RoleChoice(role, ROLE_TITLES[role]) for role in SEARCHED],
         runs=_rows(session, runs[:SHOWN_RUNS]),
         more_runs=len(runs) > SHOWN_RUNS,
-        kernels=found.kernels,
-        more_kernels=found.more_kernels,
-        texts=matches.texts,
-        exact=matches.exact,
         line_count=sum(len(text.hits) for text in matches.texts),
-        looked_at=matches.looked_at,
-        next_cursor=matches.next_cursor,
         any_runs=session.scalar(select(Run.id).limit(1)) is not None,
     )
 

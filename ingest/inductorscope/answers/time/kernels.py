@@ -26,7 +26,7 @@ from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_grap
 from inductorscope.answers.time.kernel_work import kernel_work
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
 from inductorscope.answers.time.roofline import run_peaks, step_time
-from inductorscope.fields import Bytes, Hidden, Percent, Prose
+from inductorscope.fields import Bytes, Hidden, Percent, Prose, view
 from inductorscope.formats.code.short_names import ShortName, short_name
 from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
 from inductorscope.store.tables.models import Graph, Kernel
@@ -187,22 +187,20 @@ class _Table(msgspec.Struct):
             compared = kernel_work(
                 graph.slug, kernel, handle, works[kernel.name], self.peaks, self.step_us
             )
-            yield KernelInTable(
+            yield view(
+                KernelInTable,
+                kernel,
+                compared,
                 graph=graph.slug,
-                name=kernel.name,
                 short=short_name(kernel.name),
                 handle=handle,
-                kind=kernel.kind,
-                category=kernel.category,
                 calls=kernel.call_count,
-                time_us=kernel.time_us,
                 share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
                 registers=registers or (ran[0].registers or None if ran else None),
                 spilled=ran[0].local if ran else None,
                 roof=compared.standing.share,
-                standing=compared.standing,
                 why=why,
                 why_href=href,
             )

@@ -81,14 +81,12 @@ def line_times(session: Session, run: str, limit: int | None = None) -> list[Lin
         return []
     slugs = graphs_of_kernels(session, run)
     return [
-        LineTime(
-            path=row.path,
-            line=row.line,
+        view(
+            LineTime,
+            row,
             code=None,
             time_us=row.inclusive_us,
-            shared_us=row.shared_us,
             share=row.shared_us / whole,
-            kernels=row.kernels,
             graphs=by_graph(row, slugs),
         )
         for row in line_costs(session, run, limit)

@@ -6,7 +6,7 @@ import statistics
 
 import msgspec
 
-from inductorscope.fields import Prose
+from inductorscope.fields import Prose, view
 from inductorscope.formats.capture_facts import CompileEvent, CudaGraphs, LineShare, ScriptSteps
 from inductorscope.store.tables.models import Run
 
@@ -121,13 +121,11 @@ def _compile(rank: int | None, event: CompileEvent, step_ms: float | None) -> Co
 
 def _process(steps: ScriptSteps) -> ProcessShown:
     graphs: CudaGraphs | None = steps.cuda_graphs
-    return ProcessShown(
-        rank=steps.rank,
+    return view(
+        ProcessShown,
+        steps,
         steps=steps.count,
         compiles=len(steps.compiles),
-        allocated_bytes=steps.allocated_bytes,
-        reserved_bytes=steps.reserved_bytes,
-        resident_bytes=steps.resident_bytes,
         graphs_recorded=None if graphs is None else graphs.recorded,
         graphs_recorded_again=None if graphs is None else graphs.re_recorded,
         graphs_replayed=None if graphs is None else graphs.replayed,

@@ -14,7 +14,7 @@ from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.failures import Panel, panel
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.answers.trials import words
-from inductorscope.fields import Hidden, Number, Prose
+from inductorscope.fields import Hidden, Number, Prose, view
 from inductorscope.formats.change import Change
 from inductorscope.store.runs.diagnoses import newest_diagnosis
 from inductorscope.store.tables.diagnoses import Diagnosis
@@ -124,9 +124,9 @@ def stored_improvement(found: Improvement) -> dict[str, Any]:
 def _row(trial: Trial, here: set[str]) -> TrialRow:
     judged = trial.judged
     sure = judged is not None and trial.answer in ("faster", "slower", "the same")
-    return TrialRow(
-        title=trial.title,
-        answer=trial.answer,
+    return view(
+        TrialRow,
+        trial,
         gain=trial.gain if sure else None,
         low=1 / (1 + judged.high) if judged else None,
         high=1 / (1 + judged.low) if judged else None,
@@ -135,8 +135,6 @@ def _row(trial: Trial, here: set[str]) -> TrialRow:
         outcome=words.outcome(trial),
         structure=words.structure(trial),
         costs=words.costs(trial.before, trial.after),
-        disturbed=trial.disturbed,
-        change=trial.change,
         run_before=trial.run_before if trial.run_before in here else "",
         run_after=trial.run_after if trial.run_after in here else "",
     )

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from inductorscope.fields import view
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.definitions import definition_of
 from inductorscope.formats.machine.metadata import (
@@ -119,14 +120,12 @@ class CompiledKernels(msgspec.Struct):
             return False  # a log repeats what is in a cache
         self.known |= {facts.key} - {""}
         self.by_source.setdefault(key, []).append(
-            CompiledKernel(
-                key=facts.key,
-                name=facts.name,
-                arch=facts.arch,
+            view(
+                CompiledKernel,
+                facts,
+                cubin,
                 options=self.chosen.get(facts.key, {}) | facts.options,
                 ran=facts.key in self.chosen,
-                registers=cubin.registers,
-                local=cubin.local,
                 files=files,
                 source=source,
             )

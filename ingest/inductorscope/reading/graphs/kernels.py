@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
+from inductorscope.fields import view
 from inductorscope.formats.code.kernel_facts import category_by_name
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode
 from inductorscope.formats.code.subgraphs import calls_as_run
@@ -69,11 +70,9 @@ def kernel_drafts(
                 digest=None if elsewhere else _digest(call.kernel),
             )
         draft.calls.append(
-            CallDraft(
-                handle=call.handle,
-                handle_known=call.handle_known,
-                line=call.line,
-                arguments=call.arguments,
+            view(
+                CallDraft,
+                call,
                 fx_nodes=nodes.get((call.kernel, call.handle), []),
                 permalink=permalink(digest, call.kernel, call.handle),
                 runs_at=runs_at.get((call.kernel, call.handle), []),

@@ -14,6 +14,7 @@ from functools import partial
 import msgspec
 
 from inductorscope.analyze.compile.gather import LogGatherer
+from inductorscope.fields import view
 from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
@@ -234,17 +235,8 @@ def _named(process: Process) -> str:
 
 def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:
     """`rank`: the rank in the log's name."""
-    return LogEntryDraft(
-        log=log,
-        line=record.line,
-        lines=record.lines,
-        kind=record.kind,
-        name=record.name,
-        compile_id=record.compile_id,
-        attempt=record.attempt,
-        rank=record.rank if rank is None else rank,
-        pid=record.pid,
-    )
+    shown = record.rank if rank is None else rank
+    return view(LogEntryDraft, record, log=log, rank=shown)
 
 
 def _stored(sessions: Sessions, digest: str) -> bytes:

@@ -13,6 +13,7 @@ from inductorscope.analyze.time.categories import Work, category_of
 from inductorscope.analyze.time.cpu import SelfTime, cpu_category
 from inductorscope.analyze.time.facts import ProfileFacts, TraceFigures
 from inductorscope.analyze.time.kernel_names import generated_category
+from inductorscope.fields import view
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.formats.printed.key_averages import (
     CUT,
@@ -236,14 +237,11 @@ def _read_rows(file: File) -> KeyAverages:
 
 
 def _row(row: KeyAverageRow) -> ProfilerRowDraft:
-    return ProfilerRowDraft(
+    return view(
+        ProfilerRowDraft,
+        row,
         name=(row.name + (CUT if row.cut else ""))[:LONGEST_NAME],
         category=_category(row),
-        calls=row.calls,
-        self_cpu_us=row.self_cpu_us,
-        cpu_us=row.cpu_us,
-        self_device_us=row.self_device_us,
-        device_us=row.device_us,
     )
 
 

@@ -11,6 +11,7 @@ from inductorscope.analyze.time.collectives import collective_calls
 from inductorscope.analyze.time.facts import CollectiveCalls, TraceFigures
 from inductorscope.analyze.time.order import LaunchOrder, launch_orders
 from inductorscope.analyze.timeline.tracks import lay_out
+from inductorscope.fields import view
 from inductorscope.formats.trace.kineto import ChromeTrace
 from inductorscope.store.runs.draft import (
     EventChunk,
@@ -43,16 +44,12 @@ class TraceRead(msgspec.Struct):
 
     def figures(self) -> TraceFigures:
         found = self.breakdown
-        return TraceFigures(
-            on_device=found.on_device,
-            total_us=found.total_us,
-            timeline=found.timeline,
-            categories=found.categories,
-            regions=found.regions,
+        return view(
+            TraceFigures,
+            found,
+            self,
             findings=found.findings[:MOST_FINDINGS],
-            lanes=self.lanes,
             events=sum(chunk.count for chunk in self.chunks),
-            work=self.work,
         )
 
     def set_kernels(
