@@ -14,10 +14,13 @@ TOPICS = ("fusion", "schedule", "perf_hints")
 
 
 def keep_logs(out: Path) -> None:
-    """Writes the output of `TORCH_LOGS=fusion,schedule,perf_hints` to a file, not to the screen.
+    """Writes the output of `TORCH_LOGS=fusion,schedule,perf_hints` to a file, not to the screen,
+    and keeps TORCH_TRACE's where the program disables logging.
 
     A user's own TORCH_LOGS setting keeps its effect.
     """
+    trace = _internal.trace_log
+    trace.isEnabledFor = lambda level: level >= trace.level
     if os.environ.get("TORCH_LOGS"):
         return
     torch._logging.set_logs(**dict.fromkeys(TOPICS, True))

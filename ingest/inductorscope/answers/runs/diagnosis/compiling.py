@@ -223,7 +223,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         known="estimated" if wins else "unknown",
         concerns=us / 1e6 / whole if us and whole else None,
         urgent=first.reached_limit and bool(changes),
-        change=DYNAMIC if any(change.kind == "size" for change in changes) else None,
+        change=DYNAMIC if any(change.kind in ("size", "static") for change in changes) else None,
         lines=[
             *evidence.line(first.file, first.line),
             *(evidence.own_line(_stack(story, first)) if wrapped else []),
