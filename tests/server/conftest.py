@@ -20,9 +20,11 @@ BASE = "http://127.0.0.1:8765"
 
 
 @contextmanager
-def _opened(settings: Settings, **changes: object) -> Iterator[TestClient]:
-    """A client of an application with these settings, changed so."""
-    app = create_app(dataclasses.replace(settings, **changes))  # type: ignore[arg-type]
+def _opened(settings: Settings, *, alone: bool = True, **changes: object) -> Iterator[TestClient]:
+    """A client of an application with these settings, changed so. `alone`: answers need no process
+    of their own, which takes two seconds to start."""
+    changed = dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
+    app = create_app(changed, alone=alone)
     with TestClient(app, base_url=BASE, follow_redirects=False) as client:
         yield client
 
@@ -78,9 +80,10 @@ def filled_settings(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) ->
     return settings
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def filled(filled_settings: Settings) -> Iterator[TestClient]:
-    with _opened(filled_settings) as client:
+    """The application with that run, and with processes for its answers as people have it."""
+    with _opened(filled_settings, alone=False) as client:
         yield client
 
 

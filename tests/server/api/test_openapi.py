@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 if TYPE_CHECKING:
     from schemathesis import Case
 
-EXAMPLES = 3
+EXAMPLES = 2
 RULES_BESIDES = {
     "/api/": "a cursor comes from the page before",
     "/api/uploads": "paths must be safe and differ",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -25,11 +24,8 @@ from starlette.testclient import TestClient
 
 pytest.importorskip("duckdb")
 LARGE = "SELECT list(range) FROM range(30000000)"
-ENDLESS = (
-    "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x FROM r) SELECT max(x) FROM r",
-    "SELECT regexp_extract_all(repeat('ab', 10000000), 'a')",
-)
-"""Queries that DuckDB does not interrupt."""
+ENDLESS = "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x FROM r) SELECT max(x) FROM r"
+"""A query that DuckDB does not interrupt."""
 Ask = Callable[[str], SqlPage]
 
 
@@ -145,7 +141,7 @@ def test_functions_that_read_the_catalog_are_refused() -> None:
 def test_a_query_over_a_limit_ends_on_time_and_spoils_no_other(
     installation: Settings, opened: Callable[..., AbstractContextManager[TestClient]]
 ) -> None:
-    with opened(installation) as client, ThreadPoolExecutor(len(ENDLESS)) as pool:
+    with opened(installation, alone=False) as client:
 
         def answer(sql: str) -> SqlPage:
             got = client.get("/api/sql", params={"sql": sql})
@@ -153,10 +149,10 @@ def test_a_query_over_a_limit_ends_on_time_and_spoils_no_other(
             return msgspec.convert(got.json(), SqlPage)
 
         begun = time.monotonic()
-        for page in pool.map(answer, ENDLESS):
-            assert page.error == f"The query takes longer than 5 seconds. {ASK_FOR_LESS}"
+        error = answer(ENDLESS).error
+        assert error == f"The query takes longer than 5 seconds. {ASK_FOR_LESS}"
         assert time.monotonic() - begun < 30
-        for _ in range(3):
+        for _ in range(2):
             error = answer(LARGE).error
             assert error == f"The query needs more than 400 MB of memory. {ASK_FOR_LESS}"
             assert answer("SELECT 1").rows == [[1]]
@@ -184,7 +180,7 @@ def test_files_are_merged_and_forget_runs_that_are_gone(
 def test_the_page_has_the_query_in_its_address(
     installation: Settings, opened: Callable[..., AbstractContextManager[TestClient]]
 ) -> None:
-    with opened(installation) as client:
+    with opened(installation, alone=False) as client:
         page = client.get("/sql", params={"sql": "SELECT name FROM runs WHERE name <= '<z>'"})
         assert page.status_code == 200
         assert "&lt;z&gt;" in page.text

@@ -46,11 +46,15 @@ def collector(spans: list[Any]) -> Iterator[str]:
         server.shutdown()
 
 
-def test_a_job_is_in_the_trace_of_its_upload(tmp_path: Path) -> None:
+def test_an_upload_its_job_and_a_request_with_its_queries_are_traces_without_secrets(
+    tmp_path: Path,
+) -> None:
     spans: list[Any] = []
     with collector(spans) as address:
         env = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_BSP_SCHEDULE_DELAY": "100"}
         with serve(tmp_path / "data", "--workers", "1", env=env) as served:
+            assert httpx.get(served.url).status_code == 200
+            assert httpx.get(f"{served.url}/shared/{'k' * 43}").status_code == 404
             pushed = Client(served.url).push([FOLDER], "traced", [], lambda *_: None)
             # A job is done shortly before its span ends, and spans are sent in batches.
             end = time.monotonic() + 30
@@ -61,15 +65,6 @@ def test_a_job_is_in_the_trace_of_its_upload(tmp_path: Path) -> None:
     requests = {span.trace_id for span in spans if span.name.startswith("POST /api/")}
     assert job.trace_id in requests
     assert {"attend"} <= {span.name for span in spans if span.trace_id == job.trace_id}
-
-
-def test_a_request_and_its_queries_are_one_trace_without_secrets(tmp_path: Path) -> None:
-    spans: list[Any] = []
-    with collector(spans) as address:
-        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
-        with serve(tmp_path / "data", "--workers", "0", env=env) as served:
-            assert httpx.get(served.url).status_code == 200
-            assert httpx.get(f"{served.url}/shared/{'k' * 43}").status_code == 404
     (request,) = (span for span in spans if span.name == "GET /")
     queries = [span for span in spans if span.name.startswith("SELECT")]
     assert request.trace_id in {query.trace_id for query in queries}

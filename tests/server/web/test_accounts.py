@@ -88,7 +88,7 @@ def team(
         hosts="team.example",  # which switches the playground off
     )  # fmt: skip
     runs = {kind: _read(settings, tmp_path_factory.mktemp(kind), fixtures, kind) for kind in KINDS}
-    with opened(settings) as client:
+    with opened(settings, alone=False) as client:
         parts = client.app.state.parts  # type: ignore[attr-defined]
         assert isinstance(parts, Parts)
         headers: dict[str, dict[str, str]] = {"visitor": {}}
