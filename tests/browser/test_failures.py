@@ -83,50 +83,6 @@ def test_the_component_is_inductor(page: Page, neg: str) -> None:
     expect(page.get_by_test_id("bisect")).to_contain_text("without lowerings")
 
 
-@pytest.fixture(scope="module")
-def doubled(
-    server: Served, captured_tutorial: Path, tmp_path_factory: pytest.TempPathFactory
-) -> str:
-    """The page of failures of the program whose numbers are wrong."""
-    into = tmp_path_factory.mktemp("captures")
-    return captured(server, captured_tutorial, into, "neg-wrong-numbers")
-
-
-def test_the_first_wrong_number_is_negs(page: Page, doubled: str) -> None:
-    page.goto(doubled)
-    expect(page.get_by_role("heading", name="Nothing failed")).to_be_visible()
-    page.locator("#numbers").get_by_role("button", name="Start").click()
-    found = page.get_by_role("link", name="See results", exact=True)
-    expect(found).to_be_visible(timeout=DIAGNOSIS_MS)
-    found.click()
-    blamed = page.get_by_test_id("blamed")
-    expect(blamed.get_by_role("heading")).to_have_text("First wrong: neg")
-    expect(blamed).to_contain_text("a = torch.neg(x1)")
-    blamed.get_by_role("link", name="Open neg in the explorer").click()
-    expect(page).to_have_url(re.compile("sel=fx:neg"))
-    page.goto(doubled)  # which no longer says that nothing failed
-    expect(page.locator(".cause")).to_contain_text("neg is the first node whose numbers differ")
-
-
-def test_the_minifier_ends_with_neg_in_a_program_that_fails(
-    page: Page, doubled: str, tmp_path: Path
-) -> None:
-    page.goto(doubled)
-    page.locator("#minify").get_by_role("link", name="Details").click()
-    page.get_by_role("button", name="Search", exact=True).click()
-    verdict = page.get_by_test_id("minify-verdict")
-    expect(verdict).to_contain_text("fails by itself", timeout=DIAGNOSIS_MS)
-    expect(verdict).to_contain_text("reduced to 1 operation (neg)")
-    smallest = page.get_by_test_id("minify-smallest").locator("li")
-    expect(smallest).to_have_count(3)
-    expect(smallest.nth(1)).to_contain_text("aten.neg.default(")
-    with page.expect_download() as download:
-        page.get_by_test_id("minify-download").click()
-    file = tmp_path / "repro.py"
-    download.value.save_as(file)
-    compile(file.read_text(), file, "exec")  # the search has run it
-
-
 def test_an_operator_without_lowering_is_named(page: Page, server: Served) -> None:
     page.goto(f"{server.url}/capture")
     page.locator("input[name=model][value=foobar-without-lowering]").check()

@@ -84,6 +84,23 @@ def test_a_crash_ends_in_the_one_operation_to_blame(
     assert "target: aten._foobar.default" in found["repro"]["output"]
 
 
+def test_its_page_shows_the_smallest_program(
+    lowering: tuple[dict[str, Any], list[Any]], tmp_path: Path
+) -> None:
+    from tests.support.diagnosed import shown
+
+    found, _ = lowering
+    compile(found["repro"]["text"], "repro.py", "exec")  # the search has run it
+    page, failures = shown("minify", found, tmp_path)
+    assert "fails by itself" in page
+    assert "reduced to 1 operation (_foobar)" in page
+    smallest = page.partition('data-testid="minify-smallest"')[2].partition("</ol>")[0]
+    assert smallest.count("<li") == 3
+    assert "aten._foobar.default(" in smallest
+    assert 'data-testid="minify-download"' in page
+    assert "reduced to 1 operation (_foobar)" in failures
+
+
 def test_a_stopped_search_goes_on_from_where_it_was(
     lowering: tuple[dict[str, Any], list[Any]], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ session, which collects all tests.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,19 @@ def test_a_planted_fault_is_found(
     assert operation(found) == expected, found["summary"]["verdict"]
     assert ("backward" in found["summary"]["graph"]) == backward
     assert found["summary"]["kernel"].startswith("cpp_fused")
+    if fault == "erf":
+        its_pages_blame(found, tmp_path)
+
+
+def its_pages_blame(found: dict[str, Any], tmp_path: Path) -> None:
+    from tests.support.diagnosed import shown
+
+    page, failures = shown("numbers", found, tmp_path / "data")
+    node = found["summary"]["node"]
+    assert re.search(rf"First wrong: <.*?>{node}<", page)
+    assert "aten.erf.default" in page.partition('data-testid="blamed"')[2]
+    assert re.search(rf"{node}</code>.* is the first node whose numbers differ", failures)
+    assert "Nothing failed" not in failures
 
 
 @pytest.mark.parametrize(

@@ -16,34 +16,40 @@ TOGETHER = (
         "reading/test_counts.py", "reading/test_merging.py", "reading/test_streaming_lines.py",
         "reading/test_tlparse.py",
     ),
-    ("browser/test_failures.py", "browser/test_upload.py", "browser/test_explorer_reading.py"),
-    ("browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_screenshots.py"),
     (
-        "browser/test_explorer.py", "browser/test_beside.py", "browser/test_picture.py",
-        "browser/test_search.py", "browser/test_times.py", "browser/test_ten_tasks.py",
+        "browser/test_explorer.py", "browser/test_explorer_opening.py", "browser/test_beside.py",
+        "browser/test_picture.py", "browser/test_search.py", "browser/test_times.py",
+        "browser/test_timeline.py", "browser/test_ten_tasks.py", "browser/test_failing_requests.py",
+        "browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_screenshots.py",
     ),
-    ("browser/test_pages.py", "browser/test_compile.py", "browser/test_export.py"),
+    (
+        "browser/test_pages.py", "browser/test_compile.py", "browser/test_export.py",
+        "browser/test_failures.py", "browser/test_upload.py", "browser/test_explorer_reading.py",
+    ),
     (
         "attacks/test_event_streams.py", "attacks/test_parallel_writes.py",
         "attacks/test_slow_readers.py", "attacks/test_idle_connections.py",
+        "attacks/test_log_floods.py", "attacks/test_large_bodies.py",
     ),
     (
         "jobs/test_supervisor.py", "jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py",
         "jobs/test_checked_runs.py",
     ),
-    ("browser/test_play.py", "capture/test_playground.py", "attacks/test_two_people.py"),
+    (
+        "browser/test_play.py", "attacks/test_fork.py", "capture/test_playground.py",
+        "attacks/test_two_people.py",
+    ),
 )  # fmt: skip
-"""Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`,
-`filled`, and the servers that attacks share; tries of the playground, which count as one user's."""
+"""Files with a fixture in common that takes long: `shared_runs`, a Chromium with the servers it
+looks at, the servers that attacks share; tries of the playground, which count as one user's."""
 
 LONGEST = (
+    "browser/test_explorer.py",
     "browser/test_pages.py",
-    "browser/test_failures.py",
     "jobs/test_worker.py",
     "browser/test_play.py",
     "jobs/test_supervisor.py",
     "reading/test_counts.py",
-    "browser/test_explorer.py",
     "jobs/test_benchmark.py",
     "contract/test_regressions.py",
     "attacks/test_event_streams.py",
@@ -52,7 +58,6 @@ LONGEST = (
     "capture/test_trials.py",
     "capture/test_api.py",
     "attacks/test_machines_that_die.py",
-    "browser/test_tutorial.py",
     "server/pages/test_crawl.py",
     "capture/test_numbers.py",
     "server/web/test_accounts.py",
@@ -80,13 +85,9 @@ LONGEST = (
     "attacks/test_absurd_figures.py",
     "attacks/test_guessing.py",
     "server/pages/test_compile.py",
-    "attacks/test_log_floods.py",
-    "attacks/test_large_bodies.py",
     "server/pages/test_time.py",
     "correlate/test_annotate.py",
     "capture/test_measure.py",
-    "browser/test_explorer_opening.py",
-    "browser/test_failing_requests.py",
     "store/test_search.py",
     "fuzz/test_growth.py",
     "analyze/time/test_breakdown.py",
