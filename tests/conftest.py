@@ -25,6 +25,7 @@ from xdist.remote import Producer
 from tests.support.new_database import NAME, new_database
 from tests.support.places import FIXTURES, SHARED
 from tests.support.postgres import PostgresServer, binaries, postgres
+from tests.support.serving import Served, serve
 from tests.support.spreading import Spreading, place
 
 # Torch leaves the other cores to the processes of other tests.
@@ -136,6 +137,13 @@ def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with config.patch({"cpp.vec_isa_ok": None}):
         yield
     cpu_vec_isa.valid_vec_isa_list.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server whose playground several tests use: its process takes ten seconds to start."""
+    with serve(tmp_path_factory.mktemp("playing") / "data", "--workers", "0") as served:
+        yield served
 
 
 # --- databases: every test of the store runs on SQLite and on a PostgreSQL server of our own ---

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -29,9 +28,8 @@ mod = Repro()
 """
 
 
-def test_a_forked_upload_escapes_nothing(serving: Callable[[str], Served], tmp_path: Path) -> None:
-    served = serving("sqlite")
-    tried = escapes(served.data, served.process.pid, str(served.data / "kernels"))
+def test_a_forked_upload_escapes_nothing(playing: Served, tmp_path: Path) -> None:
+    tried = escapes(playing.data, playing.process.pid, str(playing.data / "kernels"))
     upload = tmp_path / "upload"
     shutil.copytree(FIXTURES / "cuda-foo1", upload)
     shutil.rmtree(upload / "torch_trace")  # it has the graph too
@@ -40,12 +38,12 @@ def test_a_forked_upload_escapes_nothing(serving: Callable[[str], Served], tmp_p
         (folder / name).unlink()
     text = REPRO.format(escapes=textwrap.indent(as_code(tried), "    "))
     (folder / "fx_graph_runnable.py").write_text(text)
-    settings = Settings(served.data, served.database_url)
+    settings = Settings(playing.data, playing.database_url)
     run = read_paths(
         settings, [upload], name="hostile", tags=[], origin="upload",
         progress=lambda *_: None,
     ).run_id  # fmt: skip
-    with httpx.Client(base_url=served.url, timeout=120) as client:
+    with httpx.Client(base_url=playing.url, timeout=120) as client:
         page = client.get(f"/api/runs/{run}/graphs/model__0_inference_0.0/fork").json()
         assert page["fork"]["uploaded"]
         body = {"code": page["fork"]["code"], "fork": run}

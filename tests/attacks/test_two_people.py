@@ -70,7 +70,7 @@ LARGE = "SELECT list(range) FROM range(30000000)"
 ENDLESS = "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x FROM r) SELECT max(x) FROM r"
 SLEEP_SECONDS = 2
 SLEEPS = f"import time; time.sleep({SLEEP_SECONDS})"
-JOBS = 12
+JOBS = 6
 """Of Mallory, before Ada's. Each is a process that reads a run."""
 
 
@@ -231,7 +231,8 @@ def test_uploads_jobs_streams_and_exports(team: Team, tmp_path: Path) -> None:
         variant(FIXTURES / "cuda-foo1", tmp_path, 10 + number, 2_000) for number in range(JOBS + 3)
     ]
     fresh = read(team.grace, upload(team.grace, folders.pop()))
-    read(team.mallory, upload(team.mallory, folders.pop()))
+    hers = upload(team.mallory, folders.pop())
+    team.mallory.client.get(f"/api/jobs/{hers}/events").raise_for_status()
     url, token = team.served.url, team.mallory.token
     ada = folders.pop()
     with ExitStack() as attacks, Health(url) as health:
@@ -241,7 +242,7 @@ def test_uploads_jobs_streams_and_exports(team: Team, tmp_path: Path) -> None:
         before = over(team.mallory)
         job = upload(team.ada, ada)
         team.ada.client.get(f"/api/jobs/{job}/events").raise_for_status()
-        assert over(team.mallory) - before < 5
+        assert over(team.mallory) - before < 4
         seen = read(team.ada, job)
         for job in queued:
             team.mallory.client.post(f"/api/jobs/{job}/cancel")
@@ -252,13 +253,13 @@ def test_uploads_jobs_streams_and_exports(team: Team, tmp_path: Path) -> None:
 
 
 def exports(url: str, token: str, stop: threading.Event) -> None:
-    """Asks for four exports at a time, without end."""
+    """Asks for two exports at a time, without end."""
     person = httpx.Client(base_url=url, headers=bearer(token), timeout=200)
-    with person as client, ThreadPoolExecutor(4) as pool:
+    with person as client, ThreadPoolExecutor(2) as pool:
         while not stop.wait(0.1):
             runs = client.get("/api/runs")
             for run in runs.json()["runs"][:1] if runs.status_code == 200 else ():
-                list(pool.map(client.get, [f"/api/runs/{run['id']}/export"] * 4))
+                list(pool.map(client.get, [f"/api/runs/{run['id']}/export"] * 2))
 
 
 # --- the list of what is shared ---
@@ -342,13 +343,13 @@ def test_queries_over_a_limit_spoil_no_others(team: Team) -> None:
         client = team.mallory.client
         hostile = [
             pool.submit(client.get, "/api/sql", params={"sql": sql})
-            for sql in [ENDLESS, *[LARGE] * 30]
+            for sql in [ENDLESS, *[LARGE] * 15]
         ]
-        for number in range(3):
+        for number in range(2):
             assert without_times(team.ada.query(ROWS)) == without_times(fresh)
             # Of two processes, Ada's query gets the next that is free.
             answered = [query.result() for query in hostile if query.done()]
-            assert sum(each.status_code == 200 for each in answered) <= 10 * (number + 1)
+            assert sum(each.status_code == 200 for each in answered) <= 5 * (number + 1)
         for query in hostile:  # the last ones wait too long
             assert query.result().status_code in (200, 503)
     assert without_times(team.ada.query(ROWS)) == without_times(fresh)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import httpx
-import pytest
 from inductorscope.cli.local import read_paths
-from inductorscope.playing.lessons import LESSONS
 from inductorscope.settings import Settings
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.accessible import check
 from tests.support.places import FIXTURES
-from tests.support.serving import Served, serve
+from tests.support.serving import Served
 
 CODE = """import torch
 
@@ -30,12 +27,6 @@ PASTE = """text => {
   const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
   document.activeElement.dispatchEvent(event);
 }"""
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("play") / "data", "--workers", "0") as served:
-        yield served
 
 
 def compiled(page: Page) -> str:
@@ -57,8 +48,8 @@ def type_code(page: Page, code: str) -> None:
     page.evaluate(PASTE, code)
 
 
-def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> None:
-    page.goto(f"{served.url}/play")
+def test_the_walk_by_keyboard(page: Page, chromium: Browser, playing: Served) -> None:
+    page.goto(f"{playing.url}/play")
     expect(page.locator(".play-said")).to_contain_text("Ready", timeout=120_000)
     page.get_by_label("as I type").uncheck()
     type_code(page, CODE)
@@ -115,24 +106,24 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, served: Served) -> 
     expect(other.locator(".play-editor .cm-line").nth(4)).to_contain_text("torch.exp(x)")
     expect(other.get_by_label("cpp.simdlen")).to_have_value("0")
     expect(other.locator(".panes")).to_contain_text("extern")
-    other.goto(served.url + beside)
+    other.goto(playing.url + beside)
     expect(other.locator(".beside-tally")).to_be_visible()
     other.context.close()
-    listed = httpx.get(f"{served.url}/api/", timeout=30).json()["runs"]
-    tries = httpx.get(f"{served.url}/api/?tries=1", timeout=30).json()["runs"]
+    listed = httpx.get(f"{playing.url}/api/", timeout=30).json()["runs"]
+    tries = httpx.get(f"{playing.url}/api/?tries=1", timeout=30).json()["runs"]
     assert listed == []
     assert {run["id"] for run in tries} == {first, second, third}
 
 
-def test_a_graph_is_forked_by_keyboard(page: Page, served: Served) -> None:
-    settings = Settings(served.data, served.database_url)
+def test_a_graph_is_forked_by_keyboard(page: Page, playing: Served) -> None:
+    settings = Settings(playing.data, playing.database_url)
     run = read_paths(
         settings, [FIXTURES / "cuda-foo1"], name="foo1", tags=[], origin="upload",
         progress=lambda *_: None,
     ).run_id  # fmt: skip
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
-    page.goto(f"{served.url}/runs/{run}/graphs/model__0_inference_0.0?sel=post_grad:4")
+    page.goto(f"{playing.url}/runs/{run}/graphs/model__0_inference_0.0?sel=post_grad:4")
     expect(page.locator(".cm-line.origin").first).to_be_visible()
     page.keyboard.press("r")
     expect(page.locator(".play-said")).to_contain_text("Run it?", timeout=120_000)
@@ -152,23 +143,11 @@ def test_a_graph_is_forked_by_keyboard(page: Page, served: Served) -> None:
     beside = page.get_by_role("link", name="kernels side by side").get_attribute("href") or ""
     assert f"left={run}/" in beside
     assert f"right={changed}/" in beside
-    assert page.url.startswith(f"{served.url}/play/{changed}")
+    assert page.url.startswith(f"{playing.url}/play/{changed}")
     page.keyboard.press("Control+End")
     page.keyboard.type("\ndef g(x):\nreturn x")
     assert page.locator(".play-editor .cm-line").last.inner_text() == "    return x"
     page.get_by_label("as I type").uncheck()
     assert not [text for text in said if "style" in text.lower()]
-    variants = httpx.get(f"{served.url}/api/?tries=1&q=fork+of+{run}", timeout=30).json()["runs"]
+    variants = httpx.get(f"{playing.url}/api/?tries=1&q=fork+of+{run}", timeout=30).json()["runs"]
     assert {row["id"] for row in variants} >= {original, changed}
-
-
-def test_every_example_compiles(served: Served) -> None:
-    failed = {}
-    for lesson in LESSONS:
-        body: dict[str, object] = {"code": lesson.code, **lesson.options}
-        if "dynamic" in body:
-            body["dynamic"] = body["dynamic"] == "true"
-        answer = httpx.post(f"{served.url}/api/play/tries", json=body, timeout=120).json()
-        if not answer.get("run"):
-            failed[lesson.id] = answer
-    assert not failed

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from inductorscope.capturing.playground.order import Ready as IsReady
 from inductorscope.capturing.playground.warm import _lay_out
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.playing import kernels
+from inductorscope.playing.lessons import LESSONS
 from inductorscope.processes.programs import needed_variables, program
 
 from tests.support.escapes import as_code, escapes, succeeded
@@ -138,6 +140,17 @@ def test_errors_have_their_line(warm: Warm, code: str, line: int | None, words: 
     assert outcome is not None
     assert words in outcome.error
     assert outcome.line == line
+
+
+def test_every_example_runs_and_those_with_options_compile(warm: Warm) -> None:
+    errors = {}
+    for lesson in LESSONS:
+        options: dict[str, Any] = {**lesson.options} or {"backend": "eager"}
+        if "dynamic" in options:
+            options["dynamic"] = options["dynamic"] == "true"
+        outcome = warm(lesson.code, **options).outcome
+        errors[lesson.id] = "no result" if outcome is None else outcome.error
+    assert {*errors.values()} == {""}, errors
 
 
 def test_options_are_those_of_the_web(warm: Warm) -> None:
