@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,31 +13,8 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Artifact
 from sqlalchemy import Engine, select
 
+from tests.capture.conftest import CLOUD, PASSWORD, SECRETS, TOKEN
 from tests.conftest import ON_SQLITE
-
-TOKEN, PASSWORD, CLOUD = "hiddent0ken", "hiddenpassw0rd", "hiddencl0ud"
-SECRETS = {
-    "INDUCTORSCOPE_TOKEN": TOKEN,
-    "INDUCTORSCOPE_DATABASE_URL": f"postgresql://me:{PASSWORD}@db/runs",
-    "TORCH_HUB_TOKEN": CLOUD,
-    "HF_TOKEN": CLOUD,
-    "AWS_SECRET_ACCESS_KEY": CLOUD,
-    "SOMETHING_ELSE": CLOUD,
-}
-
-CAPTURE = """
-import sys
-from pathlib import Path
-from inductorscope.capturing.run import run_capture
-from inductorscope.capturing.spec import CaptureSpec
-from inductorscope.settings import Settings
-
-spec = CaptureSpec(model="neg-maximum-cat", repeats=1, seconds=0.1, profile=False)
-out, cache = Path(sys.argv[1]), Path(sys.argv[2])
-settings = Settings(data=out, database_url="")
-facts = run_capture(spec, out, settings, trusted=True, cache=cache)
-assert facts.state == "complete", facts.error
-"""
 
 
 def test_a_list_says_what_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,13 +43,9 @@ def test_a_persons_program_gets_all_but_our_settings(monkeypatch: pytest.MonkeyP
 
 @ON_SQLITE
 @pytest.mark.torch
-def test_a_capture_publishes_no_secret(engine: Engine, cache: Path, tmp_path: Path) -> None:
+def test_a_capture_publishes_no_secret(engine: Engine, captured_script: Path) -> None:
     """Of a person, whose program gets all of these variables."""
-    out = tmp_path / "out"
-    subprocess.run(
-        [sys.executable, "-c", CAPTURE, str(out), str(cache)],
-        env=os.environ | SECRETS | {"TORCH_HUB_TOKEN": ""}, check=True, timeout=600,
-    )  # fmt: skip
+    out = captured_script
     secrets = [secret.encode() for secret in (TOKEN, PASSWORD, CLOUD)]
     written = [path for path in out.rglob("*") if path.is_file()]
     assert any(b"os.environ[" in path.read_bytes() for path in written)

@@ -28,6 +28,7 @@ def recorded(
     out = tmp_path_factory.mktemp("tails")
     spec = CaptureSpec(
         model=f"{SUBJECTS}:with_remainders", repeats=1, profile=False, source=False,
+        eager=False,
         config={"cpp.simdlen": "256", "cpp.enable_loop_tail_vec": "False"},
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import signal
@@ -28,7 +27,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
 
-SCRIPT = Path(__file__).with_name("small_script.py")
+from tests.capture.conftest import SCRIPT
 
 
 def capture(
@@ -42,17 +41,6 @@ def capture(
     spec = CaptureSpec(model=model, args=args, seconds=0.2, eager=eager)
     settings = Settings(data=out, database_url="")
     return run_capture(spec, out, settings, trusted=trusted, cache=cache)
-
-
-@pytest.fixture(scope="session")
-def captured_script(between: Path, cache: Path) -> Path:
-    """The script of the tests, captured once for all workers."""
-    out = between / "script"
-    with (between / "script.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (out / "capture.json").exists():
-            capture(out, str(SCRIPT), "100000", cache=cache)
-    return out
 
 
 @pytest.mark.torch
@@ -105,11 +93,11 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
 
 @pytest.mark.torch
 def test_what_a_failing_script_recorded_is_kept(tmp_path: Path, cache: Path) -> None:
-    facts = capture(tmp_path, str(SCRIPT), "1", "fail", cache=cache, eager=False)
+    facts = capture(tmp_path, str(SCRIPT), "3", "eager", "fail", cache=cache, eager=False)
     assert facts.state == "failed"
     assert facts.error is not None
     assert facts.error.message == "The script ended with exit status 3."
-    assert len(facts.script[0].compiles) == 2
+    assert len(facts.script[0].compiles) == 4
 
 
 @pytest.mark.torch
@@ -286,7 +274,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
     # It is not measured before it is interrupted.
     command += [str(SCRIPT), "--no-eager", "--seconds", "60"]
     with subprocess.Popen(
-        [*command, "--data", str(tmp_path), "--", "100000"],
+        [*command, "--data", str(tmp_path), "--", "100000", "eager"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     ) as running:  # fmt: skip
         assert running.stdout is not None

@@ -37,7 +37,7 @@ def scaled(x, factor):
 
 compiled = torch.compile(scaled)
 for step in range(100_000):
-    compiled(torch.ones(8 + step % 3, 16), 0.5 + step % 2)
+    compiled(torch.ones(8 + step % 2, 16), 0.5)
 """
 
 

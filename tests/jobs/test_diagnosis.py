@@ -11,7 +11,6 @@ import pytest
 from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import CaptureRefusedError
-from inductorscope.jobs.queue.processes import processes_of
 from inductorscope.jobs.records import OVER, JobStatus
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -41,8 +40,6 @@ def takes_all_memory():
 def hangs():
     return lambda x: time.sleep(600), (torch.ones(2),)
 
-
-hangs_for_long = hangs
 """
 
 
@@ -103,21 +100,6 @@ def test_each_kind_of_end_is_a_verdict_and_the_worker_goes_on(place: Place) -> N
         assert found is not None
         assert found.line.complete
         assert words in found.line.summary["verdict"]
-
-
-def test_a_cancelled_one_leaves_no_process_and_says_so(place: Place) -> None:
-    run = place.captured("hangs_for_long")
-    job = place.client.programs.diagnose("components", run, {})
-    end = time.monotonic() + 60
-    while place.client.job(job).step != "running the program eagerly":
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    assert place.client.cancel(job)
-    assert place.wait(job).state == "cancelled"
-    end = time.monotonic() + 20
-    while processes_of(job) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not processes_of(job)
 
 
 def test_runs_of_others_are_refused(place: Place, fixtures: Path) -> None:

@@ -18,6 +18,7 @@ from inductorscope.jobs.queue.machines import (
 )
 from inductorscope.settings import Settings
 
+from tests.conftest import ON_SQLITE
 from tests.jobs.conftest import Crew
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -63,6 +64,7 @@ def test_a_gpu_is_found_as_the_driver_lists_it(
     assert this_machine(settings).device == CPU
 
 
+@ON_SQLITE
 def test_a_job_waits_for_a_worker_that_has_what_it_needs(crew: Crew) -> None:
     crew.start(1, device=CPU)
     needs_gpu = crew.client.programs.capture({"model": "neg-maximum-cat", "name": "ok"}, (), H100)

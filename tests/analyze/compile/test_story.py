@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,25 +71,6 @@ def test_the_dynamic_program_is_told_in_words(dynamic: tuple[Story, list[Chunk]]
 def test_it_says_what_may_help(dynamic: tuple[Story, list[Chunk]]) -> None:
     assert functions_that_log(dynamic[0]) == ("print",)
     assert sizes_that_differ(dynamic[0]) == (Mark("f", "x", 0),)
-
-
-def test_the_same_program_compiled_here_gives_the_same_story(
-    fixtures: Path, tmp_path: Path
-) -> None:
-    program = fixtures / "dynamic" / "dynamic.py"
-    # Code without vectors, built by one process, takes less than half the time to compile.
-    cheap = {"TORCHINDUCTOR_VEC_ISA_OK": "0", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-    subprocess.run(
-        [sys.executable, str(program)], check=True, capture_output=True, cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "TORCH_TRACE": str(tmp_path / "trace"),
-             "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), **cheap},
-    )  # fmt: skip
-    story, _ = tell(sorted((tmp_path / "trace").iterdir()))
-    told = said(story)
-    place = ("dynamic.py", 6, 7)
-    assert told[:2] == [BREAKS.format(*place), RECOMPILES.format(*place)]
-    assert GRAPHS in told
-    assert any("of the work in C++ compilation" in sentence for sentence in told)
 
 
 def test_breaks_know_what_they_split_and_what_helps(dynamic: tuple[Story, list[Chunk]]) -> None:
