@@ -85,7 +85,8 @@ class Search:
         timed once."""
         worth: list[Trial] = []
         for title, change in candidates:
-            if self.left < self._looked_s + self._round_s(len(worth) + 1):
+            late = self.left < self._looked_s + self._round_s(len(worth) + 1)
+            if late and self.found.trials:  # the first is tried in any case
                 self.found.stopped = NO_TIME
                 break
             trial = self._looked_at(change) or self.trier.look(title, change)
