@@ -6,10 +6,16 @@ from typing import Literal
 
 import pytest
 from inductorscope.analyze.measure.judge import Judged
+from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.result import Answer, Structure, Trial
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
+from inductorscope.answers.trials.trials import trials_of
 from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
+from inductorscope.store.database.engine import sessions
+from sqlalchemy import Engine
+
+from tests.conftest import ON_SQLITE
 
 GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
 
@@ -56,6 +62,15 @@ def test_only_a_trial_of_the_same_change_counts() -> None:
     assert with_trial(cause(), [other]) == cause()
     unclear = with_trial(cause(), [trial("cannot tell")])
     assert (unclear.wins_us, unclear.known, bool(unclear.tried)) == (900.0, "unknown", True)
+
+
+@ON_SQLITE
+def test_the_overview_knows_what_a_search_tried_in_time(engine: Engine) -> None:
+    late = Trial(title="CUDA graphs", change=GRAPHS, answer="cannot tell")
+    assert with_trial(cause(), [late]) == cause()
+    with sessions(engine)() as session:
+        search = Improvement(trials=[trial("faster")])
+        assert trials_of(session, "f" * 16, search) == search.trials
 
 
 @pytest.mark.parametrize(

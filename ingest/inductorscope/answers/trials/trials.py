@@ -71,7 +71,7 @@ class TrialsPage(msgspec.Struct, frozen=True, kw_only=True):
 def trials_page(session: Session, run_id: str) -> TrialsPage:
     run = run_of(session, run_id)
     found = newest_improvement(session, run_id)
-    tried = [*trials_of(session, run_id), *(found.trials if found else ())]
+    tried = trials_of(session, run_id, found)
     runs = {name for trial in tried for name in (trial.run_before, trial.run_after)}
     here = set(session.scalars(select(Run.id).where(Run.id.in_(runs))))
     rows = {(trial.title, trial.answer): _row(trial, here) for trial in tried}
@@ -88,8 +88,9 @@ def trials_page(session: Session, run_id: str) -> TrialsPage:
     )
 
 
-def trials_of(session: Session, run_id: str) -> list[Trial]:
-    """Returns the trials of single changes, newest first, one for each change."""
+def trials_of(session: Session, run_id: str, search: Improvement | None) -> list[Trial]:
+    """Returns the trials of single changes, newest first, one for each change, and then those of
+    the search."""
     query = (
         select(Diagnosis.summary)
         .where(Diagnosis.run_id == run_id, Diagnosis.kind == TRIAL)
@@ -100,7 +101,7 @@ def trials_of(session: Session, run_id: str) -> list[Trial]:
     for summary in session.scalars(query):
         trial = msgspec.convert(summary["trial"], Trial)
         found.setdefault(msgspec.json.encode(trial.change), trial)
-    return list(found.values())
+    return [*found.values(), *(search.trials if search else ())]
 
 
 def newest_improvement(session: Session, run_id: str) -> Improvement | None:

@@ -21,7 +21,7 @@ from inductorscope.answers.runs.diagnosis import (
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
-from inductorscope.answers.trials.trials import trials_of
+from inductorscope.answers.trials.trials import newest_improvement, trials_of
 from inductorscope.plugins import added
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
@@ -32,7 +32,8 @@ CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     found: list[Cause | Cleared] = []
-    trials = trials_of(evidence.session, evidence.id)
+    session = evidence.session
+    trials = trials_of(session, evidence.id, newest_improvement(session, evidence.id))
     for check in CHECKS:
         try:
             begin(f"what to change first: {check.__name__}")

@@ -40,7 +40,9 @@ def with_change(cause: Cause) -> Cause:
 def with_trial(cause: Cause, trials: Sequence[Trial]) -> Cause:
     """Returns the cause with the outcome of its fix: what it won is known then, and a fix that wins
     nothing comes last."""
-    trial = next((trial for trial in trials if trial.change == cause.change), None)
+    same = (trial for trial in trials if trial.change == cause.change)
+    # A search may have no time for all changes.
+    trial = next((each for each in same if each.judged or each.answer != "cannot tell"), None)
     if trial is None or cause.change is None:
         return cause
     tried = replace(cause, tried=words.outcome(trial))
