@@ -200,7 +200,7 @@ def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
     items = []
     for row in run_story.session.execute(query):
         what = name_of(row.kind, row.name)
-        if not _in_every_log(what):
+        if not (what in AREAS or what.endswith("_graph")):
             continue
         nth = counts[row.compile_id, what]
         counts[row.compile_id, what] += 1
@@ -221,14 +221,6 @@ def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
                 )
             )
     return sorted(items, key=lambda item: item.line)
-
-
-def _in_every_log(what: str) -> bool:
-    return what in AREAS or what.endswith("_graph")
-
-
-def _area(what: str) -> str:
-    return AREAS.get(what) or "graphs"
 
 
 def _importance(row: DifferenceRow) -> tuple[int, int, int]:
@@ -266,7 +258,7 @@ def _row_of(pair: _Pair, each: RankDifference, texts: _Texts) -> DifferenceRow:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {each.what} of {where}, {_name(lacks)} has none"
     return DifferenceRow(
-        _area(each.what), each.what, each.compile_id, pair.rank,
+        (AREAS.get(each.what) or "graphs"), each.what, each.compile_id, pair.rank,
         None if left is None else left.artifact, None if right is None else right.artifact, text,
         next((item.line for item in (left, right) if item is not None), 0),
     )  # fmt: skip

@@ -104,7 +104,7 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
     if headings[:1] != ["Name"] or "# of Calls" not in headings:
         return None
     table = KeyAverages(line=first + 1)
-    columns = _extents(rule)
+    columns = [(match.start(), match.end()) for match in re.finditer(r"-+", rule)]
     for number in range(first + 3, len(lines)):
         line = lines[number].rstrip("\r")
         if _RULE.match(line):
@@ -118,10 +118,6 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
     table.problems.append(Problem(len(lines), "the table is cut short"))
     table.lines = len(lines) - first
     return table
-
-
-def _extents(rule: str) -> list[tuple[int, int]]:
-    return [(match.start(), match.end()) for match in re.finditer(r"-+", rule)]
 
 
 def _headings(line: str) -> list[str]:
