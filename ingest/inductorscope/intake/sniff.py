@@ -136,18 +136,11 @@ _BENCHMARK = re.compile(
     rb"|GB/s\s+\d+ regs",
     re.M,
 )
-_PROVENANCE = re.compile(
-    rb'"(?:preToPost|postToPre|cppCodeToPost|postToCppCode|inductor_post_to_pre_grad_nodes'
-    rb'|inductor_triton_kernel_to_post_grad_nodes)"\s*:|"pass_name"\s*:[^\n]{0,4000}"from_node"\s*:'
-)
-# {"triton_poi_fused_mul_1:2": {"stack_traces": […], "post_grad_nodes": […], …}, …}
-_INFORMATION = re.compile(rb'"post_grad_nodes"\s*:|"stack_traces"\s*:')
-# {"triton_poi_fused_mul_1:2": ["  File \\"/a.py\\", line 8, …"], …}
-_STACKS = re.compile(rb'^\{\s*"[^"\n]{1,400}:\d+"\s*:\s*\[\s*" *File \\"')
 # What other compilers make of a kernel
 _COMPILED = (".fatbin", ".hsaco", ".spv", ".metallib")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_KNOWN_JSON = (
+# The first pattern decides what a JSON is.
+_JSON = (
     # {"segments": [{"device": 0, "address": …, "total_size": …, "blocks": […]}], "device_traces": …
     (
         re.compile(rb'"segments"\s*:\s*\[[^\]]{0,400}?"(?:total_size|blocks)"'
@@ -161,13 +154,26 @@ _KNOWN_JSON = (
     ),
     # {"event_type":"compilation","pid":7,"stack":[…],"payload":{…}}
     (re.compile(rb'^\{[^\[]{0,400}"event_type"\s*:\s*"(?:compilation|launch)'), TRITONPARSE_LOG),
+    (
+        re.compile(rb'"(?:preToPost|postToPre|cppCodeToPost|postToCppCode|'
+                   rb'inductor_post_to_pre_grad_nodes|inductor_triton_kernel_to_post_grad_nodes)"'
+                   rb'\s*:|"pass_name"\s*:[^\n]{0,4000}"from_node"\s*:'),
+        PROVENANCE,
+    ),
+    (re.compile(rb'"self_cpu_us"\s*:'), KEY_AVERAGES),
+    (re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:'), CHROME_TRACE),
+    (re.compile(rb'"ph"\s*:\s*"'), CHROME_TRACE),
+    # {"triton_poi_fused_mul_1:2": {"stack_traces": […], "post_grad_nodes": […], …}, …}
+    (re.compile(rb'"post_grad_nodes"\s*:|"stack_traces"\s*:'), KERNEL_INFORMATION),
+    # {"triton_poi_fused_mul_1:2": ["  File \\"/a.py\\", line 8, …"], …}
+    (re.compile(rb'^\{\s*"[^"\n]{1,400}:\d+"\s*:\s*\[\s*" *File \\"'), KERNEL_STACKS),
+    (re.compile(rb'"(?:configs_hash|found_by_coordesc)"\s*:'), BEST_CONFIG),
+    # {"hash": "e1f44a97…", "target": {…}, "num_warps": 16, …
+    (re.compile(rb'^\{\s*"hash"\s*:\s*"[0-9a-f]{64}"\s*,\s*"target"\s*:'), TRITON_METADATA),
+    (re.compile(rb'"(?:eager_ms|compiled_ms)"\s*:'), RESULT),
 )  # fmt: skip
-# {"hash": "e1f44a97…", "target": {…}, "num_warps": 16, …
-_COMPILED_FACTS = re.compile(rb'^\{\s*"hash"\s*:\s*"[0-9a-f]{64}"\s*,\s*"target"\s*:')
-_BEST = re.compile(rb'"(?:configs_hash|found_by_coordesc)"\s*:')
-_TRACE = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
-_RESULT = re.compile(rb'"(?:eager_ms|compiled_ms)"\s*:')
-_ROWS = re.compile(rb'"self_cpu_us"\s*:')
+_OF_ENDINGS = {KEY_AVERAGES: ".key_averages.json", BEST_CONFIG: ".best_config"}
+"""Roles that the end of a name shows too."""
 _GENERATED = re.compile(rb"@triton_heuristics\.|\bimport triton_heuristics\b")
 _DRAWN = re.compile(rb"<svg[\s>]|<!DOCTYPE svg|^(?:strict )?(?:di)?graph\b[^\n{]{0,200}\{", re.M)
 
@@ -254,25 +260,9 @@ def _named(name: str, text: bytes) -> bool:
 
 
 def _role_of_json(name: str, text: bytes) -> str | None:
-    for pattern, role in _KNOWN_JSON:
-        if pattern.search(text):
+    for pattern, role in _JSON:
+        if pattern.search(text) or name.endswith(_OF_ENDINGS.get(role, "\n")):
             return role
-    if _PROVENANCE.search(text):
-        return PROVENANCE
-    if _ROWS.search(text) or name.endswith(".key_averages.json"):
-        return KEY_AVERAGES
-    if _TRACE.search(text):
-        return CHROME_TRACE
-    if _INFORMATION.search(text):
-        return KERNEL_INFORMATION
-    if _STACKS.search(text):
-        return KERNEL_STACKS
-    if _BEST.search(text) or name.endswith(".best_config"):
-        return BEST_CONFIG
-    if _COMPILED_FACTS.match(text):
-        return TRITON_METADATA
-    if _RESULT.search(text):
-        return RESULT
     return None
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, part_of
 
 
 class CompileStory(Base):
@@ -13,7 +12,7 @@ class CompileStory(Base):
 
     __tablename__ = "compile_stories"
 
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    run_id: Mapped[str] = part_of("runs", primary_key=True)
     part: Mapped[str] = mapped_column(primary_key=True)
     """`story`, `timeline`, `phases/0`, …"""
     count: Mapped[int]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, part_of
 
 
 class Diagnosis(Base):
@@ -21,7 +21,7 @@ class Diagnosis(Base):
     __table_args__ = (Index("ix_diagnoses_run_id_kind", "run_id", "kind"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    run_id: Mapped[str] = part_of("runs")
     kind: Mapped[str]
     """`components`, `numbers` or `minify` (see `capturing.diagnosis`), or `measure`."""
     job_id: Mapped[str] = mapped_column(String(40), unique=True)

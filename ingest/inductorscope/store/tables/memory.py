@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, part_of
 
 
 class KernelBenchmark(Base):
@@ -19,7 +19,7 @@ class KernelBenchmark(Base):
     __table_args__ = (Index("ix_kernel_benchmarks_graph_id_kernel", "graph_id", "kernel"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"))
+    graph_id: Mapped[int] = part_of("graphs")
     kernel: Mapped[str]
     handle: Mapped[int]
     job_id: Mapped[str] = mapped_column(String(40))

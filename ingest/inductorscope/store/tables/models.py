@@ -28,7 +28,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
 
 from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.analyze.timeline.facts import TimelineFacts
@@ -95,6 +95,19 @@ class Base(DeclarativeBase):
         int: WideInteger,
         str: Text(),
     }
+
+
+def part_of(
+    table: str, *, primary_key: bool = False, index: bool | None = None, unique: bool | None = None
+) -> MappedColumn[Any]:
+    """The id of the row that a row is part of, and is deleted with."""
+    to = ForeignKey(f"{table}.id", ondelete="CASCADE")
+    return mapped_column(to, primary_key=primary_key, index=index, unique=unique)
+
+
+def refers_to(table: str) -> MappedColumn[Any]:
+    """The id of another row, which is forgotten when that one is deleted."""
+    return mapped_column(ForeignKey(f"{table}.id", ondelete="SET NULL"), index=True)
 
 
 READING, COMPLETE = "reading", "complete"
@@ -172,7 +185,7 @@ class RunSearch(Base):
     __tablename__ = "run_search"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
+    run_id: Mapped[str] = part_of("runs", unique=True)
     text: Mapped[str]
 
 
@@ -225,7 +238,7 @@ class Graph(Base):
     __table_args__ = (UniqueConstraint("run_id", "slug"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    run_id: Mapped[str] = part_of("runs", index=True)
     slug: Mapped[str]
     """Unique in its run and safe in a URL."""
     name: Mapped[str]
@@ -255,10 +268,8 @@ class Artifact(Base):
     __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
-    graph_id: Mapped[int | None] = mapped_column(
-        ForeignKey("graphs.id", ondelete="CASCADE"), index=True
-    )
+    run_id: Mapped[str] = part_of("runs", index=True)
+    graph_id: Mapped[int | None] = part_of("graphs", index=True)
     role: Mapped[str]
     path: Mapped[str]
     """Path in the upload, or on the user's machine for sources."""
@@ -275,9 +286,7 @@ class GraphNodes(Base):
 
     __tablename__ = "graph_nodes"
 
-    graph_id: Mapped[int] = mapped_column(
-        ForeignKey("graphs.id", ondelete="CASCADE"), primary_key=True
-    )
+    graph_id: Mapped[int] = part_of("graphs", primary_key=True)
     stage: Mapped[str] = mapped_column(primary_key=True)
     count: Mapped[int]
     payload: Mapped[bytes]
@@ -290,7 +299,7 @@ class LogEntry(Base):
     __table_args__ = (Index("ix_log_entries_run_id_compile_id", "run_id", "compile_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    run_id: Mapped[str] = part_of("runs")
     log: Mapped[str]
     """Path of the log in the upload."""
     line: Mapped[int]
@@ -302,9 +311,7 @@ class LogEntry(Base):
     attempt: Mapped[int | None]
     rank: Mapped[int | None]
     pid: Mapped[int]
-    artifact_id: Mapped[int | None] = mapped_column(
-        ForeignKey("artifacts.id", ondelete="SET NULL"), index=True
-    )
+    artifact_id: Mapped[int | None] = refers_to("artifacts")
     """The payload."""
 
 
@@ -321,7 +328,7 @@ class Kernel(Base):
     )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    graph_id: Mapped[int] = part_of("graphs", index=True)
     name: Mapped[str]
     kind: Mapped[str]
     """'cpp', 'triton', 'template', 'extern', …"""
@@ -346,8 +353,8 @@ class KernelCall(Base):
     __table_args__ = (Index("ix_kernel_calls_permalink", "permalink"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    kernel_id: Mapped[int] = mapped_column(ForeignKey("kernels.id", ondelete="CASCADE"), index=True)
-    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    kernel_id: Mapped[int] = part_of("kernels", index=True)
+    graph_id: Mapped[int] = part_of("graphs", index=True)
     handle: Mapped[int]
     """Inductor's number for the call, or its position if the code has none."""
     handle_known: Mapped[bool]
@@ -363,9 +370,7 @@ class Links(Base):
 
     __tablename__ = "links"
 
-    graph_id: Mapped[int] = mapped_column(
-        ForeignKey("graphs.id", ondelete="CASCADE"), primary_key=True
-    )
+    graph_id: Mapped[int] = part_of("graphs", primary_key=True)
     engine: Mapped[str]
     payload: Mapped[bytes]
     """The JSON that the API returns, compressed with zstd."""
@@ -380,14 +385,12 @@ class Profile(Base):
     __tablename__ = "profiles"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    run_id: Mapped[str] = part_of("runs", index=True)
     label: Mapped[str]
     """'eager', 'compiled', or the file's name if neither is known."""
     device_kind: Mapped[str | None]
     steps: Mapped[int | None]
-    artifact_id: Mapped[int | None] = mapped_column(
-        ForeignKey("artifacts.id", ondelete="SET NULL"), index=True
-    )
+    artifact_id: Mapped[int | None] = refers_to("artifacts")
     """Chrome trace to download."""
     facts: Mapped[ProfileFacts]
 
@@ -398,9 +401,7 @@ class ProfilerRow(Base):
     __tablename__ = "profiler_rows"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    profile_id: Mapped[int] = mapped_column(
-        ForeignKey("profiles.id", ondelete="CASCADE"), index=True
-    )
+    profile_id: Mapped[int] = part_of("profiles", index=True)
     name: Mapped[str]
     category: Mapped[str]
     """'kernel' for device work, 'cpu_op', 'annotation', …"""
@@ -477,7 +478,7 @@ class JobEvent(Base):
     __tablename__ = "job_events"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
+    job_id: Mapped[str] = part_of("jobs", index=True)
     at: Mapped[datetime]
     level: Mapped[str]
     """'info', 'warning' or 'error'."""

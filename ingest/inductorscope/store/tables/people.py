@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy import String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, part_of, refers_to
 
 # Reusing an id would give a new person or project what belonged to the old one.
 NEVER_AGAIN = {"sqlite_autoincrement": True}
@@ -49,12 +49,8 @@ class Member(Base):
 
     __tablename__ = "members"
 
-    project_id: Mapped[int] = mapped_column(
-        ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True
-    )
-    person_id: Mapped[int] = mapped_column(
-        ForeignKey("people.id", ondelete="CASCADE"), primary_key=True, index=True
-    )
+    project_id: Mapped[int] = part_of("projects", primary_key=True)
+    person_id: Mapped[int] = part_of("people", primary_key=True, index=True)
 
 
 class Token(Base):
@@ -66,12 +62,10 @@ class Token(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     """Hash of the token, which is stored nowhere."""
     name: Mapped[str]
-    person_id: Mapped[int | None] = mapped_column(
-        ForeignKey("people.id", ondelete="CASCADE"), index=True
-    )
+    person_id: Mapped[int | None] = part_of("people", index=True)
     """The person whose rights limit the token's; None for a token made on the command line for a
     program."""
-    project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    project_id: Mapped[int | None] = part_of("projects")
     """The only project whose runs it sees, and where its uploads go."""
     scopes: Mapped[list[Any]]
     created_at: Mapped[datetime]
@@ -87,14 +81,10 @@ class Place(Base):
     __tablename__ = "places"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
-    person_id: Mapped[int | None] = mapped_column(
-        ForeignKey("people.id", ondelete="SET NULL"), index=True
-    )
+    run_id: Mapped[str] = part_of("runs", index=True)
+    person_id: Mapped[int | None] = refers_to("people")
     """Who put it there."""
-    project_id: Mapped[int | None] = mapped_column(
-        ForeignKey("projects.id", ondelete="SET NULL"), index=True
-    )
+    project_id: Mapped[int | None] = refers_to("projects")
 
 
 class Share(Base):
@@ -103,7 +93,7 @@ class Share(Base):
     __tablename__ = "shares"
 
     key: Mapped[str] = mapped_column(String(43), primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
+    run_id: Mapped[str] = part_of("runs", unique=True)
     created_at: Mapped[datetime]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, part_of
 
 
 class FoundSecret(Base):
@@ -14,7 +13,7 @@ class FoundSecret(Base):
     __tablename__ = "found_secrets"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    run_id: Mapped[str] = part_of("runs", index=True)
     kind: Mapped[str]
     """Name of the kind in `formats.secrets`."""
     count: Mapped[int]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index
+from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.analyze.timeline.facts import TimelineFacts
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, part_of, refers_to
 
 
 class TraceKernel(Base):
@@ -19,7 +19,7 @@ class TraceKernel(Base):
     __table_args__ = (Index("ix_trace_kernels_profile_id_total_us", "profile_id", "total_us"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    profile_id: Mapped[int] = mapped_column(ForeignKey("profiles.id", ondelete="CASCADE"))
+    profile_id: Mapped[int] = part_of("profiles")
     position: Mapped[int]
     """Number by which events refer to it."""
     name: Mapped[str]
@@ -35,9 +35,7 @@ class TraceKernel(Base):
     total_us: Mapped[float]
     min_us: Mapped[float | None]
     max_us: Mapped[float | None]
-    kernel_id: Mapped[int | None] = mapped_column(
-        ForeignKey("kernels.id", ondelete="SET NULL"), index=True
-    )
+    kernel_id: Mapped[int | None] = refers_to("kernels")
     """Kernel of the run's code, if known."""
 
 
@@ -47,9 +45,7 @@ class TraceChunk(Base):
 
     __tablename__ = "trace_chunks"
 
-    profile_id: Mapped[int] = mapped_column(
-        ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True
-    )
+    profile_id: Mapped[int] = part_of("profiles", primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
     first: Mapped[int]
     """Position of its first event in the trace."""
@@ -63,9 +59,7 @@ class Timeline(Base):
 
     __tablename__ = "timelines"
 
-    profile_id: Mapped[int] = mapped_column(
-        ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True
-    )
+    profile_id: Mapped[int] = part_of("profiles", primary_key=True)
     facts: Mapped[TimelineFacts]
 
 
@@ -75,9 +69,7 @@ class TimelineChunk(Base):
 
     __tablename__ = "timeline_chunks"
 
-    profile_id: Mapped[int] = mapped_column(
-        ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True
-    )
+    profile_id: Mapped[int] = part_of("profiles", primary_key=True)
     level: Mapped[int] = mapped_column(primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
     first: Mapped[int]
@@ -100,9 +92,7 @@ class CallTime(Base):
 
     __tablename__ = "call_times"
 
-    call_id: Mapped[int] = mapped_column(
-        ForeignKey("kernel_calls.id", ondelete="CASCADE"), primary_key=True
-    )
+    call_id: Mapped[int] = part_of("kernel_calls", primary_key=True)
     time_us: Mapped[float]
     """Mean over all steps."""
     known: Mapped[str]
@@ -120,7 +110,7 @@ class LineCost(Base):
     __tablename__ = "line_costs"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    run_id: Mapped[str] = part_of("runs", index=True)
     path: Mapped[str | None]
     line: Mapped[int | None]
     kernels: Mapped[int]
@@ -138,7 +128,7 @@ class NodeCost(Base):
     __tablename__ = "node_costs"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    graph_id: Mapped[int] = part_of("graphs", index=True)
     name: Mapped[str]
     target: Mapped[str]
     line: Mapped[int]
