@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
@@ -30,16 +32,15 @@ Packed = tuple[Content, int | None]
 """A file's content and its number of lines."""
 
 
-class FileArtifacts:
+class FileArtifacts(msgspec.Struct, eq=False):
     """Makes each file of an upload an artifact, once. Does not handle logs, which are read
     separately."""
 
-    def __init__(self, intake: Intake, folder: Path | None, notes: Notes) -> None:
-        self._intake = intake
-        self._folder = folder
-        self._notes = notes
-        self._drafts: dict[int, ArtifactDraft | None] = {}
-        self._graphs: Mapping[str, GraphDraft] = {}
+    _intake: Intake
+    _folder: Path | None
+    _notes: Notes
+    _drafts: dict[int, ArtifactDraft | None] = {}
+    _graphs: Mapping[str, GraphDraft] = {}
 
     def draft(self, file: File) -> ArtifactDraft | None:
         """Returns the artifact of a file, if it was stored."""

@@ -6,6 +6,7 @@ goes on while the log is already being read.
 
 from __future__ import annotations
 
+import msgspec
 from sqlalchemy import select
 
 from inductorscope.intake.recognise import Intake
@@ -20,23 +21,15 @@ class HereAlready(Exception):
     """A complete run of the same content is already here, so nothing needs to be written."""
 
 
-class Beginning:
+class Beginning(msgspec.Struct, eq=False):
     """Makes the run appear, once."""
 
-    def __init__(
-        self,
-        intake: Intake,
-        writer: RunWriter,
-        owner: Owner,
-        sessions: Sessions,
-        progress: Progress,
-    ) -> None:
-        self._intake = intake
-        self._writer = writer
-        self._owner = owner
-        self._sessions = sessions
-        self._progress = progress
-        self.begun = False
+    _intake: Intake
+    _writer: RunWriter
+    _owner: Owner
+    _sessions: Sessions
+    _progress: Progress
+    begun: bool = False
 
     def when_known(self) -> None:
         """Makes the run appear, unless digests are still being computed."""

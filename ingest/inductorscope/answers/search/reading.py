@@ -69,19 +69,16 @@ class MatchingTexts(msgspec.Struct):
             self.last = number
 
 
-class PieceReader:
+class PieceReader(msgspec.Struct, eq=False):
     """Reads pieces of texts until a page is full or the budget is used up."""
 
-    def __init__(
-        self, session: Session, patterns: Patterns, matching: ColumnElement[bool],
-        number: ColumnElement[int], pieces: int,
-    ) -> None:  # fmt: skip
-        """`matching`: condition of the pieces; `number`: the column that orders them."""
-        self._session = session
-        self._patterns = patterns
-        self._matching = matching
-        self._number = number
-        self._pieces = pieces
+    _session: Session
+    _patterns: Patterns
+    _matching: ColumnElement[bool]
+    """The condition of the pieces."""
+    _number: ColumnElement[int]
+    """The column that orders them."""
+    _pieces: int
 
     def one_text(self, mode: str | None, after: int, limit: int) -> Matches:
         """Searches the scope's only text, after a line."""

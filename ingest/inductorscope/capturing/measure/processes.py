@@ -86,19 +86,16 @@ Store = Callable[[Structure, Path], str]
 """Reads a capture's folder as a run and returns the run; empty if it is not worth that."""
 
 
-class Runner:
+class Runner(msgspec.Struct, eq=False):
     """Runs arms. Keeps each arm's compiled kernels, so that later processes generate the code again
     but do not wait for the compiler."""
 
-    def __init__(
-        self, folder: Path, settings: Settings, *, trusted: bool, alike: bool = False
-    ) -> None:
-        """`alike`: the arms are one program on one torch, so they share compiled kernels, which are
-        found by their text."""
-        self.folder = folder
-        self.settings = settings
-        self.trusted = trusted
-        self.alike = alike
+    folder: Path
+    settings: Settings
+    trusted: bool
+    alike: bool = False
+    """Whether the arms are one program on one torch: they share compiled kernels, which are found
+    by their text."""
 
     def once(self, arm: Arm, seconds: float = SECONDS, *, only_timed: bool = False) -> Once:
         """Runs an arm in a fresh process; with `only_timed`, neither code nor kernels are looked

@@ -50,46 +50,41 @@ class Alignment(msgspec.Struct):
         )
 
 
-class ReplayState:
+class ReplayState(msgspec.Struct, eq=False):
     """Statements of the block, their owners, and the values of operations so far."""
 
-    body: IrLoopBody
+    block: Block
+    pointers: dict[str, frozenset[str]]
+    inside: dict[str, bool]
+    """Buffers that the kernel makes itself, and whether it alone reads them."""
+    cpp: bool
+    result: Alignment = msgspec.field(default_factory=Alignment)
+    definitions: dict[str, Statement] = {}
+    place: dict[int, int] = {}
+    cse: dict[tuple[object, ...], Value] = {}
+    stored: dict[str, Value] = {}
+    overwritten: dict[str, Value] = {}
+    """Memory that another buffer writes into → the value put there, which later loads read."""
+    mutations: dict[str, list[str]] = {}
+    """The node's buffers → the buffers they write into."""
+    loaded: dict[str, list[str]] = {}
+    values: dict[tuple[str, str], Value] = {}
+    by_index: dict[str, str] = {}
+    """Temporaries of loads in this node that are bound to another index."""
+    indirect: dict[str, Value] = {}
+    reduced: list[object] = []
+    """What the node before it computes, if that is a reduction."""
+    node: str = ""
+    body: IrLoopBody = msgspec.field(default_factory=lambda: IrLoopBody(0, 0))
+    mask: Value = None
+    other: str = ""
+    """The value of masked-out elements, which distinguishes loads."""
 
-    def __init__(
-        self,
-        block: Block,
-        pointers: dict[str, frozenset[str]],
-        inside: dict[str, bool],
-        cpp: bool,
-    ) -> None:
-        """`inside`: buffers that the kernel makes itself, and whether it alone reads them."""
-        self.block = block
-        self.inside = inside
-        self.pointers = pointers
-        self.cpp = cpp
-        self.result = Alignment()
-        self.definitions: dict[str, Statement] = {}
-        for statement in block.numbered:
+    def __post_init__(self) -> None:
+        for place, statement in enumerate(self.block.numbered):
+            self.place[id(statement)] = place
             for name in statement.defines:
                 self.definitions.setdefault(name, statement)
-        self.place = {id(s): index for index, s in enumerate(block.numbered)}
-        self.cse: dict[tuple[object, ...], Value] = {}
-        self.stored: dict[str, Value] = {}
-        self.overwritten: dict[str, Value] = {}
-        """Memory that another buffer writes into → the value put there, which later loads read."""
-        self.mutations: dict[str, list[str]] = {}
-        """The node's buffers → the buffers they write into."""
-        self.loaded: dict[str, list[str]] = {}
-        self.values: dict[tuple[str, str], Value] = {}
-        self.by_index: dict[str, str] = {}
-        """Temporaries of loads in this node that are bound to another index."""
-        self.indirect: dict[str, Value] = {}
-        self.reduced: list[object] = []
-        """What the node before it computes, if that is a reduction."""
-        self.node = ""
-        self.mask: Value = None
-        self.other = ""
-        """The value of masked-out elements, which distinguishes loads."""
 
     def value_of(self, text: str, block: str) -> Value:
         known = self.values.get((block, text))

@@ -92,25 +92,20 @@ def _nobody(_compile_id: str | None) -> int:
     return -1
 
 
-class PhaseEvents:
+class PhaseEvents(msgspec.Struct, eq=False):
     """Reads the events of one log in order."""
 
-    def __init__(
-        self,
-        owner: Callable[[str | None], int] = _nobody,
-        wanted: Callable[[str], bool] = lambda name: True,
-    ) -> None:
-        """`owner`: the number of the compile that an id currently stands for. `wanted`: whether to
-        keep instants of a name; logs hold thousands."""
-        self._owner = owner
-        self._wanted = wanted
-        self.spans: list[Span] = []
-        """Sorted by their ends."""
-        self.instants: list[Instant] = []
-        self.unread: Counter[str] = Counter()
-        """Number of events not used, by reason."""
-        self._open: dict[int, list[_Open]] = {}
-        self._names: dict[str, str] = {}
+    _owner: Callable[[str | None], int] = _nobody
+    """The number of the compile that an id currently stands for."""
+    _wanted: Callable[[str], bool] = lambda name: True
+    """Whether to keep instants of a name; logs hold thousands."""
+    spans: list[Span] = []
+    """Sorted by their ends."""
+    instants: list[Instant] = []
+    unread: Counter[str] = msgspec.field(default_factory=Counter)
+    """Number of events not used, by reason."""
+    _open: dict[int, list[_Open]] = {}
+    _names: dict[str, str] = {}
 
     def add(
         self, payload: bytes, compile_id: str | None, attempt: int | None, pid: int, line: int

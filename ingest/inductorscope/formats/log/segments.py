@@ -62,20 +62,19 @@ def segments(
     yield from cutter.finish()
 
 
-class _Cutter:
-    def __init__(self, limits: Limits, repeats: Repeats | None) -> None:
-        self.limits = limits
-        self.repeats = repeats
-        self.awaited = 0
-        """Bytes needed to compare an earlier payload, some not read yet."""
-        self.held = b""
-        """The unfinished segment."""
-        self.searched = 0
-        """Position up to which it holds no boundary."""
-        self.first = True
-        self.empty_lines = False
-        self.overflown = False
-        """Whether its beginning has already been yielded."""
+class _Cutter(msgspec.Struct, eq=False):
+    limits: Limits
+    repeats: Repeats | None
+    awaited: int = 0
+    """Bytes needed to compare an earlier payload, some not read yet."""
+    held: bytes = b""
+    """The unfinished segment."""
+    searched: int = 0
+    """Position up to which it holds no boundary."""
+    first: bool = True
+    empty_lines: bool = False
+    overflown: bool = False
+    """Whether its beginning has already been yielded."""
 
     @property
     def wanted(self) -> int:

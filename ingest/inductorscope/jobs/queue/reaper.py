@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
 from dbos import DBOSClient
 from sqlalchemy import delete, select
 
@@ -35,34 +36,24 @@ ENDED = {
 LOST = "The job engine does not know this job."
 
 
-class Reaper:
+class Reaper(msgspec.Struct, eq=False):
     """Looks after the jobs of other workers. `reap` is cheap; call it every few seconds."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        sessions: Sessions,
-        client: DBOSClient,
-        *,
-        own_id: str | None = None,
-        dead_after: float = DEAD_AFTER_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._settings = settings
-        self._sessions = sessions
-        self._client = client
-        self._own_id = own_id
-        self._dead_after = dead_after
-        self._clock = clock
-        self._beats: dict[str, tuple[datetime | None, float]] = {}
-        """For each worker elsewhere, its last heartbeat and when we first saw that one."""
+    _settings: Settings
+    _sessions: Sessions
+    _client: DBOSClient
+    own_id: str | None = None
+    dead_after: float = DEAD_AFTER_SECONDS
+    clock: Callable[[], float] = time.monotonic
+    _beats: dict[str, tuple[datetime | None, float]] = {}
+    """For each worker elsewhere, its last heartbeat and when we first saw that one."""
 
     def reap(self) -> list[str]:
         """Returns the jobs of dead workers to the queue; returns their ids."""
         back: list[str] = []
         working = self._working()
         for worker in working:
-            if worker != self._own_id:
+            if worker != self.own_id:
                 back += self._reap_worker(worker)
         self._beats = {name: seen for name, seen in self._beats.items() if name in working}
         return back
@@ -144,9 +135,9 @@ class Reaper:
     def _reap_silent(self, worker: str, beat: datetime | None) -> list[str]:
         seen, since = self._beats.get(worker, (None, None))
         if since is None or seen != beat:
-            self._beats[worker] = (beat, self._clock())
+            self._beats[worker] = (beat, self.clock())
             return []
-        if self._clock() - since < self._dead_after:
+        if self.clock() - since < self.dead_after:
             return []
         back = self.take_back(worker)
         with self._sessions.begin() as session:
