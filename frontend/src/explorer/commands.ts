@@ -9,13 +9,10 @@ import { colours, fold, wrap } from "./state/preferences";
 import { stopAfter, stopsOf } from "./state/walk";
 
 export class Commands {
-  private readonly explorer: Explorer;
-
   /** Everything that a key can do. */
   readonly keys: readonly Key[];
 
-  constructor(explorer: Explorer) {
-    this.explorer = explorer;
+  constructor(private readonly explorer: Explorer) {
     this.keys = this.bindKeys();
   }
 

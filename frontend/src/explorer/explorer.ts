@@ -44,11 +44,6 @@ import { UnmappedView } from "./views/unmapped-view";
 const RESTING_MS = 400;
 
 export class Explorer implements RowHost {
-  readonly root: HTMLElement;
-  readonly picture: GraphPicture;
-  readonly index: LinkIndex;
-  readonly texts: Texts;
-  readonly nonce: string;
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read(), only: false };
   readonly nodesUrl: string;
   readonly compiled: Compiled;
@@ -56,7 +51,6 @@ export class Explorer implements RowHost {
   readonly row: PaneRow;
   readonly tints: Tints;
   readonly figures: KernelFigures;
-  readonly errors: readonly CompileError[];
   readonly pictures = new Pictures(this);
   readonly neighbours = new NeighboursView(this);
   readonly list: KernelList;
@@ -79,19 +73,13 @@ export class Explorer implements RowHost {
   onLight: () => void = () => {};
 
   constructor(
-    root: HTMLElement,
-    picture: GraphPicture,
-    index: LinkIndex,
-    texts: Texts,
-    nonce: string,
-    errors: readonly CompileError[],
+    readonly root: HTMLElement,
+    readonly picture: GraphPicture,
+    readonly index: LinkIndex,
+    readonly texts: Texts,
+    readonly nonce: string,
+    readonly errors: readonly CompileError[],
   ) {
-    this.errors = errors;
-    this.root = root;
-    this.picture = picture;
-    this.index = index;
-    this.texts = texts;
-    this.nonce = nonce;
     this.nodesUrl = root.dataset.nodesUrl ?? "";
     this.compiled = new Compiled(root.dataset.machineUrl ?? "", index);
     this.state = new ExplorerState(picture, index);

@@ -29,7 +29,6 @@ interface Fork extends Shown {
 }
 
 class Play {
-  private readonly root: HTMLElement;
   private readonly fork: Fork | null = null;
   private readonly editor: Editor;
   private readonly form: HTMLFormElement;
@@ -45,8 +44,7 @@ class Play {
   private pause = 0;
   private compiled = "";
 
-  constructor(root: HTMLElement) {
-    this.root = root;
+  constructor(private readonly root: HTMLElement) {
     this.form = this.part("form");
     const typed = this.part<HTMLTextAreaElement>("textarea");
     const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";

@@ -80,14 +80,12 @@ class Sending {
   private readonly received: number[];
   private readonly flying: number[];
   private readonly total: number;
-  private readonly picked: readonly Picked[];
-  private readonly watch: Watch;
-  private readonly stopped: AbortSignal;
 
-  constructor(picked: readonly Picked[], watch: Watch, stopped: AbortSignal) {
-    this.picked = picked;
-    this.watch = watch;
-    this.stopped = stopped;
+  constructor(
+    private readonly picked: readonly Picked[],
+    private readonly watch: Watch,
+    private readonly stopped: AbortSignal,
+  ) {
     this.received = picked.map(() => 0);
     this.flying = picked.map(() => 0);
     this.total = picked.reduce((sum, each) => sum + each.file.size, 0);

@@ -16,7 +16,6 @@ function startOf(plain: string): string {
 }
 
 export class Half {
-  readonly root: HTMLElement;
   readonly named: Named;
   code: Code | null = null;
   first = 1;
@@ -24,11 +23,11 @@ export class Half {
   picture: GraphPicture | null = null;
   private index: LinkIndex | null = null;
   private key = "";
-  private readonly nonce: string;
 
-  constructor(root: HTMLElement, nonce: string) {
-    this.root = root;
-    this.nonce = nonce;
+  constructor(
+    readonly root: HTMLElement,
+    private readonly nonce: string,
+  ) {
     const { run = "", graph = "", stage = "", kernel = "" } = root.dataset;
     this.named = { run, graph, stage, kernel };
   }

@@ -26,7 +26,6 @@ function hiddenOf(all: readonly [Side, Side], shown: readonly [Side, Side]): num
 }
 
 class Beside {
-  private readonly root: HTMLElement;
   private readonly halves: [Half, Half];
   /** Number of all differences. */
   private all: [Side, Side] | null = null;
@@ -43,8 +42,7 @@ class Beside {
   private at = -1;
   private active = 0;
 
-  constructor(root: HTMLElement) {
-    this.root = root;
+  constructor(private readonly root: HTMLElement) {
     const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
     const [left, right] = [...root.querySelectorAll<HTMLElement>(".beside-half")];
     if (!left || !right) throw new Error("The page has no sides.");

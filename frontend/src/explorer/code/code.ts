@@ -74,7 +74,6 @@ export class Code {
   private coming: Coming | null = null;
   private scrolled = new ScrollPosition(null);
   readonly ruler: Ruler;
-  private readonly events: CodeEvents;
   private readonly folding = new Compartment();
   private readonly wrapping = new Compartment();
   private shown: CodeText | null = null;
@@ -86,16 +85,14 @@ export class Code {
   private room = 0;
   private side: Side | null = null;
 
-  constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
-    this.events = events;
-    this.nonce = nonce;
-    this.parent = parent;
+  constructor(
+    private readonly parent: HTMLElement,
+    private readonly events: CodeEvents,
+    private readonly nonce: string,
+  ) {
     this.ruler = new Ruler((line) => this.reveal(line, true));
     parent.append(this.ruler.canvas);
   }
-
-  private readonly nonce: string;
-  private readonly parent: HTMLElement;
 
   /** Created when the first text is shown: an empty view would be laid out for nothing. */
   get view(): EditorView {

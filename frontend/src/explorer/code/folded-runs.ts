@@ -40,15 +40,12 @@ export interface Folding {
 /** The lines of a text, one after the other. Texts have tens of thousands of lines and panes wait
  * for this, so a line is cut out only if it is examined. */
 class Lines {
-  readonly text: string;
   /** The current line. */
   number = 0;
   from = 0;
   to = -1;
 
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 
   next(): boolean {
     if (this.to >= this.text.length) return false;
@@ -135,14 +132,14 @@ export const GAPS: Folding = {
 export const opened = StateEffect.define<number>();
 
 export class Mark extends WidgetType {
-  private readonly run: Range;
-  private readonly words: string;
   private readonly key: string;
 
-  constructor(run: Range, words: string, key = "t") {
+  constructor(
+    private readonly run: Range,
+    private readonly words: string,
+    key = "t",
+  ) {
     super();
-    this.run = run;
-    this.words = words;
     this.key = key;
   }
 
@@ -166,11 +163,8 @@ export class Mark extends WidgetType {
 
 /** Where a text has missing lines. */
 class Gap extends WidgetType {
-  private readonly run: Range;
-
-  constructor(run: Range) {
+  constructor(private readonly run: Range) {
     super();
-    this.run = run;
   }
 
   override eq(other: Gap): boolean {

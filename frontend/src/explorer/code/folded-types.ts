@@ -19,13 +19,11 @@ const FOLDERS = /^(\s*# File: )(\/\S*\/)(?=[^/\s]+:\d)/;
 const QUIET = Decoration.mark({ class: "quiet" });
 
 class Folded extends WidgetType {
-  private readonly text: string;
-  private readonly sign: string;
-
-  constructor(text: string, sign: string) {
+  constructor(
+    private readonly text: string,
+    private readonly sign: string,
+  ) {
     super();
-    this.text = text;
-    this.sign = sign;
   }
 
   override eq(other: Folded): boolean {

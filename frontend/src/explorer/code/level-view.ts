@@ -7,11 +7,8 @@ import type { Side } from "./level";
 const LINE_PX = 20;
 
 class Space extends WidgetType {
-  private readonly rows: number;
-
-  constructor(rows: number) {
+  constructor(private readonly rows: number) {
     super();
-    this.rows = rows;
   }
 
   override eq(other: Space): boolean {

@@ -11,7 +11,6 @@ export interface Seen {
 }
 
 export class ScrollPosition {
-  private readonly element: HTMLElement | null;
   private readonly observer: ResizeObserver | null;
   private gutters = 0;
   private known: Seen | null = null;
@@ -21,8 +20,7 @@ export class ScrollPosition {
     this.known = this.read();
   };
 
-  constructor(element: HTMLElement | null) {
-    this.element = element;
+  constructor(private readonly element: HTMLElement | null) {
     this.observer = element ? new ResizeObserver(this.scrolled) : null;
     if (!element) return;
     this.observer?.observe(element);

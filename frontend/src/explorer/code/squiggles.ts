@@ -10,11 +10,8 @@ const errorsOf = Facet.define<readonly CompileError[], readonly CompileError[]>(
 });
 
 class Message extends WidgetType {
-  private readonly words: string;
-
-  constructor(words: string) {
+  constructor(private readonly words: string) {
     super();
-    this.words = words;
   }
 
   override eq(other: Message): boolean {

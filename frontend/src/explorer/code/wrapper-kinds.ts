@@ -43,11 +43,8 @@ export function wrapperKind(text: string): WrapperKind | null {
 }
 
 class Sign extends GutterMarker {
-  private readonly kind: WrapperKind;
-
-  constructor(kind: WrapperKind) {
+  constructor(private readonly kind: WrapperKind) {
     super();
-    this.kind = kind;
   }
 
   override eq(other: Sign): boolean {

@@ -21,16 +21,14 @@ interface Reference {
 }
 
 export class Compiled {
-  private readonly url: string;
-  private readonly index: LinkIndex;
   private readonly texts = new Map<string, Promise<MachineText>>();
   /** Warmth of a text's lines and, for machine code, of the kernel's lines that they come from. */
   private readonly warmths = new Map<string, WarmthOf>();
 
-  constructor(url: string, index: LinkIndex) {
-    this.url = url;
-    this.index = index;
-  }
+  constructor(
+    private readonly url: string,
+    private readonly index: LinkIndex,
+  ) {}
 
   has(key: string): boolean {
     return this.warmths.has(key);

@@ -11,13 +11,10 @@ export interface Figures {
 }
 
 export class KernelFigures {
-  private readonly pages: string;
   private readonly asked = new Map<string, Promise<Figures | null>>();
 
   /** `pages`: the beginning of the addresses of kernel pages. */
-  constructor(pages: string) {
-    this.pages = pages;
-  }
+  constructor(private readonly pages: string) {}
 
   pageOf({ name, calls }: Kernel, handle: number | null): string {
     return `${this.pages}${encodeURIComponent(name)}:${handle ?? calls[0]?.handle ?? 1}`;

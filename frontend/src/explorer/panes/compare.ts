@@ -29,13 +29,10 @@ export interface CompareHost {
 }
 
 export class Comparison {
-  private readonly host: CompareHost;
   private pair: [Pane, Pane] | null = null;
   private stop: (() => void) | null = null;
 
-  constructor(host: CompareHost) {
-    this.host = host;
-  }
+  constructor(private readonly host: CompareHost) {}
 
   /** Position of the left one among the panes; null if nothing is compared. */
   get at(): number | null {

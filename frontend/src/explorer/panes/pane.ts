@@ -64,9 +64,7 @@ function timeOfCall({ time_us, measured }: KernelCall): string {
 export class Pane {
   readonly id = `pane-${++paneCount}`;
   readonly root: HTMLElement;
-  readonly address: PaneAddress;
   content: Content | null = null;
-  private readonly host: PaneHost;
   private readonly stageChooser = make("select", { class: "stage", "aria-label": "Stage" });
   private readonly fileChooser = make("select", { class: "file", "aria-label": "File" });
   private readonly callChooser = make("select", { class: "call", "aria-label": "Call site" });
@@ -83,9 +81,10 @@ export class Pane {
   /** Whether the text to show has not arrived yet. */
   private isFetching = false;
 
-  constructor(address: PaneAddress, host: PaneHost) {
-    this.address = address;
-    this.host = host;
+  constructor(
+    readonly address: PaneAddress,
+    private readonly host: PaneHost,
+  ) {
     this.closer = button(
       "×",
       { class: "icon", title: "Close pane (x)", "aria-label": "Close pane" },

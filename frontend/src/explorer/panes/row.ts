@@ -12,12 +12,10 @@ export interface RowHost extends PaneHost {
 }
 
 export class PaneRow {
-  private readonly host: RowHost;
   panes: readonly Pane[] = [];
   active: Pane | null = null;
 
-  constructor(host: RowHost) {
-    this.host = host;
+  constructor(private readonly host: RowHost) {
     host.part(".panes").addEventListener("focusin", (event) => {
       const pane = this.panes.find((each) => each.root.contains(event.target as Node));
       if (pane) this.active = pane;

@@ -20,12 +20,9 @@ export interface PicturesHost {
 }
 
 export class Pictures implements PictureHost {
-  private readonly host: PicturesHost;
   private readonly graphs = new Map<string, Promise<Graph>>();
 
-  constructor(host: PicturesHost) {
-    this.host = host;
-  }
+  constructor(private readonly host: PicturesHost) {}
 
   get index(): LinkIndex {
     return this.host.index;

@@ -63,12 +63,9 @@ export const EVERY_CALL = -1;
 /** One stage's references, found by line (the columns are sorted) or by entity (indexed on
  * demand). */
 class StageIndex {
-  readonly columns: Columns;
   private byEntity: Map<number, number[]> | null = null;
 
-  constructor(columns: Columns) {
-    this.columns = columns;
-  }
+  constructor(readonly columns: Columns) {}
 
   /** Positions of the references of some lines. */
   ofLines(first: number, last: number): [number, number] {
@@ -119,15 +116,13 @@ export function linksOfShown(links: Links, shown: readonly Stage[]): Links {
 }
 
 export class LinkIndex {
-  private readonly links: Links;
   private readonly stages: Map<string, StageIndex>;
   /** Tier of each entity. */
   private readonly tiers: Uint8Array;
   private names: Map<string, number> | null = null;
   private worked = new WeakMap<Selected, Map<string, Matches>>();
 
-  constructor(links: Links) {
-    this.links = links;
+  constructor(private readonly links: Links) {
     this.stages = new Map(
       Object.entries(links.stages).map(([key, columns]) => [key, new StageIndex(columns)]),
     );

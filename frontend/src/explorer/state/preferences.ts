@@ -2,13 +2,10 @@
 import { choose, chosen } from "../../shared/choices";
 
 class Choice {
-  private readonly name: string;
-  private readonly standard: boolean;
-
-  constructor(name: string, standard: boolean) {
-    this.name = name;
-    this.standard = standard;
-  }
+  constructor(
+    private readonly name: string,
+    private readonly standard: boolean,
+  ) {}
 
   read(): boolean {
     const kept = chosen(this.name);

@@ -35,8 +35,6 @@ const MOST_PANES = 4;
 const SPARE = [KERNEL, IR_POST, WRAPPER, POST_GRAD];
 
 export class ExplorerState {
-  readonly picture: GraphPicture;
-  readonly index: LinkIndex;
   panes: PaneAddress[] = [];
   kernel: Kernel | null = null;
   /** Handle of the call that kernel panes are limited to; null for every call. */
@@ -51,10 +49,10 @@ export class ExplorerState {
   /** Why an address or a key has nothing to show. */
   trouble: string | null = null;
 
-  constructor(picture: GraphPicture, index: LinkIndex) {
-    this.picture = picture;
-    this.index = index;
-  }
+  constructor(
+    readonly picture: GraphPicture,
+    readonly index: LinkIndex,
+  ) {}
 
   // --- the address of the page -------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ export interface ChainHost {
 }
 
 export class ChainView {
-  private readonly host: ChainHost;
   private readonly root: HTMLElement;
   private readonly steps: HTMLElement;
   private readonly words: HTMLElement;
@@ -28,8 +27,7 @@ export class ChainView {
   /** Each drawing has a number, so that texts that arrive late do not fill a newer one. */
   private drawn = 0;
 
-  constructor(host: ChainHost) {
-    this.host = host;
+  constructor(private readonly host: ChainHost) {
     this.root = host.part(".chain");
     this.steps = host.part(".chain-steps");
     this.words = host.part(".chain-words");

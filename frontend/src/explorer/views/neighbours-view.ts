@@ -23,7 +23,6 @@ export interface NeighboursHost {
 }
 
 export class NeighboursView {
-  private readonly host: NeighboursHost;
   private readonly body = make("div", { class: "unmapped", tabindex: "0" });
   private readonly dialog = make(
     "dialog",
@@ -37,9 +36,7 @@ export class NeighboursView {
     ),
   );
 
-  constructor(host: NeighboursHost) {
-    this.host = host;
-  }
+  constructor(private readonly host: NeighboursHost) {}
 
   async open(kernel: Kernel): Promise<void> {
     const { index, selected, handle } = this.host.state;

@@ -30,7 +30,6 @@ export interface ReasonsHost {
 }
 
 export class ReasonsView {
-  private readonly host: ReasonsHost;
   private readonly root = make("div", {
     class: "reasons",
     popover: "auto",
@@ -38,8 +37,7 @@ export class ReasonsView {
     "aria-label": "How this is known",
   });
 
-  constructor(host: ReasonsHost) {
-    this.host = host;
+  constructor(private readonly host: ReasonsHost) {
     host.root.append(this.root);
     host.part(".what").addEventListener("click", (event) => {
       if (event.target instanceof Element && event.target.closest(".how")) this.open();

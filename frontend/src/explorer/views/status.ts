@@ -91,18 +91,13 @@ function partsOf(facts: Facts, graphTime: number | null): Node[] {
 }
 
 export class StatusLine {
-  private readonly root: HTMLElement;
-  private readonly state: ExplorerState;
-
   private readonly elsewhere: (selected: Selected) => HTMLElement | null;
 
   constructor(
-    root: HTMLElement,
-    state: ExplorerState,
+    private readonly root: HTMLElement,
+    private readonly state: ExplorerState,
     elsewhere: (selected: Selected) => HTMLElement | null,
   ) {
-    this.root = root;
-    this.state = state;
     this.elsewhere = elsewhere;
   }
 

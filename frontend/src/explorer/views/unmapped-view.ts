@@ -21,11 +21,9 @@ export interface UnmappedHost {
 }
 
 export class UnmappedView {
-  private readonly host: UnmappedHost;
   private dialog: HTMLDialogElement | null = null;
 
-  constructor(host: UnmappedHost) {
-    this.host = host;
+  constructor(private readonly host: UnmappedHost) {
     const open = button("List what is not, and why", { class: "button small" }, () => {
       void this.open();
     });
