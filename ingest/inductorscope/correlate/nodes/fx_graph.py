@@ -181,6 +181,8 @@ class FxGraph:
         nodes: list[FxValue] = []
         for name in queue:
             value = self.values.get(name)
+            if len(seen) >= limit:
+                break
             if value is None:
                 continue
             for user in value.users:
