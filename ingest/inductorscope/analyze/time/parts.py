@@ -11,11 +11,14 @@ FIRST, CAPTURING, COMPILING = "first calls", "capturing a graph", "compiling"
 PROFILING = "the profiler's own work"
 SYNCHRONISING = "synchronising"
 GUARDING = "guards"
+INSIDE = "inside compiled code"
 OPERATING = "in operators"
 HOST_PARTS = (
     PROFILING, LOADING, SYNCHRONISING, GUARDING, "compiled code's prologue",
-    "inside compiled code", OPERATING, OUTSIDE,
+    INSIDE, OPERATING, OUTSIDE,
 )  # fmt: skip
 ONCE_PARTS = (FIRST, CAPTURING, COMPILING)
 """What only the first steps do."""
+REPLAYED_PARTS = (INSIDE, LAUNCHING, QUEUED, BETWEEN, UNKNOWN)
+"""What replaying a CUDA graph saves, of compiled code."""
 IDLE_PARTS = (*HOST_PARTS, *ONCE_PARTS, LAUNCHING, QUEUED, BETWEEN, UNKNOWN)

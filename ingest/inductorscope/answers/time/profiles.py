@@ -20,7 +20,7 @@ from inductorscope.analyze.time.facts import (
     TimelinePart,
     TraceFigures,
 )
-from inductorscope.analyze.time.parts import ONCE_PARTS
+from inductorscope.analyze.time.parts import ONCE_PARTS, REPLAYED_PARTS
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import share
@@ -180,9 +180,13 @@ def _shown(chosen: ProfileTable) -> ProfileShown:
     waiting = [region for region in regions if region.verdict == HOST_BOUND]
     saves = sum(region.graphs_save_us * region.calls for region in waiting) / by
     if chosen.wall_us and timeline:
-        # A profile slows the host down, and the device's work takes its time in any case.
+        # A profile slows the host down, and the device's work takes its time in any case. So does
+        # what the host does before and after compiled code.
         saves *= min(1.0, chosen.wall_us * by / timeline.span_us)
-        saves = min(saves, chosen.wall_us - timeline.busy_us / by)
+        idle = sum(part.us for part in timeline.idle)
+        replayed = sum(part.us for part in timeline.idle if part.name in REPLAYED_PARTS)
+        waits = max(chosen.wall_us - timeline.busy_us / by, 0.0)
+        saves = min(saves, waits * replayed / idle) if idle else 0.0
     kernel_us, attributed_us = facts.kernel_us, facts.attributed_us
     ways = facts.attributed_by or {}
     known = "marked by the profiler"

@@ -120,7 +120,9 @@ def _add_host(
         covered = union.within(gaps.begin, gaps.called)
         sums[name] += float((covered - before).sum())
         before = covered
-    sums[HOST_PARTS[-1]] += float((gaps.called - gaps.begin - before).sum())
+    # A trace without operators does not say what runs outside of them.
+    rest = HOST_PARTS[-1] if len(events.columns.ops.ts) else UNKNOWN
+    sums[rest] += float((gaps.called - gaps.begin - before).sum())
 
 
 def _layers(events: TraceEvents, lane: int, blocks: Truths) -> Iterator[Cover]:

@@ -89,7 +89,10 @@ _STATES = {
     OPERATING: "Eager code launches operators one by one: compile it too, such as the optimizer's "
     "step.",
 }
-_IN_WORDS = {GUARDING: "checking guards", SYNCHRONISING: "the host waits for it"}
+_IN_WORDS = {
+    GUARDING: "checking guards", SYNCHRONISING: "the host waits for it",
+    UNKNOWN: "the trace does not say why",
+}  # fmt: skip
 GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
 _MORE_WORK = "Larger batches give the device more work for each launch."
 
