@@ -34,9 +34,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 VECTORS = "TORCHINDUCTOR_VEC_ISA_OK"
 os.environ[VECTORS] = "0"
 
-# A busy machine fails no test, and fifty examples of most inputs are as good as a hundred.
+# A busy machine fails no test, and 25 examples of most inputs are as good as a hundred.
 effort.register_profile(
-    "busy", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    "busy", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 effort.load_profile("busy")
 

@@ -26,6 +26,7 @@ from inductorscope_server.export.export import Wanted, export_from
 from inductorscope_server.web.app import create_app
 from playwright.sync_api import Page, expect
 
+from tests.conftest import ON_SQLITE
 from tests.support.serving import Served
 
 SECRET = {
@@ -137,6 +138,7 @@ def test_a_redacted_file_holds_none_of_the_words(
     _walk(offline)
 
 
+@ON_SQLITE
 def test_files_go_back_as_the_same_runs(
     exported: Exporting, filled: tuple[Served, dict[str, str]], settings: Settings
 ) -> None:

@@ -42,8 +42,7 @@ def share_right(lines: list[ScoredLine]) -> float:
 
 # Some of each: `score.py` beside the truth reads them all.
 SAMPLES = [
-    "cpu-bert", "cpu-focalnet", "cpu-unet",
-    "cuda-googlenet", "cuda-maxvit", "cuda-resnet", "cuda-rnn", "cuda-squeezenet",
+    "cpu-focalnet", "cpu-unet", "cuda-resnet", "cuda-rnn", "cuda-squeezenet",
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.tables.models import Base, Blob, Job, Run, TextFrame
 from sqlalchemy import Engine, delete, func, select, text, update
 
+from tests.conftest import ON_SQLITE
 from tests.support.half_read import CODE, HalfRead
 
 
@@ -83,6 +84,7 @@ def test_a_backup_has_runs_and_uploads_that_wait_and_jobs_go_on(
     assert whole(factory, "second") == later
 
 
+@ON_SQLITE
 def test_what_is_no_backup_is_refused(
     settings: Settings, factory: Sessions, run: str, tmp_path: Path
 ) -> None:
@@ -161,6 +163,7 @@ def job_unknown_to_the_engine() -> Job:
     )  # fmt: skip
 
 
+@ON_SQLITE
 def test_a_damaged_content_is_found_and_one_without_its_secrets_is_not(
     settings: Settings, factory: Sessions, run: str
 ) -> None:

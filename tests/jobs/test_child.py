@@ -66,6 +66,7 @@ def ingested(
     return client.job(job)
 
 
+@ON_SQLITE
 def test_a_zip_and_a_log_are_the_same_run_sent_or_ingested(
     settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
 ) -> None:

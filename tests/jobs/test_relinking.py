@@ -156,6 +156,7 @@ def everything(factory: Sessions) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("left_out", ["nothing*", "ir_*", "*provenance*"])
+@ON_SQLITE
 def test_lines_aligned_later_are_those_aligned_at_once(
     engine: Engine, fixtures: Path, tmp_path: Path, left_out: str
 ) -> None:
@@ -197,6 +198,7 @@ def test_what_cannot_be_aligned_keeps_its_calls_and_waits_no_longer(
     assert all("could not be aligned" in notes[-1] for notes in told)
 
 
+@ON_SQLITE
 def test_a_run_that_fails_lets_others_go_first(
     engine: Engine, fixtures: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

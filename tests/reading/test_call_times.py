@@ -20,6 +20,8 @@ from inductorscope.store.tables.models import Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime, LineCost
 from sqlalchemy import Engine, func, select
 
+from tests.conftest import ON_SQLITE
+
 STEPS = 6
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 
@@ -64,6 +66,7 @@ def marked_times(archive: Path) -> dict[int, float]:
     return {line: us / STEPS for line, us in sums.items()}
 
 
+@ON_SQLITE
 def test_each_call_has_the_time_that_the_raw_events_sum_to(
     engine: Engine, factory: Sessions, fixtures: Path, tmp_path: Path
 ) -> None:

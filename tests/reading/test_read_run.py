@@ -350,6 +350,7 @@ def test_forward_comes_before_backward(factory: Sessions, shared: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cuda-dynamic", "logs"])
+@ON_SQLITE
 def test_every_shared_trace_can_be_read(factory: Sessions, shared: Path, name: str) -> None:
     result = read(factory, shared / "traces" / name)
     with factory() as session:

@@ -18,6 +18,8 @@ from inductorscope.store.tables.compile import CompileStory
 from inductorscope.store.tables.models import Run
 from sqlalchemy import select, update
 
+from tests.conftest import ON_SQLITE
+
 
 @pytest.fixture
 def upload(tmp_path: Path, fixtures: Path) -> Path:
@@ -33,6 +35,7 @@ def upload(tmp_path: Path, fixtures: Path) -> Path:
     return root
 
 
+@ON_SQLITE
 def test_a_renewed_story_is_the_one_that_reading_stores(settings: Settings, upload: Path) -> None:
     migrate(settings)
     engine = make_engine(settings)

@@ -98,6 +98,7 @@ def unpacked(value: Any) -> bytes:  # any column
 
 
 @pytest.mark.parametrize("helpers", [0, 1])
+@ON_SQLITE
 def test_nothing_of_them_is_stored(factory: Sessions, planted: Path, helpers: int) -> None:
     result = read_run(planted, session_factory=factory, origin="upload", workers=helpers)
     with factory() as session:

@@ -29,8 +29,9 @@ def read(path: Path) -> tuple[ChromeTrace, Breakdown]:
 
 
 def traces(shared: Path) -> list[Path]:
-    found = sorted((shared / "traces").rglob("*.json.gz"))
-    assert len(found) > 20
+    """Every other one: `test_kineto.py` reads them all."""
+    found = sorted((shared / "traces").rglob("*.json.gz"))[::2]
+    assert len(found) > 10
     return found
 
 
@@ -43,7 +44,7 @@ def work_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_sums_equal_independent_sums(shared: Path) -> None:
-    """Every kernel of every trace, and no launch among them."""
+    """Every kernel of a trace, and no launch among them."""
     for path in traces(shared):
         trace, found = read(path)
         summary = summary_of(trace, found)
