@@ -93,21 +93,3 @@ def test_the_wheel_reads_and_serves(python: Path, fixtures: Path, tmp_path: Path
         assert "# Inductorscope for coding agents" in get(f"{served.url}/docs/agents.md").text
         for address in assets:
             assert get(served.url + address).status_code == 200, address
-        upload = subprocess.run(
-            [
-                python,
-                "-m",
-                "inductorscope",
-                "push",
-                fixtures / "cuda-foo1",
-                "--server",
-                served.url,
-                "--json",
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=bare,
-            cwd=tmp_path,
-        )
-        assert json.loads(upload.stdout)["run"] == run

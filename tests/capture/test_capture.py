@@ -173,7 +173,9 @@ def unanswered(code: list[str], lines: dict[str, Any]) -> list[str]:
 def test_generated_code_is_the_same_with_and_without_the_record(
     tmp_path: Path, cache: Path
 ) -> None:
-    options = {"train": True, "repeats": 1, "profile": False, "source": False}
+    options = {
+        "train": True, "repeats": 1, "profile": False, "source": False, "eager": False,
+    }  # fmt: skip
     model = "subjects.py:without_compilers"
     facts = capture(tmp_path / "with", cache, model, **options)
     plain = capture(tmp_path / "without", cache, model, record=False, **options)
