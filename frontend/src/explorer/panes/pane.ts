@@ -228,7 +228,8 @@ export class Pane {
     }
     const { first, language, label, annotated } = content;
     const timed = this.address.stage === "source" || this.isOfKernel;
-    const rebuilt = content.file.derived;
+    // Other derived texts are whole: a graph's own program, for instance.
+    const rebuilt = content.file.derived && this.address.stage === "source";
     const wrapper = this.address.stage === "wrapper";
     const errors = content.key === "code" ? this.host.errors : [];
     const tintOf = (line: number) => this.host.tints.of(content.key, line);
@@ -293,8 +294,8 @@ export class Pane {
   private summary(content: Content & { kind: "code" }): string {
     const { graph } = this.host.state.picture;
     if (this.address.stage === POST_GRAD && graph.node_count) return `${graph.node_count} nodes`;
-    if (content.file.derived) return "rebuilt from stack comments";
-    return this.address.stage === "source" ? content.file.path : "";
+    if (this.address.stage !== "source") return "";
+    return content.file.derived ? "rebuilt from stack comments" : content.file.path;
   }
 
   private renderFiles(stage: Stage | null, content: Content): void {
