@@ -15,6 +15,7 @@ from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, few_threads
 from inductorscope.answers.runs.diagnosis.step import autotune
+from inductorscope.answers.runs.diagnosis.unchanging import depending_on_weights
 from inductorscope.answers.runs.diagnosis.unread import read_share
 from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
@@ -277,6 +278,31 @@ def test_a_product_of_which_only_a_part_is_read_is_found() -> None:
     thirds = [node(str(at), "slice.Tensor", "f32[1024, 4000]", "mm") for at in range(4)]
     assert read_share([mm, *thirds], "mm") == 1
     assert read_share([mm], "mm") == 1
+
+
+def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
+    dynamo = """class GraphModule(torch.nn.Module):
+    def forward(self, L_self_buffers_grid_: "f32[9, 3]", L_x_: "f32[9]", s0: "Sym(s0)",
+                G_mask_: "b8[9]", L_self_buffers_seen_: "i64[]"):
+"""
+
+    def node(name: str, target: str = "", *inputs: str) -> FxNodeDraft:
+        return FxNodeDraft(name, target or name, 0, "f32[9]", None, None, [*inputs])
+
+    given = [node(f"arg{at}_1") for at in range(5)]
+    nodes = [
+        *given,
+        node("sin", "torch.ops.aten.sin.default", "arg0_1"),
+        node("where", "torch.ops.aten.where.self", "arg3_1", "sin"),
+        node("rand", "torch.ops.aten.rand.default"),
+        node("noisy", "torch.ops.aten.add.Tensor", "sin", "rand"),
+        node("mul", "torch.ops.aten.mul.Tensor", "where", "arg1_1"),
+        node("more", "torch.ops.aten.add.Tensor", "arg4_1"),
+        node("copy_", "torch.ops.aten.copy_.default", "arg4_1", "more"),
+        node("output", "output", "mul"),
+    ]
+    assert [each.name for each in depending_on_weights(nodes, dynamo)] == ["sin", "where"]
+    assert depending_on_weights(nodes[1:], dynamo) == []  # another order of arguments
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

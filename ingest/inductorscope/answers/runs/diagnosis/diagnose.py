@@ -14,6 +14,7 @@ from inductorscope.answers.runs.diagnosis import (
     compiling,
     machine,
     step,
+    unchanging,
     uncompiled,
     unread,
     waiting,
@@ -26,7 +27,7 @@ from inductorscope.plugins import added
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
-    *unread.CHECKS, *communication.CHECKS, *blocks.CHECKS, *added("causes"),
+    *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS, *added("causes"),
 )  # fmt: skip
 
 
