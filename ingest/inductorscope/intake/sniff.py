@@ -157,7 +157,7 @@ _JSON = (
     (
         re.compile(rb'"(?:preToPost|postToPre|cppCodeToPost|postToCppCode|'
                    rb'inductor_post_to_pre_grad_nodes|inductor_triton_kernel_to_post_grad_nodes)"'
-                   rb'\s*:|"pass_name"\s*:[^\n]{0,4000}"from_node"\s*:'),
+                   rb'\s*:|"pass_name"\s*:[^\n]{0,400}"from_node"\s*:'),
         PROVENANCE,
     ),
     (re.compile(rb'"self_cpu_us"\s*:'), KEY_AVERAGES),
