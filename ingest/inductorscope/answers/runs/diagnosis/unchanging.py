@@ -21,7 +21,7 @@ from inductorscope.units import microseconds
 INFERENCE = "inference"
 """The direction of a graph that computes no gradients, of a program that changes no weights."""
 SHOWN = 3
-_ARGUMENT = re.compile(r'(\w+)\s*:\s*"')
+_ARGUMENT = re.compile(r'\b(\w+): *"')
 _KEPT = re.compile(r"G_|L_\w*_(?:parameters|buffers)_")
 """Dynamo's names of tensors that no call passes in: globals, parameters and buffers."""
 _VARIES = re.compile(r"rand|seed|dropout|bernoulli|multinomial|normal")
