@@ -41,8 +41,9 @@ def unchanging(evidence: Evidence) -> Cause | None:
         found = depending_on_weights(fx_nodes(session, graph), text)
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
     us = sum(each for each, _, _ in spent)
-    if us < STANDS_OUT * step or isinstance(casts(evidence), Cause):  # its fix is the same
+    if us < STANDS_OUT * step:
         return None
+    converts = casts(evidence)  # its fix is the same
     spent.sort(key=lambda each: -each[0])
     lines = [evidence.line(node.stack_file, node.stack_line) for _, _, node in spent]
     shown = {(line.path, line.line): line for own in lines for line in own}
@@ -60,6 +61,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
         share=us / step,
         known="estimated",
         lines=list(shown.values())[:SHOWN],
+        kernels=converts.kernels if isinstance(converts, Cause) else {},
     )
 
 

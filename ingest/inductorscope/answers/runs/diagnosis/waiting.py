@@ -262,7 +262,7 @@ def beside_operators(evidence: Evidence) -> Cause | None:
         us = min(timed, line.span_us / shown.by) - line.busy_us / shown.by
         href = urls.time(evidence.id)
         what, fix = "is outside of operators, in Python or waiting,", _OUTSIDE
-        if us < OUTSIDE_STANDS_OUT * step:
+        if us < OUTSIDE_STANDS_OUT * step or nothing_compiled(evidence, kernel_shares(evidence)):
             return None
     return Cause(
         "waiting",
