@@ -9,7 +9,6 @@ from sqlalchemy import select
 from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.runs.diagnosis.step import casts
 from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.vocabulary import DYNAMO
 from inductorscope.store.contents.texts import read_blob
@@ -43,7 +42,6 @@ def unchanging(evidence: Evidence) -> Cause | None:
     us = sum(each for each, _, _ in spent)
     if us < STANDS_OUT * step:
         return None
-    converts = casts(evidence)  # its fix is the same
     spent.sort(key=lambda each: -each[0])
     lines = [evidence.line(node.stack_file, node.stack_line) for _, _, node in spent]
     shown = {(line.path, line.line): line for own in lines for line in own}
@@ -61,7 +59,12 @@ def unchanging(evidence: Evidence) -> Cause | None:
         share=us / step,
         known="estimated",
         lines=list(shown.values())[:SHOWN],
-        kernels=converts.kernels if isinstance(converts, Cause) else {},
+        kernels={
+            int(kernel): time
+            for row in evidence.costs
+            if (row.path, row.line) in shown
+            for kernel, time in row.parts
+        },
     )
 
 
