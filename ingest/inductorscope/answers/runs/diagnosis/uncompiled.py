@@ -47,11 +47,6 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     shares, step = kernel_shares(evidence), evidence.step_us
     if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
         return None
-    line, shown = evidence.timeline, evidence.shown
-    if line is not None and shown is not None and not evidence.on_device:
-        steps = sum(each.us for each in line.optimizers) / shown.by
-        if steps >= FUSED * shares.eager:
-            return None  # the cause on the optimizer says so
     names = ", ".join(f"`{name}`" for name in shares.ops)
     href = urls.time(evidence.id)
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
@@ -73,6 +68,11 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             concerns=FUSED * shares.fuses / step,
             lines=evidence.sampled(shares.whole),
         )
+    line, shown = evidence.timeline, evidence.shown
+    if line is not None and shown is not None and not evidence.on_device:
+        steps = sum(each.us for each in line.optimizers) / shown.by
+        if steps >= FUSED * shares.eager:
+            return None  # the cause on the optimizer says so
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")
