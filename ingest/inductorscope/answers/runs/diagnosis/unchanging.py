@@ -49,9 +49,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
         "unchanging",
         f"Operations on parameters, buffers or globals alone take {microseconds(us)} of "
         f"{evidence.step}, such as `{spent[0][2].name}`.",
-        "Compute them once, before the first step, and keep the result, such as in a buffer. "
-        "`torch._inductor.config.freezing = True` under `torch.no_grad()` does so for parameters "
-        "and buffers.",
+        "Compute them once, before the first step, and keep the result, such as in a buffer.",
         urls.graph(evidence.id, spent[0][1]),
         why="Their results are the same in every step, unless the program changes these between "
         "steps.",
