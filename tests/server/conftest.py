@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inductorscope.settings import Settings
@@ -20,10 +21,10 @@ BASE = "http://127.0.0.1:8765"
 
 
 @contextmanager
-def _opened(settings: Settings, *, alone: bool = True, **changes: object) -> Iterator[TestClient]:
+def _opened(settings: Settings, *, alone: bool = True, **changes: Any) -> Iterator[TestClient]:
     """A client of an application with these settings, changed so. `alone`: answers need no process
     of their own, which takes two seconds to start."""
-    changed = dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
+    changed = dataclasses.replace(settings, **changes)
     app = create_app(changed, alone=alone)
     with TestClient(app, base_url=BASE, follow_redirects=False) as client:
         yield client

@@ -23,6 +23,8 @@ SHOWN = 3
 _ARGUMENT = re.compile(r'\b(\w+): *"')
 _KEPT = re.compile(r"G_|L_\w*_(?:parameters|buffers)_")
 """Dynamo's names of tensors that no call passes in: globals, parameters and buffers."""
+_WRITES = re.compile(r"\w_\.\w+$|^torch\.ops\.(?!aten\.|prims\.|inductor\.)")
+"""Operators that change their first argument, or may: those of others."""
 _VARIES = re.compile(r"rand|seed|dropout|bernoulli|multinomial|normal")
 
 
@@ -73,7 +75,10 @@ def depending_on_weights(nodes: list[FxNodeDraft], dynamo: str) -> list[FxNodeDr
     placeholders = [node.name for node in nodes if node.target == node.name != "output"]
     if len(arguments) != len(placeholders):
         return []
-    written = {node.inputs[0] for node in nodes if node.inputs and "copy_." in node.target}
+    inputs = {node.name: node.inputs for node in nodes}
+    written = [name for node in nodes if _WRITES.search(node.target) for name in node.inputs[:1]]
+    for name in written:  # it may be a view of an argument
+        written += [each for each in inputs.get(name, ()) if each not in written]
     kept = {
         name
         for name, argument in zip(placeholders, arguments, strict=True)
