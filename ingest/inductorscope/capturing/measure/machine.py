@@ -19,7 +19,7 @@ EVERY_S = 1.0
 LAST_SECONDS = 3
 """Seconds at the end of a process that count, because a program compiles before it is timed."""
 DISTURBING_SHARE = 0.1
-"""Share of all cores from which on other processes disturb a measurement."""
+"""Share of our cores from which on other processes disturb a measurement."""
 THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
 """Bits of NVML's reasons for a lower clock: too hot, or too little power."""
 QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
@@ -49,7 +49,7 @@ class Seen:
     """Average number of processes, of all programs, that ran or waited to run in the minute
     before."""
     others: list[float] = field(default_factory=list)
-    """Share of all cores that other processes used, for each second."""
+    """Share of our cores that other processes used, for each second."""
     mhz: list[float] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ class Seen:
         """Returns why the process's times may be wrong, as sentences."""
         found = list(dict.fromkeys(self.notes))
         if self.others_share > DISTURBING_SHARE:
-            found.append(f"Other processes used {self.others_share:.0%} of all cores.")
+            found.append(f"Other processes used {self.others_share:.0%} of the cores.")
         return found
 
 
@@ -81,10 +81,10 @@ class Others:
         return sum(one.seconds for one in process_group.members(self._leader).values())
 
     def share(self) -> float:
-        """Returns the share of all cores that they used; 0 if it was too short to know."""
+        """Returns the share of our cores that they used; 0 if it was too short to know."""
         busy, total, ours = (*_cores(), self._ours())
         before = self._before
-        if total - before[1] < SHORTEST_S * (os.cpu_count() or 1):
+        if total - before[1] < SHORTEST_S * len(os.sched_getaffinity(0)):
             return 0.0
         others = (busy - before[0]) - max(ours - before[2], 0.0)
         return max(others, 0.0) / (total - before[1])
@@ -104,7 +104,7 @@ def undisturbed(measure: Callable[[], T], what: str, notes: list[str]) -> T:
 
 
 def others_sentence(share: float, what: str) -> str:
-    return f"Other processes used {share:.0%} of all cores while {what}."
+    return f"Other processes used {share:.0%} of the cores while {what}."
 
 
 class Watching:
@@ -147,8 +147,10 @@ class Watching:
 
 
 def gpu_now(index: str) -> Gpu | None:
-    """Returns the GPU's state; None if nvidia-smi is missing or prints nothing."""
-    command = ["nvidia-smi", f"--id={index}", f"--query-gpu={QUERY}"]
+    """Returns the state of the GPU that torch calls `index`; None if nvidia-smi is missing or
+    prints nothing."""
+    visible = dict(enumerate(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(","))))
+    command = ["nvidia-smi", f"--id={visible.get(int(index), index)}", f"--query-gpu={QUERY}"]
     if shutil.which(command[0]) is None:
         return None
     try:
@@ -172,8 +174,11 @@ def read_gpu(text: str) -> Gpu | None:
 
 
 def _cores() -> tuple[float, float]:
-    """Returns seconds since the machine started, summed over its cores: busy seconds, and all."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    user, nice, system, idle, waiting, irq, softirq, steal = (int(one) for one in fields)
-    busy = user + nice + system + irq + softirq + steal
-    return busy / _TICKS, (busy + idle + waiting) / _TICKS
+    """Returns seconds since the machine started, summed over the cores on which this process may
+    run: busy seconds, and all."""
+    ours = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
+    counts = [[int(ticks) for ticks in line[1:9]] for line in lines if line[0] in ours]
+    total = sum(map(sum, counts))
+    waiting = sum(ticks[3] + ticks[4] for ticks in counts)
+    return (total - waiting) / _TICKS, total / _TICKS

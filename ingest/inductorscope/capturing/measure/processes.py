@@ -66,7 +66,7 @@ class Once(msgspec.Struct, frozen=True):
     """Seconds of everything: starting, compiling and timing."""
     load: float | None
     others: float
-    """Share of all cores that other processes used."""
+    """Share of our cores that other processes used."""
     clock_mhz: float | None
     disturbed: list[str]
 
