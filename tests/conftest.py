@@ -6,9 +6,11 @@ import fcntl
 import gc
 import json
 import os
+import ssl
 import sys
 import uuid
 from collections.abc import Generator, Iterator
+from functools import cache as kept
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,9 @@ effort.register_profile(
 )
 effort.load_profile("busy")
 
+# httpx would read the machine's certificates for every request without a client, in up to 60 ms.
+ssl.create_default_context = kept(ssl.create_default_context)  # type: ignore[assignment]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place(item.nodeid))
@@ -47,8 +52,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests last to the end: no garbage collection looks at them. Every process of a
-    test session collects all tests, so that none may import torch, which takes seconds."""
+    """Thousands of tests last to the end: no garbage collection looks at them; and it seldom looks
+    at what tests make, which took a tenth of their time. Every process of a test session collects
+    all tests, so that none may import torch, which takes seconds."""
     gc.disable()
     known = "torch" in sys.modules
     try:
@@ -59,6 +65,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        gc.set_threshold(50_000)
 
 
 @pytest.hookimpl(optionalhook=True)
