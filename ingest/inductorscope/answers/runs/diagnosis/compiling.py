@@ -14,7 +14,7 @@ from inductorscope.analyze.compile.words import change_in_words
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.failures.known import ChainStep
 from inductorscope.analyze.failures.shown import Shown
-from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
+from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared, Known
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
 from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares
@@ -195,6 +195,9 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     number = sum(each.log == log for each in again)
     saved = remedies(evidence.story, first, changes)
     wins = None if saved.us is None else saved.us or None
+    known: Known = (
+        "at most" if any(change.kind == "grad_mode" for change in changes) else "estimated"
+    )
     wrapped = is_library(first.file or "")
     name = "a compiled module" if wrapped else f"`{first.function}`"
     if first.resumed_at:
@@ -220,7 +223,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         wins_us=wins,
         share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
-        known="estimated" if wins else "unknown",
+        known=known if wins else "unknown",
         concerns=us / 1e6 / whole if us and whole else None,
         urgent=first.reached_limit and bool(changes),
         change=DYNAMIC if any(change.kind in ("size", "static") for change in changes) else None,

@@ -13,7 +13,7 @@ from inductorscope.units import plural
 
 MOST = 3
 COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "stride", "object",
-           "dispatch_key_set", "rank", "type", "alias", "global state")  # fmt: skip
+           "dispatch_key_set", "rank", "type", "alias", "global state", "grad_mode")  # fmt: skip
 """Kinds whose remedy leaves no guard; others leave one compile for each value."""
 RARELY = ("constant", "length", "fixed size", "condition")
 

@@ -157,9 +157,10 @@ def overhead(evidence: Evidence) -> Cause | None:
         if wraps
         else "Each call of compiled code costs this: compute more in one, such as a larger batch.",
         urls.time(evidence.id),
-        wins_us=us,
-        share=us / step,
+        wins_us=us if wraps else None,  # larger calls also make better use of the machine
+        share=us / step if wraps else None,
         known="at most",
+        concerns=us / step,
         change=Change(inductor={"cpp_wrapper": "True"}) if wraps else None,
     )
 
@@ -511,7 +512,7 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         own[0].href(evidence.id),
         wins_us=us,
         share=us / step,
-        known="estimated",  # what it fused with gains too
+        known="at most",  # what they compute has to be computed still
         lines=evidence.lines({each.id for each in own}, us),
         kernels={each.id: each.us for each in own},
     )

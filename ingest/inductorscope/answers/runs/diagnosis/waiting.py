@@ -191,7 +191,7 @@ def synchronises(evidence: Evidence) -> Cause | None:
         why="Nothing is queued while the host waits, so the device runs dry until the next launch.",
         wins_us=us,
         share=us / step,
-        known="at most",
+        known="estimated",  # the value is then not computed in each step either
         lines=evidence.sampled(us),
     )
 
