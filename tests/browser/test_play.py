@@ -151,3 +151,7 @@ def test_a_graph_is_forked_by_keyboard(page: Page, playing: Served) -> None:
     assert not [text for text in said if "style" in text.lower()]
     variants = httpx.get(f"{playing.url}/api/?tries=1&q=fork+of+{run}", timeout=30).json()["runs"]
     assert {row["id"] for row in variants} >= {original, changed}
+    page.goto(f"{playing.url}/runs/{run}/kernels")
+    page.locator("a[href*='/kernels/triton_']").first.click()
+    fork = page.get_by_role("link", name="Fork").get_attribute("href") or ""
+    assert fork == f"/runs/{run}/graphs/model__0_inference_0.0/fork"
