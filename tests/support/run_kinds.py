@@ -13,6 +13,8 @@ from typing import Any
 from tests.support.places import FIXTURES, SHARED
 
 FOO = FIXTURES / "cuda-foo1"
+CPU_TRACE = FIXTURES / "traces" / "three-steps.cpu.trace.json.gz"
+"""Of torch's profiler: three steps of `torch.relu(torch.randn(8, 8) @ torch.randn(8, 8)).sum()`."""
 EVENTS = "traceEvents"
 
 Make = Callable[[Path], object]
@@ -38,21 +40,6 @@ def _unpacked(archive: Path, *, only: str = "") -> Make:
             files.extractall(folder, wanted, filter="data")
 
     return make
-
-
-def _cpu_trace(folder: Path) -> None:
-    """Recorded here, of three steps."""
-    import torch
-    from torch.profiler import ProfilerActivity, profile, schedule
-
-    with profile(
-        activities=[ProfilerActivity.CPU],
-        schedule=schedule(wait=0, warmup=1, active=3, repeat=1),
-        on_trace_ready=lambda ready: ready.export_chrome_trace(str(folder / "trace.json")),
-    ) as profiler:
-        for _ in range(4):
-            torch.relu(torch.randn(8, 8) @ torch.randn(8, 8)).sum()
-            profiler.step()
 
 
 def _changed_trace(change: Callable[[dict[str, Any]], object]) -> Make:
@@ -116,13 +103,13 @@ def _without_code(folder: Path) -> None:
 
 def _trace_of_another_program(folder: Path) -> None:
     shutil.copytree(FOO / "torch_compile_debug", folder / "debug")
-    _cpu_trace(folder)
+    shutil.copy(CPU_TRACE, folder)
 
 
 KINDS: dict[str, Make] = {
     "whole": _copy(FOO),
     "trace of a GPU": _copy(FOO / "compiled.trace.json.gz"),
-    "trace of a processor": _cpu_trace,
+    "trace of a processor": _copy(CPU_TRACE),
     "trace of a replayed graph": _unpacked(
         FIXTURES / "cuda-calls" / "replayed.tar.xz", only=".trace.json"
     ),

@@ -113,6 +113,7 @@ def test_what_a_run_lacks_is_missing_within_its_tabs(filled: Filled) -> None:
 
 def crawl(client: TestClient, run: str, few: int = 1, followed_at_most: int = 1) -> None:
     """Opens all pages of a run, and what they link to."""
+    _json.cache_clear()
     links: dict[str, None] = {}
     opened: set[str] = set()
     for page in OF_RUN:
@@ -181,7 +182,9 @@ def addresses(client: TestClient, page: Page, run: str, few: int) -> list[str]:
     return result
 
 
+@cache
 def _json(client: TestClient, address: str) -> Any:
+    """Kept while a run is crawled: most pages ask for the same lists."""
     answer = client.get(urls.api(address))
     assert answer.status_code == 200, address
     return answer.json()
