@@ -70,7 +70,7 @@ LARGE = "SELECT list(range) FROM range(30000000)"
 ENDLESS = "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x FROM r) SELECT max(x) FROM r"
 SLEEP_SECONDS = 2
 SLEEPS = f"import time; time.sleep({SLEEP_SECONDS})"
-JOBS = 6
+JOBS = 4
 """Of Mallory, before Ada's. Each is a process that reads a run."""
 
 
