@@ -96,6 +96,7 @@ def test_an_analysis_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
             target=lambda: answers.append(client.get(f"/runs/{runs[0]}/roofline"))
         )
         asked.start()
+        time.sleep(0.5)  # it has the process that hangs
         other = httpx.get(f"{served.url}/runs/{runs[1]}/roofline", timeout=60)
         assert other.status_code == 200  # from the second process
         asked.join()

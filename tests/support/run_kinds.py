@@ -13,7 +13,7 @@ from typing import Any
 from tests.support.places import FIXTURES, SHARED
 
 FOO = FIXTURES / "cuda-foo1"
-CPU_TRACE = FIXTURES / "traces" / "three-steps.cpu.trace.json.gz"
+CPU_TRACE = FIXTURES / "traces" / "three-steps.cpu.json.gz"
 """Of torch's profiler: three steps of `torch.relu(torch.randn(8, 8) @ torch.randn(8, 8)).sum()`."""
 EVENTS = "traceEvents"
 

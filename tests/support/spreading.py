@@ -40,9 +40,9 @@ TOGETHER = (
         "attacks/test_two_people.py",
     ),
     (
-        "capture/test_numbers.py", "capture/test_trials.py", "jobs/test_benchmark.py",
-        "capture/test_minify.py", "capture/test_measure.py", "correlate/test_annotate.py",
-        "analyze/compile/test_remedies.py", "capture/test_options.py", "analyze/test_bytes.py",
+        "analyze/compile/test_remedies.py", "capture/test_numbers.py", "capture/test_trials.py",
+        "jobs/test_benchmark.py", "capture/test_minify.py", "capture/test_measure.py",
+        "correlate/test_annotate.py", "capture/test_options.py", "analyze/test_bytes.py",
         "analyze/test_blame.py", "analyze/compile/test_branches.py", "formats/graph/test_fx.py",
         "formats/code/test_wrapper_lines.py",
     ),
@@ -54,7 +54,7 @@ which their process imports."""
 LONGEST = (
     "browser/test_pages.py",
     "browser/test_play.py",
-    "capture/test_numbers.py",
+    "analyze/compile/test_remedies.py",
     "browser/test_explorer.py",
     "jobs/test_supervisor.py",
     "jobs/test_worker.py",
