@@ -57,11 +57,13 @@ class Expression:
         return f"{self.where}: {self.pattern.pattern!r}"
 
 
+@cache
 def calls(module: ModuleType) -> list[ast.Call]:
     """The calls of functions of `re` in a module's source."""
+    source = Path(inspect.getfile(module)).read_text()
     return [
         node
-        for node in ast.walk(ast.parse(Path(inspect.getfile(module)).read_text()))
+        for node in (ast.walk(ast.parse(source)) if re.search(r"\bre\.", source) else ())
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
