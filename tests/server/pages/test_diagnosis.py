@@ -13,7 +13,7 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis
 from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
-from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, few_threads
+from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, threads
 from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on_weights
 from inductorscope.answers.runs.diagnosis.unread import read_share
@@ -236,11 +236,16 @@ def scripted(foo1: Evidence) -> Evidence:
 
 
 def test_settings_that_slow_a_script_down_are_named(scripted: Evidence) -> None:
-    anomaly, threads = anomaly_mode(scripted), few_threads(scripted)
+    anomaly, few = anomaly_mode(scripted), threads(scripted)
     assert anomaly is not None
     assert anomaly.urgent
-    assert threads is not None
-    assert (threads.what[:29], threads.concerns) == ("Torch computes with 2 threads", 0.75)
+    assert few is not None
+    assert (few.kind, few.what[:29]) == ("few threads", "Torch computes with 2 threads")
+    assert few.concerns == 0.75
+    scripted.run.environment["threads"] = 16
+    many = threads(scripted)
+    assert many is not None
+    assert (many.kind, many.concerns) == ("many threads", 0.5)
 
 
 def test_time_beside_operators_is_a_cause(scripted: Evidence) -> None:
@@ -258,6 +263,11 @@ def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -
     reset = resets(scripted)
     assert reset is not None
     assert reset.what.startswith("3 compiles of code that was compiled before")
+    scripted.story.story.compiles = [once] * 4  # other ids
+    assert resets(scripted) is None  # steps were timed, so that they do not compile
+    anew = resets(replace(scripted, step_us=None))
+    assert anew is not None
+    assert anew.what.endswith("because the program defined it anew.")
     assert no_code(scripted) is None
     scripted.story.story.compiles = [replace(each, outcome="no code") for each in again]
     assert no_code(scripted) is not None

@@ -37,6 +37,12 @@ import torch
 for module in (torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.Sigmoid()):
     torch.compile(module, backend="eager")(torch.ones(3))
 """
+STRIDES = """
+import torch
+@torch.compile(backend="eager", dynamic=False)
+def f(x): return x + 1
+for width in (8, 9, 10): f(torch.ones(4, width)[:, :4])
+"""
 
 
 BROKEN = """
@@ -77,6 +83,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "remedies": PROGRAM.format(remedies=[(True, False), (None, True), (True, True)]),
         "broken": BROKEN,
         "modules": MODULES,
+        "strides": STRIDES,
     }
     for name, text in programs.items():
         (folder / name).mkdir()
@@ -120,6 +127,12 @@ def test_what_remedies_save_is_what_compiling_with_them_saves(
     assert "`torch.tensor(t)`" in cause.fix
     assert (cause.known, cause.of) == ("estimated", "compile time")
     assert "`x.size(0)` became 1" in cause.what
+
+
+def test_contiguous_arguments_save_compiles(ran: dict[str, Ran], tmp_path: Path) -> None:
+    cause = found_in(tmp_path, ran["strides"].log)
+    assert isinstance(cause, Cause)
+    assert cause.fix.endswith("`x.contiguous()`. That saves 2 of 3 compiles.")
 
 
 def test_what_a_break_passes_on_is_named_by_its_line(ran: dict[str, Ran], tmp_path: Path) -> None:

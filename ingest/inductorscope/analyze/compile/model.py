@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from inductorscope.formats.log.cache_records import CacheAnswer
 from inductorscope.formats.log.guard_failures import GuardFailure
 from inductorscope.formats.log.torch_logs import Fusion as Fusion
 from inductorscope.formats.log.torch_logs import Hint
@@ -112,20 +113,12 @@ class Expression(msgspec.Struct):
     line: int
 
 
-class CacheEvent(msgspec.Struct):
+class CacheEvent(CacheAnswer, kw_only=True):
     """A lookup in a cache and its result."""
 
     compile: int
     log: int
     line: int
-    cache: str
-    """`FX graph`, `AOTAutograd`, …"""
-    outcome: str
-    """`hit`, `miss`, `bypass`, `disabled`, or the log's own word."""
-    key: str | None = None
-    reason: str | None = None
-    saved_ms: float | None = None
-    detail: str | None = None
 
 
 class KernelCompiled(msgspec.Struct):

@@ -128,8 +128,11 @@ def _instants(story: Story, logs: Sequence[list[Instant]]) -> None:
                 _became(story, instant)
             elif instant.name.endswith(DISABLED) and instant.owner >= 0:
                 story.caches.append(
-                    CacheEvent(instant.owner, number, instant.line, "FX graph", "disabled",
-                               reason=_text(instant, "cache_bypass_reason") or "not enabled")
+                    CacheEvent(
+                        "FX graph", "disabled", compile=instant.owner, log=number,
+                        line=instant.line,
+                        reason=_text(instant, "cache_bypass_reason") or "not enabled",
+                    )
                 )  # fmt: skip
             elif instant.duration_us is not None:
                 _tuning(story, number, instant)

@@ -18,6 +18,7 @@ from inductorscope.analyze.compile.model import (
 )
 from inductorscope.analyze.compile.state import LogState
 from inductorscope.analyze.ranks.differences import schedule
+from inductorscope.fields import view
 from inductorscope.formats.border import figure, read_json
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.cuda_graphs import skip_reason
@@ -210,12 +211,8 @@ def _cache(log: LogState, record: LogRecord, number: int) -> None:
     compile_.hits += answer.outcome == "hit"
     compile_.misses += answer.outcome == "miss"
     if log.run.room(log.story.caches, "answers of caches"):
-        log.story.caches.append(
-            CacheEvent(
-                number, log.number, record.line, answer.cache, answer.outcome, answer.key,
-                answer.reason, answer.saved_ms, answer.detail,
-            )
-        )  # fmt: skip
+        event = view(CacheEvent, answer, compile=number, log=log.number, line=record.line)
+        log.story.caches.append(event)
 
 
 def _symbol(log: LogState, record: LogRecord, number: int) -> None:

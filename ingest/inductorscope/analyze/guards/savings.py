@@ -14,7 +14,7 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 from inductorscope.formats.log.guard_tree import GuardTree
 
 _EQUAL = re.compile(r"^L\['(\w{1,200})'\] == (-?[\d.]+(?:e[+-]?\d+)?)$")
-_SIZE = re.compile(r"^(\w{1,200})\.size\((\d{1,6})\)$")
+_SIZE = re.compile(r"^(\w{1,200})\.(size|stride)\((\d{1,6})\)$")
 
 
 class Compiled(msgspec.Struct):
@@ -82,7 +82,12 @@ def _fails(
         given, made = rest.get(size[1]), made_for.get(size[1])
         if not isinstance(given, tuple) or not isinstance(made, tuple) or len(given) != len(made):
             return True
-        at = int(size[2])
+        at = int(size[3])
+        if size[2] == "stride":
+            if given != made:
+                return True
+            del rest[size[1]]  # `examine` takes tensors to be contiguous
+            continue
         if given[at] < 2 or made[at] < 2:
             return True
         rest[size[1]] = (*given[:at], made[at], *given[at + 1 :])

@@ -26,7 +26,9 @@ LONGEST = 2000
 
 class CacheAnswer(msgspec.Struct):
     cache: str
+    """`FX graph`, `AOTAutograd`, …"""
     outcome: str
+    """`hit`, `miss`, `bypass`, `disabled`, or the log's own word."""
     key: str | None = None
     reason: str | None = None
     saved_ms: float | None = None

@@ -14,10 +14,10 @@ from inductorscope.analyze.compile.words import change_in_words
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.failures.known import ChainStep
 from inductorscope.analyze.failures.shown import Shown
-from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared, Known
+from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
-from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares
+from inductorscope.answers.runs.diagnosis.uncompiled import broken_out, kernel_shares
 from inductorscope.formats.change import Change
 from inductorscope.formats.vocabulary import OVERHEAD, SOURCE
 from inductorscope.units import percent, plural, seconds
@@ -109,7 +109,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         fix,
         urls.compile_story(evidence.id) + "#breaks",
         why=why,
-        concerns=_lost(evidence),
+        concerns=share if shares and broken_out(evidence, shares) else _lost(evidence),
         urgent=first.skips and (share is None or share >= MOSTLY),
         lines=[*evidence.line(first.file, first.line, first.code), *own],
     )
@@ -194,10 +194,8 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     changes = [each for each in first.changes if each.kind != "wrapper"]
     number = sum(each.log == log for each in again)
     saved = remedies(evidence.story, first, changes)
-    wins = None if saved.us is None else saved.us or None
-    known: Known = (
-        "at most" if any(change.kind == "grad_mode" for change in changes) else "estimated"
-    )
+    wins = saved.us or None
+    bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
     wrapped = is_library(first.file or "")
     name = "a compiled module" if wrapped else f"`{first.function}`"
     if first.resumed_at:
@@ -223,7 +221,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         wins_us=wins,
         share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
-        known=known if wins else "unknown",
+        known="unknown" if not wins else "at most" if bound else "estimated",
         concerns=us / 1e6 / whole if us and whole else None,
         urgent=first.reached_limit and bool(changes),
         change=DYNAMIC if any(change.kind in ("size", "static") for change in changes) else None,
@@ -261,15 +259,23 @@ def _slowest_process(story: Story, compiles: list[Compile]) -> tuple[int, float,
 def resets(evidence: Evidence) -> Cause | None:
     """The program throws compiled code away, and compiles it again."""
     story, script = evidence.story.story, evidence.script
-    again = [each for each in story.compiles if each.occurrence] if story is not None else []
-    if story is None or script is None or len(again) < FEWEST_RESETS:
+    if story is None or script is None:
+        return None
+    again = [each for each in story.compiles if each.occurrence]
+    anew = evidence.step_us is None and not again  # each step compiles, so none was timed
+    if anew:
+        names = [(one.file, one.first_line, one.function) for one in story.compiles]
+        later = [at for at, name in enumerate(names) if names.index(name) < at]
+        again = [story.compiles[at] for at in later if not story.compiles[at].recompile]
+    if len(again) < FEWEST_RESETS:
         return None
     _, us, whole, note = _slowest_process(story, again)
     return Cause(
         "resets",
         f"{plural(len(again), 'compile')} of code that was compiled before, because the program "
-        "threw it away.",
-        "Leave out `torch._dynamo.reset()`, and call `torch.compile` once, before the loop.",
+        + ("defined it anew." if anew else "threw it away."),
+        "Define the function and call `torch.compile` once, before the loop; leave out "
+        "`torch._dynamo.reset()`.",
         urls.compile_list(evidence.id),
         why=f"They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}.",
         wins_us=us or None,

@@ -1,4 +1,4 @@
-"""What slows a whole run down: other programs, a profile, a debug setting, too few threads."""
+"""What slows a whole run down: other programs, a profile, a debug setting, threads."""
 
 from __future__ import annotations
 
@@ -38,20 +38,21 @@ def anomaly_mode(evidence: Evidence) -> Cause | None:
     )
 
 
-def few_threads(evidence: Evidence) -> Cause | None:
-    """The program makes torch use fewer threads than it would."""
+def threads(evidence: Evidence) -> Cause | None:
+    """The program makes torch use fewer threads than it would, or more than there are cores."""
     script = script_of(evidence.run)
-    threads = int(evidence.run.environment.get("threads") or 0)
+    used = int(evidence.run.environment.get("threads") or 0)
     usual = script.processes[0].usual_threads if script is not None else 0
-    if evidence.on_device or not 0 < threads < usual:
+    if evidence.on_device or not used or not usual or used == usual:
         return None
     return Cause(
-        "few threads",
-        f"Torch computes with {plural(threads, 'thread')}, and would use {usual} here.",
+        "many threads" if used > usual else "few threads",
+        f"Torch computes with {plural(used, 'thread')}, and would use {usual} here.",
         "Leave out `torch.set_num_threads(…)`, unless other processes need the cores.",
         urls.time(evidence.id),
-        concerns=1 - threads / usual,
+        why="At the end of each loop all wait for those without a core." * (used > usual),
+        concerns=1 - min(used, usual) / max(used, usual),
     )
 
 
-CHECKS = (disturbed, anomaly_mode, few_threads)
+CHECKS = (disturbed, anomaly_mode, threads)

@@ -52,6 +52,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
     if story is not None and (
         any(nothing or place.skips for place in break_places(story))
+        or broken_out(evidence, shares)
         or any(history.reached_limit for history in histories(story))
     ):
         return None  # the cause on graph breaks or recompiles says why
@@ -86,6 +87,15 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
+    )
+
+
+def broken_out(evidence: Evidence, shares: Shares) -> bool:
+    """Whether the line that runs longest without being compiled is one that breaks a graph."""
+    story, lines = evidence.story.story, evidence.sampled(shares.eager)
+    return story is not None and any(
+        lines and (place.file, place.line) == (lines[0].path, lines[0].line)
+        for place in break_places(story)
     )
 
 
