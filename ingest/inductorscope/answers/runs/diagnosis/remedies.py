@@ -28,7 +28,8 @@ class Saved(msgspec.Struct, frozen=True):
 def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Saved:
     """Returns the remedies, the one that saves most by itself first."""
     compiles = _compiles(run_story, history)
-    free = [each.source for each in changes if each.advice and each.kind in COUNTED][:MOST]
+    counted = COUNTED if len(compiles) > 2 else COUNTED[:-1]  # each of two modes needs a compile
+    free = [each.source for each in changes if each.advice and each.kind in counted][:MOST]
     alone = {each: len(compiles) - len(needed(compiles, [each])) for each in free}
     advised = [each for each in changes if each.advice]
     advised = sorted(advised, key=lambda each: -alone.get(each.source, 0))[:MOST]
