@@ -57,3 +57,10 @@ def test_what_cannot_be_written_is_no_patch() -> None:
     assert patch("x.py", "model.compile()", Change(mode="default")) == ""
     assert patch("x.py", "torch.compile(\n    model)", Change(mode="default")) == ""
     assert patch("x.py", "not python", Change(mode="default")) == ""
+
+
+def test_a_setting_comes_after_the_programs_own() -> None:
+    source = "import torch\n\ntorch._inductor.config.shape_padding = False\nrun()\n"
+    made = patched(source, Change(inductor={"shape_padding": "True"}))
+    assert made is not None
+    assert made.splitlines()[-2:] == ["torch._inductor.config.shape_padding = True", "run()"]

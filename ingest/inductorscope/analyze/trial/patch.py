@@ -92,10 +92,12 @@ def _setting_lines(change: Change) -> list[str]:
 
 
 def _settings(tree: ast.Module, change: Change) -> Iterator[Insertion]:
-    """Yields lines that set options, in reverse order, behind the imports."""
-    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    after = max((node.end_lineno or 0 for node in imports), default=0)
-    for line in reversed(_setting_lines(change)):
+    """Yields lines that set options, in reverse order, behind the imports and the program's own."""
+    lines = _setting_lines(change)
+    own = ("import ", "from ", *(line.partition(" = ")[0].partition("(")[0] for line in lines))
+    before = [node for node in tree.body if ast.unparse(node).startswith(own)]
+    after = max((node.end_lineno or 0 for node in before), default=0)
+    for line in reversed(lines):
         yield after, f"{line}\n"
 
 

@@ -32,12 +32,16 @@ def install(change: Change | None, around: Around | None, *, trusted: bool) -> N
     settings = _settings(change, trusted=trusted)
     ignored = [_named(name) for name in change.ignored]
     reordered = [_named(name) for name in change.reordered]
-    for module, key, value in settings:
-        set_everywhere(module, key, value)
-    if change.float32_products:
-        torch.set_float32_matmul_precision(change.float32_products)
-    if change.threads:
-        torch.set_num_threads(change.threads)
+
+    def configure() -> None:
+        for module, key, value in settings:
+            set_everywhere(module, key, value)
+        if change.float32_products:
+            torch.set_float32_matmul_precision(change.float32_products)
+        if change.threads:
+            torch.set_num_threads(change.threads)
+
+    configure()
     if ignored or reordered:
         from torch._dynamo import config
 
@@ -45,7 +49,7 @@ def install(change: Change | None, around: Around | None, *, trusted: bool) -> N
         config.reorderable_logging_functions.update(reordered)
     if change.optimizer:
         _compile_optimizers()
-    _follow_compile(change, around)
+    _follow_compile(change, around, configure)
 
 
 def _settings(change: Change, *, trusted: bool) -> list[tuple[Untyped, str, Untyped]]:
@@ -100,13 +104,14 @@ def _compile_optimizers() -> None:
     torch.optim.Optimizer.__init__ = init
 
 
-def _follow_compile(change: Change, around: Around | None) -> None:
+def _follow_compile(change: Change, around: Around | None, configure: Callable[[], None]) -> None:
     original = torch.compile
 
     @wraps(original)
     def compile_changed(model: Untyped = None, **options: Untyped) -> Untyped:
         if model is None:
             return lambda function: compile_changed(function, **options)
+        configure()  # the program may have set the same
         if change.mode is not None and options.get("backend", "inductor") == "inductor":
             options.pop("options", None)
             options["mode"] = change.mode
