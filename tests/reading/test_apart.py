@@ -141,6 +141,12 @@ def test_a_graph_over_a_limit_fails_alone(
     assert (found[1].content.links, found[1].failed) == (None, why)
 
 
+def test_programs_that_run_later_import_from_their_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONSAFEPATH", "")
+    apart.start_server()
+    assert not os.environ["PYTHONSAFEPATH"]
+
+
 def test_who_stops_early_leaves_no_process(task: Task) -> None:
     with closing(read_all((deepcopy(task) for _ in range(3)), 1)) as outcomes:
         next(outcomes)

@@ -59,9 +59,11 @@ def cores() -> int:
 def start_server() -> None:
     """Starts loading the server in the background. Call it when graphs will be read soon."""
     # The server must not import from the current folder, which may hold an upload.
+    safe = os.environ.get("PYTHONSAFEPATH", "")
     os.environ["PYTHONSAFEPATH"] = "1"
     multiprocessing.set_forkserver_preload([READER, __name__])
     forkserver.ensure_running()
+    os.environ["PYTHONSAFEPATH"] = safe  # programs that run later import from their folder
 
 
 def read_all(
