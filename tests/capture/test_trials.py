@@ -10,13 +10,14 @@ import pytest
 from inductorscope.analyze.trial.catalogue import Entry, Known, catalogue, that_apply
 from inductorscope.analyze.trial.numerics import Numerics
 from inductorscope.analyze.trial.result import Structure, Trial
+from inductorscope.capturing.measure import processes
 from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner, Store
 from inductorscope.capturing.measure.profile import Profiled
 from inductorscope.capturing.measure.turns import Budget
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.trial.improving import Search
 from inductorscope.capturing.trial.trying import SAME_CODE, Trier, try_change
-from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
 from inductorscope.formats.change import Change, Mark
 from inductorscope.formats.results import Results, Sample
 from inductorscope.progress import silent
@@ -136,6 +137,36 @@ def improved(times: Callable[[Change], float]) -> Search:
     search = Search(trier, 600.0, lambda found: None)
     search.run(that_apply(Known(), [entry(*each) for each in CHANGES.items()]))
     return search
+
+
+@pytest.mark.torch
+def test_a_change_wins_over_what_the_program_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from inductorscope.capturing.inside.options import set_everywhere
+    from inductorscope.capturing.trial.inside.changing import install
+    from torch._inductor import config
+
+    monkeypatch.setattr(torch, "compile", torch.compile)
+    usual = config.shape_padding
+    try:
+        install(Change(inductor={"shape_padding": str(not usual)}), None, trusted=True)
+        config.shape_padding = usual
+        torch.compile(torch.sin)
+        assert config.shape_padding is not usual
+    finally:
+        set_everywhere(config, "shape_padding", usual)
+
+
+def test_ctrl_c_ends_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise CaptureInterrupted("")
+
+    monkeypatch.setattr(processes, "run_capture", interrupted)
+    (tmp_path / "train.py").write_text("")
+    arm = Arm("A", CaptureSpec(model=str(tmp_path / "train.py")))
+    runner = Runner(tmp_path / "work", Settings(tmp_path / "data", ""), trusted=True)
+    with pytest.raises(KeyboardInterrupt):
+        Trier(arm, runner, silent).look("a change", Change(no_grad=True))
 
 
 def test_changes_that_help_are_joined_and_measured_again() -> None:

@@ -22,8 +22,8 @@ from inductorscope.capturing.measure.profile import Profiled, counts, profiled, 
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError
-from inductorscope.capturing.watch import CaptureFailed
-from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, ProfileFacts
+from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
+from inductorscope.formats.capture_facts import COMPILED, INTERRUPTED, CaptureFacts, ProfileFacts
 from inductorscope.formats.results import EAGER_RESULTS, RESULTS, Results
 from inductorscope.settings import Settings
 
@@ -168,11 +168,15 @@ class Runner(msgspec.Struct, eq=False):
                 trusted=self.trusted, cache=cache or kept,
                 launch=Launch(arm.python, (own / "sources",), environment, brief=True),
             )  # fmt: skip
+            if facts.error == INTERRUPTED:
+                raise KeyboardInterrupt
             if facts.state != "complete":
                 raise CaptureFailed(f"{arm.label}: {facts.error.message if facts.error else ''}")
             if arm.swap is not None and not swapped.exists():
                 raise CaptureFailed(f"{arm.label}: no graph has this kernel when it runs again.")
             yield facts, out
+        except CaptureInterrupted:  # a failed process would not end a search
+            raise KeyboardInterrupt from None
         finally:
             for folder in (out, *filter(None, (cache,))):
                 shutil.rmtree(folder, ignore_errors=True)
