@@ -47,6 +47,13 @@ def test_products_in_tf32_are_as_precise_as_in_float16() -> None:
     assert compared(same, results(NUMBERS * 1.01), same, "high").answer == "outside"
 
 
+def test_a_tensor_that_differs_without_the_change_says_nothing_of_it() -> None:
+    eager = results(NUMBERS, NUMBERS, NUMBERS)
+    base = results(NUMBERS, NUMBERS, NUMBERS * 1.002)
+    found = compared(base, results(NUMBERS, NUMBERS * 1.001, NUMBERS * 1.02), eager, "high")
+    assert (found.answer, found.tensors, found.beside_eager) == ("within bounds", 2, True)
+
+
 def test_the_worst_tensor_is_named() -> None:
     same = results(NUMBERS, NUMBERS)
     found = compared(same, results(NUMBERS * (1 + 1e-6), NUMBERS * (1 + 1e-5)), same)
