@@ -13,7 +13,6 @@ from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
 from inductorscope.plugins import added
 
 PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "_int_mm"))
-CONVOLUTION = "convolution"
 FROZEN = {"freezing": "True"}
 PADDED = Change(inductor={"shape_padding": "True"})
 MANY_NODES = 300
@@ -53,7 +52,7 @@ class Known(msgspec.Struct, kw_only=True):
 
     @property
     def convolves(self) -> bool:
-        return CONVOLUTION in self.operations
+        return "convolution" in self.operations
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -83,11 +82,10 @@ ENTRIES: tuple[Entry, ...] = (
         "max-autotune without CUDA graphs",
         lambda known: known.cuda and known.products, Change(mode="max-autotune-no-cudagraphs"),
     ),
-    Entry("max-autotune", lambda known: known.cuda, Change(mode="max-autotune")),
+    Entry("combo kernels", lambda known: known.cuda, _set(combo_kernels=True)),
     Entry(
         "coordinate descent tuning", lambda known: known.cuda, _set(coordinate_descent_tuning=True),
     ),
-    Entry("combo kernels", lambda known: known.cuda, _set(combo_kernels=True)),
     Entry("no split reductions", lambda known: known.cuda, _set(split_reductions=False)),
     Entry("multi-kernels", lambda known: known.cuda, _set(triton__multi_kernel=1)),
     Entry(

@@ -44,5 +44,5 @@ def _marks(story: Story) -> Iterator[Mark]:
             continue
         for change in history.changes:
             size = _SIZE.fullmatch(change.subject)
-            if size is not None and change.kind in SIZES:
+            if size and change.kind in SIZES and history.function.isidentifier():
                 yield Mark(history.function, size[1], int(size[2]))

@@ -159,7 +159,7 @@ class Search:
         found = self.found
         final = Trial(title=best.title, change=best.change)
         left = self.seconds - (time.monotonic() - self.began)
-        budget = Budget(max(left, self.seconds * FOR_FINAL[0]), LOOKS[-1])
+        budget = Budget(max(left, self.seconds * FOR_FINAL[1]), LOOKS[-1])
 
         def kept(trial: Trial) -> None:
             found.judged = trial.judged

@@ -82,7 +82,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 def ranked(found: list[Cause | Cleared]) -> Diagnosis:
-    causes = _once(sorted((each for each in found if isinstance(each, Cause)), key=_rank))
+    causes = _once(sorted((each for each in found if isinstance(each, Cause)), key=rank))
     cleared = [each for each in found if isinstance(each, Cleared)]
     cleared.sort(key=lambda each: not each.judged)
     return Diagnosis(causes[:MOST], causes[MOST:], cleared)
@@ -99,7 +99,7 @@ def _once(causes: list[Cause]) -> list[Cause]:
     return kept
 
 
-def _rank(cause: Cause) -> tuple[bool, bool, bool, float]:
+def rank(cause: Cause) -> tuple[bool, bool, bool, float]:
     counts = WEIGHTS[cause.known] * (COMPILE_WEIGHT if cause.of == "compile time" else 1.0)
     share = cause.concerns if cause.share is None else cause.share
     return not cause.urgent, share is None, bool(cause.trade), -(share or 0.0) * counts
