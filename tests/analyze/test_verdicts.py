@@ -21,7 +21,7 @@ def labels(facts: Facts) -> list[tuple[str, str]]:
 def test_a_profile_that_agrees_with_the_timings_is_not_spoken_of() -> None:
     for kernel_us in (None, 9_000.0, 29_000.0):
         told = labels(replace(FACTS, kernel_us=kernel_us))
-        assert told == [("good", "faster"), ("good", "healthy")]
+        assert told == [("good", "faster"), ("good", "no breaks")]
 
 
 def test_kernels_that_take_longer_than_their_step_are() -> None:
@@ -53,7 +53,7 @@ def test_a_trace_says_how_busy_the_device_was_if_nothing_was_timed() -> None:
     assert (said.level, said.label) == ("fact", "device 25.0\u202f% busy")
     assert plain(said.text) == "The device had work for 250 µs of the trace's 1.00 ms."
     assert labels(replace(facts, busy=thread)) == [("fact", "thread 0.1\u202f% busy")]
-    assert labels(replace(FACTS, busy=device)) == [("good", "faster"), ("good", "healthy")]
+    assert labels(replace(FACTS, busy=device)) == [("good", "faster"), ("good", "no breaks")]
 
 
 def test_timings_whose_runs_overlap_show_no_difference() -> None:

@@ -168,7 +168,7 @@ def _breaks(facts: Facts) -> list[Verdict]:
         both = " and ".join(parts)
         return [Verdict("warn", ", ".join(parts), f"The log has {both}.")]
     if facts.graph_breaks == 0 and facts.recompiles == 0:
-        return [Verdict("good", "healthy", "No graph breaks and no recompiles.")]
+        return [Verdict("good", "no breaks", "No graph breaks and no recompiles.")]
     return []
 
 

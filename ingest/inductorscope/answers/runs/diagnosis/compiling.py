@@ -88,8 +88,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
     total = f"{plural(sum(place.count for place in places), 'graph break')}"
     if len(places) > 1:
         total += f" at {plural(len(places), 'place')}"
-    library = first.file is not None and is_library(first.file)
-    own = evidence.own_line(first.stack) if library else []
+    own = evidence.own_line(first.stack) if is_library(first.file or "") else []
     shares = kernel_shares(evidence)
     share = None if shares is None else shares.eager / shares.whole
     why = "Each ends a graph: nothing fuses across it, and guards are checked again after it."
@@ -274,8 +273,8 @@ def resets(evidence: Evidence) -> Cause | None:
         "resets",
         f"{plural(len(again), 'compile')} of code that was compiled before, because the program "
         + ("defined it anew." if anew else "threw it away."),
-        "Define the function and call `torch.compile` once, before the loop; leave out "
-        "`torch._dynamo.reset()`.",
+        "Define the function and call `torch.compile` once, before the loop"
+        + ("." if anew else "; leave out `torch._dynamo.reset()`."),
         urls.compile_list(evidence.id),
         why=f"They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}.",
         wins_us=us or None,

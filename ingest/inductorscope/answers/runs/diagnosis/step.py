@@ -502,11 +502,11 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
     if us < STANDS_OUT * step:
         took = f"take {microseconds(us)}" if us else "are not in the graphs"
         return Cleared(f"Operators that Inductor leaves to eager {took}.")
-    names = ", ".join(f"`{each.name.removeprefix('torch.ops.')}`" for each in own[:3])
+    names = dict.fromkeys(f"`{each.name.removeprefix('torch.ops.')}`" for each in own)
     return Cause(
         "fallbacks",
         f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "
-        f"{names}.",
+        f"{', '.join([*names][:3])}.",
         "Nothing fuses with them. Express them by operators that Inductor compiles, or write a "
         "Triton kernel.",
         own[0].href(evidence.id),
