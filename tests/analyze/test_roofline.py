@@ -65,6 +65,14 @@ def test_calls_whose_roof_is_below_the_time_to_start_a_kernel_are_too_small_to_j
     assert (found.small, found.share, found.saves) == (True, 0.25, None)
 
 
+def test_no_kernel_saves_more_than_its_own_time() -> None:
+    """A profile can be slower than the timed step."""
+    found = standing(PEAKS, moved=1e6, products=None, operations=None, dtype="", time_us=100.0,
+                     step_us=40.0)  # fmt: skip
+    assert found.headroom_us is not None
+    assert found.saves == found.headroom_us / 100.0
+
+
 def test_compute_bound() -> None:
     found = standing(PEAKS, moved=1e6, products=1e10, operations=None, dtype="bfloat16",
                      time_us=20.0, step_us=None)  # fmt: skip

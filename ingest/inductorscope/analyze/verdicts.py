@@ -159,14 +159,10 @@ def slowdown_warning(kernel_us: float | None, compiled_ms: float | None) -> str 
 
 
 def _breaks(facts: Facts) -> list[Verdict]:
-    parts = []
-    if facts.graph_breaks:
-        parts.append(plural(facts.graph_breaks, "graph break"))
-    if facts.recompiles:
-        parts.append(plural(facts.recompiles, "recompile"))
+    counts = (facts.graph_breaks, "graph break"), (facts.recompiles, "recompile")
+    parts = [plural(number, what) for number, what in counts if number]
     if parts:
-        both = " and ".join(parts)
-        return [Verdict("warn", ", ".join(parts), f"The log has {both}.")]
+        return [Verdict("warn", ", ".join(parts), f"The log has {' and '.join(parts)}.")]
     if facts.graph_breaks == 0 and facts.recompiles == 0:
         return [Verdict("good", "no breaks", "No graph breaks and no recompiles.")]
     return []

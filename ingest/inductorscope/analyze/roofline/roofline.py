@@ -141,7 +141,7 @@ def standing(
         bound=bound,
         roof_us=roof_us,
         headroom_us=headroom,
-        saves=headroom / step_us if step_us and not small else None,
+        saves=headroom / max(step_us, time_us) if step_us and not small else None,  # a slow profile
         over=_why_over(peaks, bound, bytes_rate) if roof_us > AT_PEAK * time_us else "",
         small=small,
     )

@@ -62,25 +62,30 @@ def compared(
         return Numerics(answer="equal", tensors=len(names))
     plain = _by_name(eager)
     both = [name for name in names if name in plain]
-    # What differs without the change, such as sums of nearly nothing, says nothing of the change.
-    steady = [name for name in both if _share(ours[name], plain[name], BOUNDS) <= 1.0]
-    comparable = 2 * len(steady) > len(both)
-    reference, judged = (plain, steady) if comparable else (ours, names)
-    worst = max(judged, key=lambda name: _share(theirs[name], reference[name], bounds))
+    # What leaves its bound without the change, as sums of nearly nothing do, has a wider one.
+    own = {name: _share(ours[name], plain[name], BOUNDS) for name in both}
+    wider = {name: TIMES_EAGER * share for name, share in own.items() if share > 1.0}
+    comparable = 2 * len(wider) < len(both)
+    reference, wider = (plain, wider) if comparable else (ours, {})
+
+    def used(name: str) -> float:
+        return _share(theirs[name], reference[name], bounds) / wider.get(name, 1.0)
+
+    worst = max((name for name in names if name in reference), key=used)
     float64_share = _share_of_float64(theirs, eager, bounds) if comparable and eager else 0.0
     answer: Answer = "within bounds"
-    if float64_share > 1.0 or _share(theirs[worst], reference[worst], bounds) > 1.0:
+    if float64_share > 1.0 or used(worst) > 1.0:
         answer = "outside" if comparable or not both else "unknown"
     return Numerics(
         answer=answer,
         why=RANDOM if answer == "unknown" else "",
-        tensors=len(judged),
+        tensors=len(names),
         beside_eager=comparable,
         worst=worst,
         dtype=theirs[worst].dtype,
         error=_error(theirs[worst], reference[worst]),
         before=_error(ours[worst], reference[worst]),
-        bound=_bound(theirs[worst], bounds),
+        bound=_bound(theirs[worst], bounds) * wider.get(worst, 1.0),
     )
 
 

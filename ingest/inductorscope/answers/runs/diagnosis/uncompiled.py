@@ -92,11 +92,9 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
 
 def broken_out(evidence: Evidence, shares: Shares) -> bool:
     """Whether the line that runs longest without being compiled is one that breaks a graph."""
-    story, lines = evidence.story.story, evidence.sampled(shares.eager)
-    return story is not None and any(
-        lines and (place.file, place.line) == (lines[0].path, lines[0].line)
-        for place in break_places(story)
-    )
+    story, lines = evidence.story.story, evidence.sampled(shares.eager)[:1]
+    places = [] if story is None else [(at.file, at.line) for at in break_places(story)]
+    return any((line.path, line.line) in places for line in lines)
 
 
 def nothing_compiled(evidence: Evidence, shares: Shares | None) -> bool:
