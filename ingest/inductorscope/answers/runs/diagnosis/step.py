@@ -142,9 +142,11 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
 
 
 def overhead(evidence: Evidence) -> Cause | None:
-    """On a processor, calling compiled code takes long beside what it computes."""
+    """On a processor, calling compiled code takes long beside what it computes. With graph breaks,
+    what runs between the graphs counts as overhead, and their cause says so."""
     shown, line, step = evidence.shown, evidence.timeline, evidence.step_us
-    if shown is None or line is None or not step or evidence.on_device:
+    story = evidence.story.story
+    if shown is None or line is None or not step or evidence.on_device or (story and story.breaks):
         return None
     us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
     wraps = sum(each.calls for each in evidence.kernels) >= MANY_CALLS
