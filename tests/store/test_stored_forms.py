@@ -21,7 +21,7 @@ from sqlalchemy.dialects import sqlite
 @pytest.mark.parametrize(
     ("stored", "version", "known"),
     [
-        ((Story, Chunk), STORY_VERSION, (4, 1376426149)),
+        ((Story, Chunk), STORY_VERSION, (4, 3448059518)),
         ((GraphFacts,), VERSION, (1, 3696202642)),
     ],
     ids=["story", "facts of a graph"],
