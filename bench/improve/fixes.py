@@ -74,7 +74,7 @@ def main() -> None:
     trying.add_argument("list", type=Path)
     trying.add_argument("name")
     trying.add_argument("--seconds", type=float, default=200.0)
-    trying.add_argument("--out", type=Path, default=Path("bench/work/improve"))
+    trying.add_argument("--out", type=Path, default=Path("improved"))
     args = parser.parse_args()
     if args.command == "list":
         found: dict[str, Any] = {}

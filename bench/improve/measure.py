@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=540.0)
     parser.add_argument("--numerics", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--only", help="titles of forms, separated by commas; default: all")
-    parser.add_argument("--out", type=Path, default=Path("bench/work/improve"))
+    parser.add_argument("--out", type=Path, default=Path("improved"))
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     arms = forms(args.name, args.found)
