@@ -11,7 +11,7 @@ from inductorscope.correlate.links.dynamo_nodes import link_dynamo
 from inductorscope.correlate.links.kernel_nodes import link_kernels
 from inductorscope.correlate.links.model import CALLS, GraphLinks
 from inductorscope.correlate.links.record import link_record
-from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, complete_texts, parse_texts
+from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.scopes import Inside, scoped_nodes, scopes_of
 from inductorscope.correlate.without_ir.lines import add_lines, has_bodies
@@ -31,7 +31,6 @@ def graph_links(
     coverage.
     """
     read = parsed or parse_texts(texts)
-    complete_texts(read, texts)
     collector = Collector()
     post = read.post_grad
     text_stages.link_post_grad(collector, post)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.correlate.links.older_ir import complete_ir
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import FxText, parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
@@ -53,12 +52,4 @@ def parse_texts(texts: GraphTexts) -> ParsedTexts:
         None if texts.dynamo is None else parse_fx(texts.dynamo),
         None if texts.pre_grad is None else parse_fx(texts.pre_grad),
     )
-    complete_texts(parsed, texts)
     return parsed
-
-
-def complete_texts(parsed: ParsedTexts, texts: GraphTexts) -> None:
-    """Adds to the IR of older torch what only the wrapper says."""
-    for ir in (parsed.ir_pre, parsed.ir_post):
-        if ir is not None and parsed.code is not None:
-            complete_ir(ir, parsed.code, texts.code or "", parsed.post_grad)
