@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -88,12 +89,10 @@ def _read(settings: Settings, path: Path) -> str:
 def _unpacked(file: Path) -> bytes:
     """All that a file holds, unpacked."""
     held = []
-    for size, block in re.findall(rb'data-size="(\d+)">(.*?)</script>', file.read_bytes(), re.S):
+    for block in re.findall(rb'class="block">(.*?)</script>', file.read_bytes(), re.S):
         for byte, escape in ((b"<", b"=|"), (b"\r", b"=M"), (b"\0", b"=@"), (b"=", b"=}")):
             block = block.replace(escape, byte)
-        filters = [{"id": lzma.FILTER_LZMA1, "lc": 4, "lp": 0, "pb": 0, "dict_size": 1 << 24}]
-        unpacker = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
-        held.append(unpacker.decompress(block, int(size)))
+        held.append(zlib.decompress(block, -zlib.MAX_WBITS))
     with file.open("rb") as exported, packed_files(exported, "it") as packed:
         held.append(lzma.decompress(packed.read()))
     return b"".join(held).lower()

@@ -1,8 +1,7 @@
 // Entry of an exported file. Shows the pages in the file: their unchanged scripts get a location, a
 // history and a fetch that read from the file instead of a server. The address of a page follows
 // the #.
-
-import { unpack } from "./lzma";
+export {};
 
 /** Block, first byte, length and type of an answer. */
 type Where = [number, number, number, string];
@@ -27,9 +26,9 @@ const BYTES = new Map(
 );
 const browser = window.location;
 const blocks = [...(await whole()).querySelectorAll<HTMLElement>(".block")];
-const unpacked = new Map<number, Uint8Array<ArrayBuffer>>();
+const unpacked = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 const modules = new Map<string, Promise<string>>();
-const contents = JSON.parse(new TextDecoder().decode(block(0))) as Contents;
+const contents = JSON.parse(new TextDecoder().decode(await block(0))) as Contents;
 
 /** The document. If a server declared another encoding, the text is garbled and must be fetched
  * again. */
@@ -40,7 +39,7 @@ async function whole(): Promise<ParentNode> {
 }
 
 /** The bytes of characters; a `=` escapes the next one. */
-function bytesOf(text: string): Uint8Array {
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   let size = 0;
   for (let at = 0; at < text.length; at++) {
@@ -51,14 +50,15 @@ function bytesOf(text: string): Uint8Array {
   return bytes.subarray(0, size);
 }
 
-function block(number: number): Uint8Array<ArrayBuffer> {
-  let bytes = unpacked.get(number);
-  if (!bytes) {
-    const element = blocks[number];
-    bytes = unpack(bytesOf(element?.textContent ?? ""), Number(element?.dataset.size ?? 0));
-    unpacked.set(number, bytes);
-  }
+function block(number: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = unpacked.get(number) ?? unpack(bytesOf(blocks[number]?.textContent ?? ""));
+  unpacked.set(number, bytes);
   return bytes;
+}
+
+async function unpack(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 function addressed(address: string | URL, base?: URL): URL {
@@ -94,17 +94,17 @@ function find(url: URL): Where | undefined {
   return typeof answer === "string" ? undefined : answer;
 }
 
-function bytesAt([number, first, length]: Where): Uint8Array<ArrayBuffer> {
-  return block(number).subarray(first, first + length);
+async function bytesAt([number, first, length]: Where): Promise<Uint8Array<ArrayBuffer>> {
+  return (await block(number)).subarray(first, first + length);
 }
 
-function textAt(where: Where): string {
-  return new TextDecoder().decode(bytesAt(where));
+async function textAt(where: Where): Promise<string> {
+  return new TextDecoder().decode(await bytesAt(where));
 }
 
 async function answer(input: string | URL): Promise<Response> {
   const where = find(addressed(input, here()));
-  if (where) return new Response(bytesAt(where), { headers: { "content-type": where[3] } });
+  if (where) return new Response(await bytesAt(where), { headers: { "content-type": where[3] } });
   return Response.json({ error: { what: LACKING } }, { status: 404 });
 }
 
@@ -166,7 +166,7 @@ function moduleAt(url: URL): Promise<string> {
 
 async function makeModule(url: URL): Promise<string> {
   const where = find(url);
-  let text = where ? textAt(where) : "";
+  let text = where ? await textAt(where) : "";
   const imported = new Set(
     [...text.matchAll(/["'](\.\/[\w./-]+\.js)["']/g)].map(([, name]) => name ?? ""),
   );
@@ -177,13 +177,13 @@ async function makeModule(url: URL): Promise<string> {
   return URL.createObjectURL(new Blob([BEFORE_MODULES, text], { type: "text/javascript" }));
 }
 
-function style(link: HTMLLinkElement): void {
+async function style(link: HTMLLinkElement): Promise<void> {
   const where = find(addressed(link.getAttribute("href") ?? ""));
   link.removeAttribute("href");
   link.nonce = NONCE; // where the explorer looks for it
   const sheet = document.createElement("style");
   sheet.nonce = NONCE;
-  sheet.textContent = where ? textAt(where) : "";
+  sheet.textContent = where ? await textAt(where) : "";
   link.after(sheet);
 }
 
@@ -193,10 +193,11 @@ async function show(): Promise<void> {
     document.body.textContent = LACKING;
     return;
   }
-  const page = new DOMParser().parseFromString(textAt(where), "text/html");
+  const page = new DOMParser().parseFromString(await textAt(where), "text/html");
   for (const link of page.querySelectorAll("link[rel=modulepreload], link[rel=preload]"))
     link.remove();
-  for (const link of page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")) style(link);
+  for (const link of page.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]"))
+    await style(link);
   for (const each of page.querySelectorAll(NEEDS_SERVER)) each.remove();
   if (contents.note) {
     page

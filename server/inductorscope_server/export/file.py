@@ -1,6 +1,6 @@
 """The HTML file of an export: a loader, the answers of the application, and the run's files.
 
-The answers are in blocks, packed as raw LZMA, which the loader unpacks. The uploaded files are in a
+The answers are in blocks, packed by deflate, which browsers unpack. The uploaded files are in a
 packed tar at the end; `intake.exported` finds it by the file's first line and encodes the bytes.
 """
 
@@ -12,9 +12,9 @@ import json
 import lzma
 import tarfile
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 from inductorscope.formats.sizes import MIB
@@ -33,9 +33,6 @@ BLOCK = 8 * MIB
 LARGE = MIB // 2
 """A script of the bundle that is at least this large gets a block of its own, because few pages
 load it."""
-ANSWERS = {"id": lzma.FILTER_LZMA1, "preset": 9, "lc": 4, "lp": 0, "pb": 0}
-AT_ONCE = 2
-"""Blocks that are packed at a time: each takes up to 100 MiB of memory."""
 FILES = 6
 """The preset of xz for the run's files."""
 STYLE_NONCE = "inductorscope"
@@ -71,11 +68,9 @@ def write_file(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<title>Inductorscope</title></head><body><p>Opening the run &hellip;</p>\n".encode()
     )
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        packed = list(pool.map(_packed, (contents, *blocks)))
-    for block, characters in zip((contents, *blocks), packed, strict=True):
-        out.write(b'<script type="text/plain" class="block" data-size="%d">' % len(block))
-        out.write(characters)
+    for block in (contents, *blocks):
+        out.write(b'<script type="text/plain" class="block">')
+        out.write(as_characters(zlib.compress(block, zlib.Z_BEST_COMPRESSION, -zlib.MAX_WBITS)))
         out.write(b"</script>\n")
     out.write(b'<script type="text/plain">')
     offset = out.tell()
@@ -85,11 +80,6 @@ def write_file(
     out.write(b'</script>\n<script type="module">' + loader + b"</script></body></html>\n")
     out.seek(0)
     out.write(first_line(offset, length))
-
-
-def _packed(block: bytes) -> bytes:
-    filters = [{**ANSWERS, "dict_size": max(len(block), 4096)}]
-    return as_characters(lzma.compress(block, lzma.FORMAT_RAW, filters=filters))
 
 
 def _blocks(answers: Mapping[str, Answer], index: dict[str, list[object] | str]) -> Iterator[bytes]:
