@@ -215,6 +215,18 @@ class LineShare(msgspec.Struct):
     share: float
 
 
+class Uncalled(msgspec.Struct):
+    """A module that `torch.compile` wrapped, and that the script never called."""
+
+    name: str
+    """Of its class."""
+    methods: list[str]
+    """Other methods of that class, which run as they are."""
+    file: str = ""
+    line: int = 0
+    """Where its `forward` is defined."""
+
+
 class ScriptSteps(msgspec.Struct):
     """The steps of one process of a script."""
 
@@ -247,6 +259,13 @@ class ScriptSteps(msgspec.Struct):
     """Whether autograd looks for NaN."""
     lines: list[LineShare] = msgspec.field(default_factory=list)
     """Lines that the thread was sampled in, the longest first."""
+    unchanged: dict[str, float | None] = msgspec.field(default_factory=dict)
+    """Arguments of the compiled function that were the same tensors in all calls looked at, with
+    their share of zeros; None for small ones."""
+    unread_gradients: dict[str, float] = msgspec.field(default_factory=dict)
+    """Modules with gradients that no optimizer reads → share of all numbers of gradients."""
+    uncalled: list[Uncalled] = msgspec.field(default_factory=list)
+    """Only if the script called no compiled function."""
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):

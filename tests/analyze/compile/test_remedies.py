@@ -99,6 +99,12 @@ CASES = (
          "f = compiled(lambda xs: xs.sum(0))\n"
          "def call(n):\n    x = torch.stack([torch.ones(3)] * n)\n"
          "    torch._dynamo.mark_dynamic(x, 0)\n    f(x)"),
+    Case("keys", "f = compiled(lambda xs: sum(x * 2 for x in xs.values()))\n"
+         "def call(names): f({name: torch.ones(3) for name in names})",
+         "'ab', 'ac', 'bc'", 3, "the same keys",
+         "f = compiled(lambda xs: sum(x * 2 for x in xs.values()))\n"
+         "def call(names):\n"
+         "    f({name: torch.ones(3) * (name in names) for name in 'abc'})"),
     Case("dtype", ONE, "torch.ones(3), torch.ones(3, dtype=torch.float64)", 2, "`x.to(dtype)`",
          mended_values="torch.ones(3), torch.ones(3, dtype=torch.float64).to(torch.float32)"),
     Case("requires_grad", ONE, "torch.ones(3), torch.ones(3, requires_grad=True)", 2,

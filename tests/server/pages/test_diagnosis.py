@@ -14,14 +14,16 @@ from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, threads
+from inductorscope.answers.runs.diagnosis.slow_steps import slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
-from inductorscope.answers.runs.diagnosis.unchanging import depending_on_weights
-from inductorscope.answers.runs.diagnosis.unread import read_share
+from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
+from inductorscope.answers.runs.diagnosis.uncompiled import uncalled
+from inductorscope.answers.runs.diagnosis.unread import read_share, unread_gradients
 from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
-from inductorscope.formats.capture_facts import ScriptSteps
+from inductorscope.formats.capture_facts import ScriptSteps, Uncalled
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import FxNodeDraft
@@ -255,6 +257,35 @@ def test_time_beside_operators_is_a_cause(scripted: Evidence) -> None:
     assert found.wins_us == 600.0
 
 
+def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
+    def with_steps(**facts: object) -> Evidence:
+        scripted.run.environment = {"script": {"processes": [facts]}}
+        return replace(scripted, script=script_shown(scripted.run))
+
+    assert uncalled(scripted) is None
+    module = Uncalled("VAE", ["decode"], "model.py", 7)
+    unused = uncalled(with_steps(uncalled=[to_builtins(module)]))
+    assert unused is not None
+    assert "`model.decode = torch.compile(model.decode)`" in unused.fix
+    assert places(unused) == ["model.py:7 def forward(…)"]
+
+    times = [5.0, *[1.0] * 8, 9.0, 1.0, 9.0]
+    uneven = with_steps(kinds=[("compiles", 1, 1), ("timed", 2, 12)], first_ms=times)
+    slow = slow_steps(uneven)
+    assert slow is not None
+    assert slow.what.startswith(f"2 of 11 timed steps take 9.00{THIN}ms instead of 1.00{THIN}ms")
+    assert slow.concerns == 16 / 27
+    assert slow_steps(with_steps(kinds=[("timed", 2, 10)], first_ms=times)) is None  # one alone
+
+    assert unread_gradients(uneven) is None
+    given = with_steps(unread_gradients={"teacher": 0.8})
+    given.graphs = [replace(each, direction="backward") for each in given.graphs]
+    given.step_us = 2.0
+    unread = unread_gradients(given)
+    assert unread is not None
+    assert unread.what.startswith("Each step computes gradients of `teacher` that no optimizer")
+
+
 def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -> None:
     assert scripted.story.story is not None
     (once,) = scripted.story.story.compiles
@@ -312,8 +343,11 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
         node("index_put_", "torch.ops.aten.index_put_.default", "view", "more"),
         node("output", "output", "mul"),
     ]
-    assert [each.name for each in depending_on_weights(nodes, dynamo)] == ["sin", "where"]
-    assert depending_on_weights(nodes[1:], dynamo) == []  # another order of arguments
+    names = dynamo_names(nodes, dynamo)
+    assert [each.name for each in depending_on(nodes, names)] == ["sin", "where"]
+    same = [each.name for each in depending_on(nodes, names, ["L_x_"])]
+    assert same == ["sin", "where", "mul"]
+    assert dynamo_names(nodes[1:], dynamo) == {}  # another order of arguments
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

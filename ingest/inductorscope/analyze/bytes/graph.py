@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import msgspec
 
@@ -52,7 +53,7 @@ class CallWork(msgspec.Struct):
     operations: int | None = None
     """Operations in the source of a generated kernel; None for other kernels."""
     dtype: str = ""
-    """Type of the operands of products."""
+    """Type of the operands of products, and of most that another kernel moves."""
     inductor_bytes: float | None = None
     """Inductor's own estimate, for kernels generated with benchmarking on."""
 
@@ -146,6 +147,10 @@ def _generated(
     work.inductor_bytes = estimate * 1e9 if isinstance(estimate, float) else None
     if source is not None:
         work.operations = source.operations
+        moves = Counter[str]()
+        for each in moved.traffic:
+            moves[each.layout.dtype] += (each.reads or 0) + (each.writes or 0)
+        work.dtype = next((dtype for dtype, _ in moves.most_common(1)), "")
     elif kernel.kind == "template":
         operands, result = _template_operands(kernel, call, read)
         work.products = template_flops(

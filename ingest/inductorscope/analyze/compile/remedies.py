@@ -34,6 +34,7 @@ REMEDIES = {
     "training": "One compile for training and one for evaluation are needed; more are not.",
     "stack": "A graph break passes it from one graph to the next: without the break there is no "
     "guard on it.",
+    "keys": "Always pass the same keys: zeros for what a call lacks, and a mask that tells so.",
     "length": "Pass one tensor, such as `torch.stack({argument})`, or always the same number.",
     "dtype": "Always pass the same dtype: `{argument}.to(dtype)` before the call.",
     "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()`.",
@@ -80,6 +81,8 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
         return "training"
     if re.search(r"\.__(?:kw)?defaults__\[|\.__closure__\[", subject):
         return "default"
+    if "dict.keys(" in subject:
+        return "keys"
     if not _NUMBER.match(failed.old or failed.new or ""):
         return "constant"
     if subject.startswith("G["):

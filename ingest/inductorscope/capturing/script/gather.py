@@ -22,6 +22,7 @@ from inductorscope.formats.capture_facts import (
 from inductorscope.formats.results import EAGER_RESULTS, RESULTS
 
 CODE = "output_code.py"
+NO_STEPS = "Steps: the script called no compiled function and no optimizer."
 
 
 @dataclass
@@ -41,9 +42,11 @@ def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
     known.sort(key=lambda each: _place(each[0]))
     if not known:
         facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
-        facts.missing.append("Steps: the script called no compiled function and no optimizer.")
+        facts.missing.append(NO_STEPS)
         return Gathered(facts, out)
     facts, folder = known[0]
+    if facts.script and facts.script[0].uncalled:
+        facts.missing.append(NO_STEPS)
     facts.script = [steps for each, _ in known for steps in each.script]
     if failed := next((each for each, _ in known if each.error is not None), None):
         facts.state, facts.error = failed.state, failed.error

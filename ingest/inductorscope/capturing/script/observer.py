@@ -92,6 +92,7 @@ class Observer:
         self._stop = Path(order.out) / STOP
         self._recorder: Untyped = None
         self._sampler: Sampler | None = None
+        self._arguments: Untyped = None
         self._status = Status("")
 
     def _new_steps(self) -> Steps[Untyped]:
@@ -266,8 +267,10 @@ class Observer:
             return
         from inductorscope.capturing.inside.compiling import recording
         from inductorscope.capturing.inside.instructions import try_instructions
+        from inductorscope.capturing.script.wasted import Arguments
 
         try_instructions(device())
+        self._arguments = Arguments()
         self._compiling = recording(self.order.spec)
 
     def compile_starts(self) -> None:
@@ -294,6 +297,8 @@ class Observer:
         if wrapper is None:
             return
         values = wrapper.f_locals
+        if self._arguments and self._inputs_seen <= DESCRIBED_FIRST:
+            self._arguments.look(values["fn"], values["args"], values["kwargs"])
         shown = ", ".join(_tensors([*values.get("args", ()), *values.get("kwargs", {}).values()]))
         if shown and shown not in self.steps_facts.inputs:
             self.steps_facts.inputs.append(shown)
@@ -303,8 +308,22 @@ class Observer:
     def _measured(self) -> None:
         if (share := self._others.share()) > DISTURBING_SHARE:
             self.facts.disturbed.append(others_sentence(share, "the script ran"))
+        self._note_waste()
         self._write()
         self.report("letting the script finish", measured=True)
+
+    def _note_waste(self) -> None:
+        """Records what the steps compute in vain. Until torch compiles it costs nothing."""
+        if "torch._dynamo" not in sys.modules or self.order.label != COMPILED:
+            return
+        from inductorscope.capturing.script.wasted import uncalled, unread_gradients
+
+        mine = self.steps_facts
+        if self._compiling is None:
+            mine.uncalled = uncalled()
+        elif self._compiling and not mine.unread_gradients:
+            mine.unchanged = self._arguments.unchanged()
+            mine.unread_gradients = unread_gradients()
 
     def _wait(self) -> None:
         """Waits to be ended, at a point where the script writes no file."""
@@ -322,7 +341,8 @@ class Observer:
         self.report("ending", ended=True)
 
     def _exit(self) -> None:
-        if self.pid == os.getpid() and self._status.doing:
+        self._note_waste()
+        if self.pid == os.getpid() and (self._status.doing or self.steps_facts.uncalled):
             self.profiles.stop(keep=True)
             self._write()
             self.report("ending", ended=True)

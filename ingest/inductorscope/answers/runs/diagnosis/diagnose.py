@@ -13,6 +13,7 @@ from inductorscope.answers.runs.diagnosis import (
     communication,
     compiling,
     machine,
+    slow_steps,
     step,
     unchanging,
     uncompiled,
@@ -27,7 +28,8 @@ from inductorscope.plugins import added
 
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
-    *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS, *added("causes"),
+    *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
+    *added("causes"),
 )  # fmt: skip
 
 

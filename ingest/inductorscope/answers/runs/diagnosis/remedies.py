@@ -15,7 +15,7 @@ MOST = 3
 COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "stride", "object",
            "dispatch_key_set", "rank", "type", "alias", "global state", "grad_mode")  # fmt: skip
 """Kinds whose remedy leaves no guard; others leave one compile for each value."""
-RARELY = ("constant", "length", "fixed size", "condition")
+RARELY = ("constant", "keys", "length", "fixed size", "condition")
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -31,7 +31,8 @@ def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Sa
     counted = COUNTED if len(compiles) > 2 else COUNTED[:-1]  # each of two modes needs a compile
     free = [each.source for each in changes if each.advice and each.kind in counted][:MOST]
     alone = {each: len(compiles) - len(needed(compiles, [each])) for each in free}
-    advised = [each for each in changes if each.advice]
+    keys = any(each.kind == "keys" for each in changes)  # then the length follows from them
+    advised = [each for each in changes if each.advice and not (keys and each.kind == "length")]
     advised = sorted(advised, key=lambda each: -alone.get(each.source, 0))[:MOST]
     text = [
         each.advice

@@ -42,6 +42,8 @@ PRODUCTS_LIMITED = 0.5
 
 SURELY = 0.3
 """Share of a step from which overhead is not only what disturbed the run."""
+OVERHEAD_STANDS_OUT = 0.04
+"""Smallest share of a step that is worth larger calls."""
 NOISE = 0.1
 """Two traces differ by this share of a group's time without a reason."""
 MANY_CALLS = 20
@@ -68,6 +70,7 @@ VIEWS = frozenset((
 SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
 BOTH = 2
 """The products before and after a softmax."""
+GATHERS = frozenset(("index", "index_select", "gather", "embedding", "take"))
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
 FUNCTIONS = frozenset((
@@ -150,7 +153,8 @@ def overhead(evidence: Evidence) -> Cause | None:
         return None
     us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
     wraps = sum(each.calls for each in evidence.kernels) >= MANY_CALLS
-    if us < (SURELY if evidence.disturbed else STANDS_OUT) * step or (wraps and evidence.disturbed):
+    least = SURELY if evidence.disturbed else OVERHEAD_STANDS_OUT
+    if us < least * step or (wraps and evidence.disturbed):
         return None
     return Cause(
         "overhead",
@@ -265,15 +269,14 @@ def written_attention(evidence: Evidence) -> Cause | None:
 
 def float64(evidence: Evidence) -> Cause | None:
     """Kernels compute in float64."""
-    page, step = evidence.roofline, evidence.step_us
-    if page is None or not step:
+    step = evidence.step_us
+    if not step:
         return None
-    rows = [row for row in page.kernels if row.dtype == "float64" and row.time_us]
-    us = sum(row.time_us or 0.0 for row in rows)
+    own = in_float64(evidence)
+    kernels = {each.id: each.us for each in evidence.kernels if (each.graph, each.name) in own}
+    us = sum(kernels.values())
     if us < MOSTLY_FLOAT64 * step:
         return None
-    own = {(row.graph, row.name) for row in rows}
-    ids = {each.id for each in evidence.kernels if (each.graph, each.name) in own}
     return Cause(
         "float64",
         f"Kernels that compute in float64 take {microseconds(us)} of {evidence.step}.",
@@ -285,9 +288,15 @@ def float64(evidence: Evidence) -> Cause | None:
         wins_us=us / 2,
         share=us / 2 / step,
         known="estimated",
-        lines=evidence.lines(ids),
-        kernels=dict.fromkeys(ids, us),
+        lines=evidence.lines(kernels),
+        kernels=kernels,
     )
+
+
+def in_float64(evidence: Evidence) -> set[tuple[str, str]]:
+    """Returns graph and name of kernels that compute in float64."""
+    rows = () if evidence.roofline is None else evidence.roofline.kernels
+    return {(row.graph, row.name) for row in rows if row.dtype == "float64"}
 
 
 def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
@@ -329,7 +338,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         if page.notes:
             return Cleared("Some graphs are missing here: see the page Roofline.", judged=False)
         if not known:
-            return Cleared("All kernels are too short to compare with the machine's limits.")
+            return Cleared("No kernel that could be faster is long enough to compare with limits.")
         reached = sum((row.standing.share or 0.0) * (row.time_us or 0.0) for row in known)
         share = percent(reached / sum(row.time_us or 0.0 for row in known))
         return Cleared(
@@ -390,6 +399,12 @@ def _tuning(row: KernelWork, evidence: Evidence) -> str:
         return (
             "Try other block sizes: `torch._inductor.config.coordinate_descent_tuning = True`. The "
             "kernel's page measures it and offers it as a file to experiment with."
+        )
+    if GATHERS.intersection(fused_ops(row.name, GATHERS)):
+        return (
+            "It reads numbers at computed indices: keep what belongs to one index side by side in "
+            "memory, such as `.t().contiguous()` once before the steps, so that each takes one "
+            "line of the cache."
         )
     return "The kernel's page measures it and offers it as a file to experiment with."
 
@@ -509,8 +524,10 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         "fallbacks",
         f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "
         f"{', '.join([*names][:3])}.",
-        "Nothing fuses with them. Express them by operators that Inductor compiles, or write a "
-        "Triton kernel.",
+        "Nothing fuses with them. Express them by operators that Inductor compiles"
+        + (", or write a Triton kernel." if evidence.on_device else ".")
+        + " If only the largest or smallest are read, `torch.topk` sorts no others."
+        * any(".sort." in name for name in names),
         own[0].href(evidence.id),
         wins_us=us,
         share=us / step,
@@ -526,7 +543,9 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
     table = loops(evidence.session, evidence.id, torch_report(evidence.session, evidence.id))
     if table is None or not step:
         return None
+    slow = in_float64(evidence)  # a cause of its own
     scalar = {(row.graph, row.kernel): row for row in table.rows if not row.vectorised}
+    scalar = {key: row for key, row in scalar.items() if key not in slow}
     own = [each for each in evidence.kernels if (each.graph, each.name) in scalar]
     us = sum(each.us for each in own)
     if us < STANDS_OUT * step:

@@ -1,25 +1,31 @@
-"""A cause in what each step computes again from weights alone."""
+"""Causes in what a step computes from: weights and arguments that stay the same, or zeros."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import select
 
 from inductorscope import urls
+from inductorscope.analyze.time.categories import operator_family
+from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
-from inductorscope.formats.vocabulary import DYNAMO
+from inductorscope.answers.time.script import script_of
+from inductorscope.formats.vocabulary import DYNAMO, GEMM
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph
-from inductorscope.units import microseconds
+from inductorscope.units import microseconds, percent
 
 INFERENCE = "inference"
 """The direction of a graph that computes no gradients, of a program that changes no weights."""
 SHOWN = 3
+SPARSE = 0.9
+"""Share of zeros from which a product without them is much faster."""
 _ARGUMENT = re.compile(r'\b(\w+): *"')
 _KEPT = re.compile(r"G_|L_\w*_(?:parameters|buffers)_")
 """Dynamo's names of tensors that no call passes in: globals, parameters and buffers."""
@@ -35,11 +41,10 @@ def unchanging(evidence: Evidence) -> Cause | None:
         return None
     times = {(row.graph, row.name): row.shared_us for row in node_times(session, evidence.id)}
     spent: list[tuple[float, str, FxNodeDraft]] = []
-    query = select(Artifact.digest, Graph.id, Graph.slug).join(Graph)
-    query = query.where(Graph.run_id == evidence.id, Artifact.role == DYNAMO)
-    for digest, graph, slug in session.execute(query).all():
-        text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        found = depending_on_weights(fx_nodes(session, graph), text)
+    script = script_of(evidence.run)
+    same = [f"L_{name}_" for name in script.processes[0].unchanged] if script else []
+    for slug, nodes, arguments in _graphs(evidence):
+        found = depending_on(nodes, arguments, same)
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
     us = sum(each for each, _, _ in spent)
     if us < STANDS_OUT * step:
@@ -47,9 +52,11 @@ def unchanging(evidence: Evidence) -> Cause | None:
     spent.sort(key=lambda each: -each[0])
     lines = [evidence.line(node.stack_file, node.stack_line) for _, _, node in spent]
     shown = {(line.path, line.line): line for own in lines for line in own}
+    inputs = ", ".join(f"`{name[2:-1]}`" for name in same)
+    given = f" or of {inputs}, which all observed calls passed unchanged," if inputs else ""
     return Cause(
         "unchanging",
-        f"Operations on parameters, buffers or globals alone take {microseconds(us)} of "
+        f"Operations on parameters, buffers or globals{given} alone take {microseconds(us)} of "
         f"{evidence.step}, such as `{spent[0][2].name}`.",
         "Compute them once, before the first step, and keep the result, such as in a buffer.",
         urls.graph(evidence.id, spent[0][1]),
@@ -68,21 +75,40 @@ def unchanging(evidence: Evidence) -> Cause | None:
     )
 
 
-def depending_on_weights(nodes: list[FxNodeDraft], dynamo: str) -> list[FxNodeDraft]:
-    """Returns the operations that depend on parameters, buffers and globals alone, which the graph
-    does not change. `dynamo`: the text of Dynamo's graph, whose arguments are in the same order."""
+def _graphs(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft], dict[str, str]]]:
+    """Yields the graphs that Dynamo's text is known of: slug, nodes, and Dynamo's name of each
+    placeholder."""
+    session = evidence.session
+    query = select(Artifact.digest, Graph.id, Graph.slug).join(Graph)
+    query = query.where(Graph.run_id == evidence.id, Artifact.role == DYNAMO)
+    for digest, graph, slug in session.execute(query).all():
+        text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
+        nodes = fx_nodes(session, graph)
+        yield slug, nodes, dynamo_names(nodes, text)
+
+
+def dynamo_names(nodes: list[FxNodeDraft], dynamo: str) -> dict[str, str]:
+    """Returns Dynamo's name of each placeholder: its graph has them in the same order. Empty if it
+    has others."""
     arguments = _ARGUMENT.findall(dynamo.partition("def forward(")[2].partition("):")[0])
     placeholders = [node.name for node in nodes if node.target == node.name != "output"]
-    if len(arguments) != len(placeholders):
-        return []
+    same = len(arguments) == len(placeholders)
+    return dict(zip(placeholders, arguments, strict=True)) if same else {}
+
+
+def depending_on(
+    nodes: list[FxNodeDraft], names: dict[str, str], same: Sequence[str] = ()
+) -> list[FxNodeDraft]:
+    """Returns the operations that depend on parameters, buffers and globals alone, which the graph
+    does not change, and on the arguments `same`."""
     inputs = {node.name: node.inputs for node in nodes}
     written = [name for node in nodes if _WRITES.search(node.target) for name in node.inputs[:1]]
     for name in written:  # it may be a view of an argument
         written += [each for each in inputs.get(name, ()) if each not in written]
     kept = {
         name
-        for name, argument in zip(placeholders, arguments, strict=True)
-        if _KEPT.match(argument) and name not in written
+        for name, argument in names.items()
+        if (_KEPT.match(argument) or argument in same) and name not in written
     }
     found: list[FxNodeDraft] = []
     for node in nodes:
@@ -93,4 +119,38 @@ def depending_on_weights(nodes: list[FxNodeDraft], dynamo: str) -> list[FxNodeDr
     return found
 
 
-CHECKS = (unchanging,)
+def zeros(evidence: Evidence) -> Cause | None:
+    """A product reads an argument that is almost only zeros."""
+    script, step = script_of(evidence.run), evidence.step_us
+    if script is None or not step:
+        return None
+    shares = script.processes[0].unchanged
+    empty = {f"L_{name}_": name for name, share in shares.items() if (share or 0.0) >= SPARSE}
+    found: dict[tuple[str | None, int | None], str] = {}
+    for _, nodes, names in _graphs(evidence) if empty else ():
+        for node in nodes:
+            read = [empty[names[each]] for each in node.inputs if names.get(each) in empty]
+            if read and operator_family(operation(node.target)) == GEMM:
+                found[node.stack_file, node.stack_line] = read[0]
+    products = {kernel.id for kernel in evidence.kernels if kernel.group == GEMM}
+    rows = [row for row in evidence.costs if (row.path, row.line) in found]
+    us = sum(time for row in rows for kernel, time in row.parts if kernel in products)
+    if us < STANDS_OUT * step:
+        return None
+    name = next(iter(found.values()))
+    share = shares[name] or 0.0
+    return Cause(
+        "zeros",
+        f"{percent(share)} of `{name}` are zeros, and products that read it take "
+        f"{microseconds(us)} of {evidence.step}.",
+        f"Keep only its other numbers: `{name}.to_sparse_csr()`, or their indices, with a gather "
+        "and `index_add_`.",
+        urls.time(evidence.id),
+        wins_us=us * share,
+        share=us * share / step,
+        known="at most",
+        lines=[line for path, at in found for line in evidence.line(path, at)][:SHOWN],
+    )
+
+
+CHECKS = (unchanging, zeros)

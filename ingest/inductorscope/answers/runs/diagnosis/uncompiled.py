@@ -11,6 +11,7 @@ from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.time.script import script_of
 from inductorscope.formats.vocabulary import COMMUNICATION, EAGER, MEMCPY, MEMSET, OVERHEAD
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent
@@ -50,6 +51,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     names = ", ".join(f"`{name}`" for name in shares.ops)
     href = urls.time(evidence.id)
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
+    if uncalled(evidence):
+        return None
     if story is not None and (
         any(nothing or place.skips for place in break_places(story))
         or broken_out(evidence, shares)
@@ -88,6 +91,27 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
     )
+
+
+def uncalled(evidence: Evidence) -> Cause | None:
+    """What `torch.compile` made is never called."""
+    script = script_of(evidence.run)
+    modules = [] if script is None else script.processes[0].uncalled
+    for module in modules[:1]:
+        methods = ", ".join(f"`{name}`" for name in module.methods) or "other methods"
+        name = (module.methods or ["method"])[0]
+        return Cause(
+            "uncalled",
+            f"`torch.compile` compiles `{module.name}.forward`, and the program never calls that: "
+            "everything runs in eager mode.",
+            f"Compile the method that you call, such as `model.{name} = "
+            f"torch.compile(model.{name})`, or call the model itself.",
+            urls.time(evidence.id),
+            why=f"A compiled module passes {methods} on to the original one.",
+            urgent=True,
+            lines=evidence.line(module.file, module.line, "def forward(…)"),
+        )
+    return None
 
 
 def broken_out(evidence: Evidence, shares: Shares) -> bool:
@@ -145,4 +169,4 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
     )
 
 
-CHECKS = (not_compiled,)
+CHECKS = (uncalled, not_compiled)

@@ -12,6 +12,7 @@ from inductorscope.analyze.time.categories import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
+from inductorscope.answers.time.script import script_of
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
@@ -81,4 +82,28 @@ def _numbers(annotation: str | None) -> int | None:
     return None if found is None else prod(map(int, filter(None, found[1].split(", "))))
 
 
-CHECKS = (unread,)
+def unread_gradients(evidence: Evidence) -> Cause | None:
+    """Gradients are computed that no optimizer reads."""
+    script, step = script_of(evidence.run), evidence.step_us
+    modules = script.processes[0].unread_gradients if script is not None else {}
+    share = sum(modules.values())
+    backward = {each.slug for each in evidence.graphs if each.direction == "backward"}
+    kernels = [each for each in evidence.kernels if each.graph in backward]
+    spent = sum(each.us for each in kernels)
+    if not step or share * spent < STANDS_OUT * step:
+        return None
+    name = next(iter(modules))
+    return Cause(
+        "unread gradients",
+        f"Each step computes gradients of {', '.join(f'`{each}`' for each in modules)} that no "
+        f"optimizer reads: {percent(share)} of all gradients' numbers.",
+        f"`{name}.requires_grad_(False)` computes none of them; where nothing before it needs "
+        "gradients, call it under `torch.no_grad()`.",
+        urls.time(evidence.id),
+        why=f"The backward graphs take {microseconds(spent)} of {evidence.step}.",
+        concerns=share * spent / step,
+        lines=evidence.lines({each.id for each in kernels}),
+    )
+
+
+CHECKS = (unread, unread_gradients)

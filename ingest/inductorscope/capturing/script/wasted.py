@@ -1,0 +1,121 @@
+"""What a script's steps compute in vain: from equal arguments, from zeros, or gradients unread."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import inspect
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, TypeVar
+
+import torch
+from torch._dynamo.eval_frame import OptimizedModule
+
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.formats.capture_facts import Uncalled
+
+FEWEST_CALLS = 3
+"""Calls from which arguments that did not change are worth a word."""
+LARGE = 250_000
+"""Numbers of a tensor whose zeros are counted."""
+T = TypeVar("T")
+
+
+class Arguments:
+    """Looks at the arguments of several calls of one function."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._same: dict[str, tuple[int, int]] = {}
+        self._tensors: dict[str, Callable[[], torch.Tensor | None]] = {}
+
+    def look(self, function: Untyped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, torch.nn.Module):
+            function = owner.forward
+        given: dict[str, Any] = {}
+        with contextlib.suppress(TypeError, ValueError):  # a signature that Python cannot tell
+            given = inspect.signature(function).bind(*args, **kwargs).arguments
+        tensors = {
+            name: value
+            for name, value in given.items()
+            if isinstance(value, torch.Tensor) and not value.is_inference()
+        }
+        now = {name: (id(value), value._version) for name, value in tensors.items()}
+        self._calls += 1
+        if self._calls == 1:
+            self._same = now
+            self._tensors = {name: weakref.ref(value) for name, value in tensors.items()}
+        self._same = {name: mark for name, mark in self._same.items() if now.get(name) == mark}
+
+    def unchanged(self) -> dict[str, float | None]:
+        """Returns the arguments that stayed the same, with their share of zeros."""
+        tensors = {name: self._tensors[name]() for name in self._same}
+        return {
+            name: _zeros(tensor)
+            for name, tensor in tensors.items()
+            if tensor is not None and self._calls >= FEWEST_CALLS
+        }
+
+
+def _zeros(tensor: torch.Tensor) -> float | None:
+    if tensor.layout != torch.strided or tensor.numel() < LARGE:
+        return None
+    return 1 - int(torch.count_nonzero(tensor.detach()).item()) / int(tensor.numel())
+
+
+def _living(kind: type[T]) -> Iterator[T]:
+    return (value for value in gc.get_objects() if issubclass(type(value), kind))
+
+
+def unread_gradients() -> dict[str, float]:
+    """Returns modules with gradients that no optimizer reads, by the names that the program gives
+    them, with their share of all gradients. Empty if an optimizer updates tensors of its own, such
+    as copies in float32."""
+    updated = {
+        id(parameter)
+        for optimizer in _living(torch.optim.Optimizer)
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    }
+    named = {
+        id(parameter): name
+        for name, value in vars(sys.modules["__main__"]).items()
+        if isinstance(value, torch.nn.Module)
+        for parameter in value.parameters()
+    }
+    gradients: dict[int, tuple[str, int]] = {}
+    known = set()
+    for module in _living(torch.nn.Module):
+        for parameter in module.__dict__.get("_parameters", {}).values():
+            known.add(id(parameter))
+            if parameter is not None and parameter.grad is not None:
+                name = named.get(id(parameter), type(module).__name__)
+                gradients[id(parameter)] = (name, parameter.numel())
+    if not updated or not updated <= known:
+        return {}
+    unread: Counter[str] = Counter()
+    for parameter, (name, numbers) in gradients.items():
+        if parameter not in updated:
+            unread[name] += numbers
+    total = sum(numbers for _, numbers in gradients.values())
+    return {name: numbers / total for name, numbers in unread.most_common()}
+
+
+def uncalled() -> list[Uncalled]:
+    """Returns the compiled modules, of a script that called no compiled function."""
+    return [_described(type(module._orig_mod)) for module in _living(OptimizedModule)]
+
+
+def _described(kind: type) -> Uncalled:
+    functions = {
+        name: value for name, value in vars(kind).items() if isinstance(value, FunctionType)
+    }
+    methods = [name for name in functions if name != "forward" and not name.startswith("_")]
+    forward = functions.get("forward")
+    where = (forward.__code__.co_filename, forward.__code__.co_firstlineno) if forward else ("", 0)
+    return Uncalled(kind.__name__, methods, *where)

@@ -1,0 +1,86 @@
+# mypy: allow-subclassing-any
+"""What a script's steps compute in vain."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture
+def teacher() -> Any:
+    import torch
+
+    class Teacher(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 3)
+
+        def forward(self, x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+            return torch.tanh(self.layer(x) * scale)
+
+        def decode(self, x: torch.Tensor) -> Any:
+            return self.layer(x)
+
+    return Teacher()
+
+
+def test_arguments_that_stay_the_same_are_found_with_their_zeros(teacher: Any) -> None:
+    import torch
+    from inductorscope.capturing.script.wasted import Arguments
+
+    mask, table, grown = torch.ones(3), torch.zeros(600, 600), torch.ones(3)
+    table[:60] = 1
+
+    def step(x: torch.Tensor, mask: torch.Tensor, **rest: torch.Tensor) -> None: ...
+
+    def whole(x: torch.Tensor, table: torch.Tensor, grown: torch.Tensor, mask: object) -> None: ...
+
+    arguments = Arguments()
+    for _ in range(3):
+        grown.add_(1)
+        arguments.look(whole, (torch.ones(3), table), {"grown": grown, "mask": mask})
+    found = arguments.unchanged()
+    assert found.pop("table") == pytest.approx(0.9)
+    assert found == {"mask": None}
+    few = Arguments()
+    few.look(step, (torch.ones(3), mask), {})
+    assert few.unchanged() == {}  # one call tells nothing
+    module = Arguments()
+    for _ in range(3):
+        module.look(teacher.__call__, (mask,), {"scale": 2.0})
+    assert module.unchanged() == {"x": None}
+
+
+def test_gradients_that_no_optimizer_reads(teacher: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from inductorscope.capturing.script.wasted import unread_gradients
+
+    student = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(student.parameters())
+    student(teacher(torch.ones(2, 3))).sum().backward()
+    living = [*teacher.modules(), student, optimizer]
+    monkeypatch.setattr(gc, "get_objects", lambda: living)
+    assert unread_gradients() == {"Linear": pytest.approx(12 / 16)}
+    living.append(torch.optim.SGD(teacher.parameters()))
+    assert unread_gradients() == {}
+    living[-2:] = [torch.optim.SGD([each.detach().clone() for each in student.parameters()])]
+    assert unread_gradients() == {}  # it may copy the gradients to tensors of its own
+
+
+def test_a_compiled_module_of_which_another_method_is_called(
+    teacher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from inductorscope.capturing.script.wasted import uncalled
+
+    compiled = torch.compile(teacher)
+    compiled.decode(torch.ones(3))
+    monkeypatch.setattr(gc, "get_objects", lambda: [compiled])
+    (found,) = uncalled()
+    assert (found.name, found.methods, found.file) == ("Teacher", ["decode"], __file__)
+    assert found.line == type(teacher).forward.__code__.co_firstlineno
