@@ -269,13 +269,18 @@ def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
     assert "`model.decode = torch.compile(model.decode)`" in unused.fix
     assert places(unused) == ["model.py:7 def forward(…)"]
 
-    times = [5.0, *[1.0] * 8, 9.0, 1.0, 9.0]
-    uneven = with_steps(kinds=[("compiles", 1, 1), ("timed", 2, 12)], first_ms=times)
+    times = [5.0, *[1.0] * 16, 9.0, 1.0, 9.0]
+    seen = [{"path": "model.py", "line": 3, "share": 0.6}]
+    kinds = [("compiles", 1, 1), ("timed", 2, 20)]
+    uneven = with_steps(kinds=kinds, first_ms=times, lines=seen)
     slow = slow_steps(uneven)
     assert slow is not None
-    assert slow.what.startswith(f"2 of 11 timed steps take 9.00{THIN}ms instead of 1.00{THIN}ms")
-    assert slow.concerns == 16 / 27
-    assert slow_steps(with_steps(kinds=[("timed", 2, 10)], first_ms=times)) is None  # one alone
+    assert slow.what.startswith(f"2 of 10 timed steps take 9.00{THIN}ms instead of 1.00{THIN}ms")
+    assert slow.concerns == 16 / 26
+    once = [("timed", 2, 18)]
+    assert slow_steps(with_steps(kinds=once, first_ms=times, lines=seen)) is None
+    assert slow_steps(with_steps(kinds=kinds, first_ms=times)) is None  # nothing explains it
+    assert slow_steps(with_steps(kinds=kinds, first_ms=times[::-1], lines=seen)) is None
 
     assert unread_gradients(uneven) is None
     given = with_steps(unread_gradients={"teacher": 0.8})

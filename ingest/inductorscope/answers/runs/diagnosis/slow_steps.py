@@ -16,22 +16,30 @@ SLOW = 3.0
 FEWEST_SLOW = 2
 SLOW_STANDS_OUT = 0.2
 """Smallest share of all time that slow steps must take beyond the median."""
+EXPLAINED = 0.5
+"""Part of that share in which the thread must have been seen outside of compiled code: else other
+programs or the machine may have slowed the steps down."""
 
 
 def slow_steps(evidence: Evidence) -> Cause | None:
     """A few steps take most of the time."""
     script = script_of(evidence.run)
-    first = None if script is None else script.processes[0]
+    if script is None or evidence.disturbed:
+        return None
+    first = script.processes[0]
     times = [
         ms
-        for kind, begin, end in ([] if first is None else first.kinds)
-        for ms in (first.first_ms[begin - 1 : end] if first and kind == TIMED else ())
-        if ms
+        for kind, begin, end in first.kinds
+        for ms in first.first_ms[begin - 1 : end]
+        if ms and kind == TIMED
     ]
+    times = times[len(times) // 2 :]  # until then, some programs warm up
     usual = median(times or [0.0])
     slow = [ms for ms in times if ms > SLOW * usual]
     more = sum(slow) - usual * len(slow)
-    if evidence.disturbed or len(slow) < FEWEST_SLOW or more < SLOW_STANDS_OUT * sum(times):
+    if len(slow) < FEWEST_SLOW or more < SLOW_STANDS_OUT * sum(times):
+        return None
+    if sum(each.share for each in first.lines) < EXPLAINED * more / sum(times):
         return None
     line = evidence.timeline
     loads = line is not None and any(wait.kind == "loading data" for wait in line.waits)
