@@ -14,11 +14,16 @@ from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, threads
+from inductorscope.answers.runs.diagnosis.one_by_one import independent_products
 from inductorscope.answers.runs.diagnosis.slow_steps import slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
 from inductorscope.answers.runs.diagnosis.uncompiled import uncalled
-from inductorscope.answers.runs.diagnosis.unread import read_share, unread_gradients
+from inductorscope.answers.runs.diagnosis.unread import (
+    one_hot_product,
+    read_share,
+    unread_gradients,
+)
 from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
@@ -324,6 +329,35 @@ def test_a_product_of_which_only_a_part_is_read_is_found() -> None:
     thirds = [node(str(at), "slice.Tensor", "f32[1024, 4000]", "mm") for at in range(4)]
     assert read_share([mm, *thirds], "mm") == 1
     assert read_share([mm], "mm") == 1
+
+
+def test_products_that_a_loop_computes_one_by_one_or_that_pick_rows_are_found() -> None:
+    def node(name: str, op: str, *inputs: str) -> FxNodeDraft:
+        return FxNodeDraft(name, f"torch.ops.{op}", 1, "f32[4, 64]", "model.py", 7, list(inputs))
+
+    heads = [node(f"bmm_{at}", "aten.bmm.default", "q", f"part_{at}") for at in range(8)]
+    (group,) = independent_products(heads)
+    assert [each.name for each in group] == [each.name for each in heads]
+    assert independent_products(heads[1:]) == []
+    layers = [
+        each
+        for at in range(8)
+        for each in (
+            node(f"mm_{at}", "aten.mm.default", f"relu_{at - 1}", "weight"),
+            node(f"relu_{at}", "aten.relu.default", f"mm_{at}"),
+        )
+    ]
+    assert independent_products(layers) == []
+
+    iota, tokens = node("iota", "prims.iota.default"), node("unsqueeze", "aten.unsqueeze.default")
+    hot = [
+        node("eq", "aten.eq.Tensor", "unsqueeze", "iota"),
+        node("to", "prims.convert_element_type.default", "eq"),
+        node("view", "aten.reshape.default", "to"),
+        node("mm", "aten.mm.default", "view", "table"),
+    ]
+    assert one_hot_product([tokens, iota, *hot]) == hot[-1]
+    assert one_hot_product([tokens, *hot]) is None  # a comparison with anything
 
 
 def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:

@@ -13,6 +13,7 @@ from inductorscope.answers.runs.diagnosis import (
     communication,
     compiling,
     machine,
+    one_by_one,
     slow_steps,
     step,
     unchanging,
@@ -29,7 +30,7 @@ from inductorscope.plugins import added
 CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
     *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
-    *added("causes"),
+    *one_by_one.CHECKS, *added("causes"),
 )  # fmt: skip
 
 

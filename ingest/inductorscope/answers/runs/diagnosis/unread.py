@@ -24,6 +24,8 @@ PART = 0.5
 """Largest share of a product's numbers that may be read."""
 _SAME = frozenset(("view", "_unsafe_view", "reshape", "permute", "transpose", "t", "unsqueeze",
                    "squeeze"))  # fmt: skip
+_CASTS = frozenset(("convert_element_type", "_to_copy"))
+_COUNTS = frozenset(("iota", "arange"))
 _PARTS = frozenset(("select", "slice", "narrow"))
 _SIZES = re.compile(r"\[([\d, ]*)\]")
 
@@ -82,6 +84,53 @@ def _numbers(annotation: str | None) -> int | None:
     return None if found is None else prod(map(int, filter(None, found[1].split(", "))))
 
 
+def one_hot(evidence: Evidence) -> Cause | None:
+    """A product with one-hot vectors picks rows."""
+    step = evidence.step_us
+    query = select(Graph.id, Graph.slug).where(Graph.run_id == evidence.id)
+    for graph, slug in evidence.session.execute(query) if step else ():
+        node = one_hot_product(fx_nodes(evidence.session, graph))
+        if node is None:
+            continue
+        place = (node.stack_file, node.stack_line)
+        us = next((row.shared_us for row in evidence.costs if (row.path, row.line) == place), 0.0)
+        if us >= STANDS_OUT * (step or 0.0):
+            return Cause(
+                "one-hot",
+                f"The product `{node.name}` with one-hot vectors picks rows: its line takes "
+                f"{microseconds(us)} of {evidence.step}.",
+                "Index instead: `table[indices]`, `torch.nn.functional.embedding`, or "
+                "`index_add_` where rows are summed.",
+                urls.graph(evidence.id, slug),
+                wins_us=us,
+                share=us / (step or us),
+                known="at most",
+                lines=evidence.line(*place),
+                kernels={
+                    int(kernel): time
+                    for row in evidence.costs
+                    if (row.path, row.line) == place
+                    for kernel, time in row.parts
+                },
+            )
+    return None
+
+
+def one_hot_product(nodes: list[FxNodeDraft]) -> FxNodeDraft | None:
+    """Returns a matrix product of which an operand is a comparison with all indices."""
+    known = {node.name: node for node in nodes}
+    for node in nodes:
+        for name in node.inputs if operator_family(_operator(node.target)) == GEMM else ():
+            operand = known.get(name)
+            while operand and _operator(operand.target) in _SAME | _CASTS and operand.inputs:
+                operand = known.get(operand.inputs[0])
+            if operand and _operator(operand.target) == "eq":
+                compared = [known[each].target for each in operand.inputs if each in known]
+                if any(_operator(each) in _COUNTS for each in compared):
+                    return node
+    return None
+
+
 def unread_gradients(evidence: Evidence) -> Cause | None:
     """Gradients are computed that no optimizer reads."""
     script, step = script_of(evidence.run), evidence.step_us
@@ -106,4 +155,4 @@ def unread_gradients(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (unread, unread_gradients)
+CHECKS = (unread, one_hot, unread_gradients)
