@@ -166,6 +166,12 @@ INPUTS: tuple[Input, ...] = (
         graphs=2, says="lines of TORCH_LOGS=kernel_code: no page shows them",
     ),
     Input(
+        LOGS, "output of a vLLM or SGLang server, in the forms of 2025 and 2026",
+        "server-logs/vllm-cold.log", "read",
+        "phases of the start, and the factors of vLLM's cache, on *Start-up*",
+        says="phases of the start",
+    ),
+    Input(
         LOGS, "tritonparse's log, `.ndjson`", "inputs/dedicated_log_triton_trace_user_.ndjson",
         "read", "what Triton compiled of the kernels; alone, a graph of the kernels with their "
         "source", graphs=1, kernels=1,

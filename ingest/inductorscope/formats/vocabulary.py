@@ -48,6 +48,7 @@ KERNEL_COMPILES: Final = "kernel_compiles"
 TRACE_LOG: Final = "trace_log"
 LOG_ARTIFACT: Final = "log_artifact"
 TORCH_LOGS: Final = "torch_logs"
+SERVER_LOG: Final = "server_log"
 TLPARSE_RECORD: Final = "tlparse_record"
 TLPARSE_PAGE: Final = "tlparse_page"
 DEBUG_LOG: Final = "debug_log"
@@ -287,6 +288,7 @@ ROLES: tuple[Role, ...] = (
     Role(TRACE_LOG, "TORCH_TRACE log"),
     Role(LOG_ARTIFACT, "Record of a log"),
     Role(TORCH_LOGS, "TORCH_LOGS text", "fusions and hints, on the page of compiling"),
+    Role(SERVER_LOG, "Log of vLLM or SGLang", "phases of the start, on Compiling → Start-up"),
     Role(TLPARSE_RECORD, "Record in tlparse's folder", "a record of the log"),
     Role(
         TLPARSE_PAGE, "Page of tlparse",

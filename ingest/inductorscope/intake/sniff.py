@@ -10,6 +10,7 @@ import io
 import re
 from itertools import pairwise
 
+from inductorscope.formats.log.server_log import looks_like_server_log
 from inductorscope.formats.log.torch_logs import looks_like_torch_logs
 from inductorscope.formats.machine import ncu
 from inductorscope.formats.sizes import KIB
@@ -44,6 +45,7 @@ from inductorscope.formats.vocabulary import (
     READABLE,
     RESULT,
     ROLES,
+    SERVER_LOG,
     SOURCE,
     STAGES,
     TORCH_LOGS,
@@ -248,6 +250,8 @@ def _role_of_text(name: str, head: bytes) -> str:
             return role
     if b"\0" in text[:4096]:  # binary, or a log in which a crash left a run of NULs
         return TRACE_LOG if _TRACE_LOG.search(text) else OTHER
+    if looks_like_server_log(text.decode("utf-8", "replace")):
+        return SERVER_LOG
     return _role_of_lines(lower, text) or _role_by_name(lower)
 
 

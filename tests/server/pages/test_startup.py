@@ -11,6 +11,7 @@ from inductorscope.analyze.compile.reuse import differences, nearest
 from inductorscope.answers.compile.startup import StartupPage, startup_page
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.log.cache_keys import Component, read_components
+from inductorscope.formats.log.server_log import read_server_log
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 
@@ -97,3 +98,56 @@ def test_of_several_differences_the_cause_leads() -> None:
 )
 def test_a_damaged_record_has_no_components(payload: bytes) -> None:
     assert read_components(payload) == {}
+
+
+def test_logs_of_servers_tell_the_phases_of_their_start(tmp_path: Path, fixtures: Path) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    logs = fixtures / "server-logs"
+    runs = {
+        log: read_paths(
+            settings, [logs / f"{log}.log"], name=log, tags=[], origin="ingest",
+            progress=lambda *_: None,
+        ).run_id
+        for log in ("vllm-cold", "vllm-warm", "sglang")
+    }  # fmt: skip
+    engine = make_engine(settings)
+    with sessions(engine)() as session:
+        page = startup_page(session, runs["vllm-cold"], runs["vllm-warm"])
+        sglang = startup_page(session, runs["sglang"])
+    engine.dispose()
+    times = {(row.title, row.of): (row.seconds, row.other_seconds) for row in page.server}
+    graphs = "compile range (1, 8192)"
+    assert times["compiling graphs", graphs] == (30.95, None)
+    assert times["loading compiled graphs", graphs] == (None, 4.19)
+    assert times["torch.compile in all", ""] == (38.27, 11.5)
+    assert times["starting the engine in all", ""] == (82.31, 51.02)
+    assert page.server_said.endswith("because `env[VLLM_HOST_IP]` differs.")
+    assert [(row.name, row.here) for row in page.factors] == [
+        ("env", "0cfa4c"), ("env[VLLM_HOST_IP]", "'10.0.0.7'"),
+    ]  # fmt: skip
+    captured = [(row.of, row.seconds, row.processes) for row in sglang.server[1:]]
+    assert captured == [("", 12.31, 2), ("draft", 62.67, 1)]
+    assert (sglang.server[0].title, sglang.server[0].seconds) == ("loading weights", 4.2)
+
+
+@pytest.mark.parametrize(
+    ("line", "title", "seconds"),
+    [
+        ("INFO 01-20 22:10:09 backends.py:409] Dynamo bytecode transform time: 5.03 s", "Dynamo",
+         5.03),
+        ("INFO 04-18 08:26:15 [backends.py:120] Directly load the compiled graph(s) for shape None "
+         "from the cache, took 4.190 s", "loading compiled graphs", 4.19),
+        ("2026-06-10T11:30:44Z \x1b[1;36m(Worker_TP1 pid=120)\x1b[0;0m INFO 06-10 11:30:44 "
+         "[monitor.py:34] torch.compile takes 9.61 s in total", "torch.compile in all", 9.61),
+        ("INFO 03-13 09:01:00 [gpu_model_runner.py:1686] Graph capturing finished in 25 secs, took "
+         "0.62 GiB", "capturing CUDA graphs", 25.0),
+        ("Compiling (num_tokens=20):  0%|      | 0/5 [00:00<?, ?it/s][2026-03-17 07:16:51 TP0] "
+         "Compiling a graph for dynamic shape takes 3.38 s", "compiling graphs", 3.38),
+        ("[2026-03-17 07:17:38 TP1] Capture piecewise CUDA graph end. Time elapsed: 27.4 s. mem",
+         "capturing CUDA graphs", 27.4),
+        ("INFO 06-10 11:30:44 [api_server.py:1] torch.compile is off", "", 0.0),
+    ],
+)  # fmt: skip
+def test_forms_of_other_versions(line: str, title: str, seconds: float) -> None:
+    phases = [(phase.title, phase.seconds) for phase in read_server_log([line]).phases]
+    assert phases == ([(title, seconds)] if title else [])

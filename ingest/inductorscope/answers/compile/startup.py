@@ -16,7 +16,8 @@ from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_s
 from inductorscope.answers.parts import RunName
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_keys import COMPONENTS_FROM, read_components
-from inductorscope.formats.vocabulary import CODE
+from inductorscope.formats.log.server_log import ServerPhase, ServerStart, read_server_log
+from inductorscope.formats.vocabulary import CODE, SERVER_LOG, TORCH_LOGS
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
@@ -26,6 +27,8 @@ MOST_NEAR = 200
 """Lookups of the other run to compare a key with: those of the same compile come first."""
 MOST_OTHERS = 8
 """Further components that a row names."""
+MOST_FACTORS = 100
+MOST_NAMED = 5
 MISSED = frozenset({"miss", "bypass", "disabled", "pickle failure", "exception"})
 
 
@@ -59,6 +62,25 @@ class MissRow(msgspec.Struct, frozen=True):
     compiles: list[CompileRef]
 
 
+class ServerRow(msgspec.Struct, frozen=True):
+    """A phase that the server's own log tells."""
+
+    title: str
+    of: str
+    seconds: float | None
+    """Of the process that took longest; None if only the other run has it."""
+    other_seconds: float | None
+    processes: int
+
+
+class FactorRow(msgspec.Struct, frozen=True):
+    """A factor of the key of vLLM's cache that differs."""
+
+    name: str
+    here: str
+    there: str
+
+
 class StartupPage(msgspec.Struct, frozen=True):
     """Caches of a run, beside those of another one."""
 
@@ -76,6 +98,10 @@ class StartupPage(msgspec.Struct, frozen=True):
     rows: list[MissRow]
     said: Prose
     """The result in a sentence."""
+    server: list[ServerRow]
+    """Of a log of vLLM or SGLang, in the order of the log."""
+    factors: list[FactorRow]
+    server_said: Prose
     unlogged: Prose
     """Which caches' keys the log lacks, and what makes torch log them."""
 
@@ -114,6 +140,14 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         }.values()
     )
     seconds = compile_seconds(run_story.story) if run_story.story else None
+    start = _server_start(session, run_id)
+    beside = _server_start(session, other_id)
+    factors = [
+        FactorRow(name, start.factors.get(name, ""), beside.factors.get(name, ""))
+        for name in dict.fromkeys((*start.factors, *beside.factors))
+        if start.factors and beside.factors
+        if start.factors.get(name) != beside.factors.get(name)
+    ][:MOST_FACTORS]
     return StartupPage(
         run=run_story.name,
         other=other.name if other else None,
@@ -126,8 +160,50 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         counts=_counts(lookups),
         rows=rows,
         said=_said(rows, lookups, seconds, missed),
+        server=_server_rows(start, beside),
+        factors=factors,
+        server_said=_server_said(start, beside, factors),
         unlogged=_unlogged(lookups),
     )
+
+
+def _server_start(session: Session, run: str) -> ServerStart:
+    roles = (SERVER_LOG, TORCH_LOGS)
+    query = select(Artifact.digest).where(Artifact.run_id == run, Artifact.role.in_(roles))
+    texts = [read_blob(session, digest) or b"" for digest in session.scalars(query)]
+    return read_server_log(
+        line for text in texts for line in text.decode("utf-8", "replace").split("\n")
+    )
+
+
+def _server_rows(start: ServerStart, beside: ServerStart) -> list[ServerRow]:
+    sides = [defaultdict[tuple[str, str], list[ServerPhase]](list) for _ in range(2)]
+    for side, known in zip(sides, (start, beside), strict=True):
+        for phase in known.phases:
+            side[phase.title, phase.of].append(phase)
+    here, there = (
+        {key: max(phase.seconds for phase in phases) for key, phases in side.items()}
+        for side in sides
+    )
+    return [
+        ServerRow(
+            *key, here.get(key), there.get(key), len({phase.process for phase in sides[0][key]})
+        )
+        for key in dict.fromkeys((*here, *there))
+    ]
+
+
+def _server_said(start: ServerStart, beside: ServerStart, factors: list[FactorRow]) -> str:
+    if not start.folder or not beside.folder:
+        return ""
+    if start.folder == beside.folder:
+        return f"Both starts used the cache folder `{start.folder}`."
+    said = f"vLLM used the cache folder `{start.folder}`, and `{beside.folder}` in the other run"
+    if not factors:
+        return f"{said}. `VLLM_LOGGING_LEVEL=DEBUG` makes it log the factors that name the folder."
+    names = [row.name for row in factors if "[" in row.name] or [row.name for row in factors]
+    differ = "differs" if len(names) == 1 else "differ"
+    return f"{said}, because {', '.join(f'`{name}`' for name in names[:MOST_NAMED])} {differ}."
 
 
 def _runs(session: Session, run: Run) -> list[RunName]:
