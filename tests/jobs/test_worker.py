@@ -168,7 +168,9 @@ def test_a_job_cancelled_while_its_run_is_written_leaves_none(working: Crew) -> 
 
 
 @ON_SQLITE
-def test_a_worker_killed_and_started_again_finishes_once(crew: Crew) -> None:
+def test_a_worker_killed_and_started_again_finishes_once_and_one_that_stops_gives_its_job_back(
+    crew: Crew,
+) -> None:
     worker = crew.start()
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -176,53 +178,16 @@ def test_a_worker_killed_and_started_again_finishes_once(crew: Crew) -> None:
     worker.wait()
     crew.until(lambda: not processes_of(job), 30, "the child to die with its worker")
     assert crew.client.job(job).state == "running"
-    crew.start()
+    again = crew.start()
     end = crew.wait(job)
     assert (end.state, end.attempts) == ("done", 2)
     assert crew.runs() == {job[-16:]}
     assert "died" in crew.log(job)
 
-
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_living_worker_takes_over_from_a_dead_one(crew: Crew) -> None:
-    doomed = crew.start(1)
     job = crew.ask("sleep 2")
     crew.wait_running(job)
-    crew.start(2)
-    doomed.kill()
-    doomed.wait()
-    end = crew.wait(job)
-    assert (end.state, end.attempts) == ("done", 2)
-    assert end.worker == executor_id(crew.settings, 2)
-    assert crew.runs() == {job[-16:]}
-
-
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_silent_worker_elsewhere_is_taken_for_dead(crew: Crew) -> None:
-    doomed = crew.start(1)
-    job = crew.ask("sleep 2")
-    crew.wait_running(job)
-    doomed.kill()
-    doomed.wait()
-    elsewhere = update(Worker).values(host="elsewhere")
-    with crew.sessions.begin() as session:
-        session.execute(elsewhere)
-    crew.start(2, dead_after=4.0)
-    started = time.monotonic()
-    end = crew.wait(job)
-    assert end.state == "done"
-    assert time.monotonic() - started > 4.0
-    with crew.sessions() as session:
-        assert session.get(Worker, executor_id(crew.settings, 1)) is None
-
-
-@ON_SQLITE
-def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
-    worker = crew.start(1)
-    job = crew.ask("sleep 2")
-    crew.wait_running(job)
-    worker.send_signal(signal.SIGTERM)
-    assert worker.wait(10) == 0
+    again.send_signal(signal.SIGTERM)
+    assert again.wait(10) == 0
     status = crew.client.job(job)
     assert (status.state, status.attempts) == ("queued", 0)
     assert not processes_of(job)
@@ -230,6 +195,36 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
     crew.start(2)
     end = crew.wait(job)
     assert (end.state, end.attempts) == ("done", 1)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_living_worker_takes_over_from_a_dead_one_and_from_one_elsewhere_that_is_silent(
+    crew: Crew,
+) -> None:
+    doomed = crew.start(1)
+    job = crew.ask("sleep 2")
+    crew.wait_running(job)
+    silent = crew.start(2)
+    doomed.kill()
+    doomed.wait()
+    end = crew.wait(job)
+    assert (end.state, end.attempts) == ("done", 2)
+    assert end.worker == executor_id(crew.settings, 2)
+    assert crew.runs() == {job[-16:]}
+
+    job = crew.ask("sleep 2")
+    crew.wait_running(job)
+    silent.kill()
+    silent.wait()
+    with crew.sessions.begin() as session:
+        session.execute(update(Worker).values(host="elsewhere"))
+    crew.start(3, dead_after=4.0)
+    started = time.monotonic()
+    end = crew.wait(job)
+    assert end.state == "done"
+    assert time.monotonic() - started > 4.0
+    with crew.sessions() as session:
+        assert session.get(Worker, executor_id(crew.settings, 2)) is None
 
 
 @ON_SQLITE
