@@ -50,7 +50,8 @@ def test_a_worse_compile_fails_and_its_run_is_kept(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     counts = {count.id: 0 for count in COUNTS}
     lock = tmp_path / "inductor.lock"
-    lock.write_text(write_lock([Program("model.py:factory", counts=counts)]))
+    eager = {"backend": "eager"}  # which compiles no C++
+    lock.write_text(write_lock([Program("model.py:factory", options=eager, counts=counts)]))
     checked = run_step("Check", tmp_path)
     assert checked.returncode == 1, checked.stderr
     assert "graphs: 0 → 1" in (tmp_path / "summary.md").read_text()
