@@ -62,13 +62,20 @@ def send_unfinished(client: httpx.Client, size: int, data: bytes) -> httpx.Respo
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server whose data folder is all that a small disk holds."""
+    """A server whose data folder, with one run, is all that a small disk holds. The disk was full
+    when it started, until the first test mends that."""
     folder = tmp_path_factory.mktemp("full")
-    with (
-        small_disk(folder / "disk", DISK_MIB) as disk,
-        serve(disk / "data", log=folder / "log") as running,
-    ):
-        yield running
+    with small_disk(folder / "disk", DISK_MIB) as disk:
+        settings = Settings(data=disk / "data", database_url="")
+        prepare(settings)
+        source = [FIXTURES / "cuda-foo1"]
+        read_paths(settings, source, name=None, tags=[], origin="ingest", progress=silent)
+        engine = make_engine(settings)
+        fill_reserve(engine)
+        engine.dispose()
+        fill(disk)
+        with serve(disk / "data", log=folder / "log") as running:
+            yield running
 
 
 def a_run(url: str, into: Path, number: int) -> str:
@@ -81,6 +88,18 @@ def health(served: Served) -> dict[str, Any]:
     time.sleep(HEALTH_SECONDS)
     found: dict[str, Any] = httpx.get(f"{served.url}/healthz", timeout=10).raise_for_status().json()
     return found
+
+
+def test_a_server_starts_on_a_full_disk_and_can_be_mended(served: Served, tmp_path: Path) -> None:
+    assert "is full" in health(served)["disk"]
+    with httpx.Client(base_url=served.url, timeout=60) as client:
+        (run,) = (row["id"] for row in client.get("/api/").json()["runs"])
+        assert client.get(f"/runs/{run}").status_code in (200, 302)
+        assert client.delete(f"/api/runs/{run}").status_code == 204
+        assert served.said().count("starting it again") == 0, served.said()
+        unfill(served.data.parent)
+        mended = a_run(served.url, tmp_path, 1)
+        assert client.delete(f"/api/runs/{mended}").status_code == 204
 
 
 def test_a_job_that_fills_the_disk_ends_once(served: Served, tmp_path: Path) -> None:
@@ -148,31 +167,6 @@ def test_uploads_leave_room_and_runs_can_be_deleted_on_a_full_disk(
         unfill(disk)
     assert health(served)["disk"] is None
     assert a_run(served.url, tmp_path, 9)
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk(tmp_path / "disk", DISK_MIB) as mounted:
-        yield mounted
-
-
-def test_a_server_starts_on_a_full_disk_and_can_be_mended(disk: Path, tmp_path: Path) -> None:
-    settings = Settings(data=disk / "data", database_url="")
-    prepare(settings)
-    run = read_paths(
-        settings, [FIXTURES / "cuda-foo1"], name=None, tags=[], origin="ingest", progress=silent
-    ).run_id
-    engine = make_engine(settings)
-    fill_reserve(engine)
-    engine.dispose()
-    fill(disk)
-    with serve(disk / "data", log=tmp_path / "log") as served:
-        assert "is full" in health(served)["disk"]
-        assert httpx.get(f"{served.url}/runs/{run}", timeout=30).status_code in (200, 302)
-        assert httpx.delete(f"{served.url}/api/runs/{run}", timeout=60).status_code == 204
-        assert served.said().count("starting it again") == 0, served.said()
-        unfill(disk)
-        assert a_run(served.url, tmp_path, 1)
 
 
 def command(*arguments: str) -> str:
