@@ -163,7 +163,7 @@ def test_options_are_those_of_the_web(warm: Warm) -> None:
 
 def test_escapes_fail(confined: Warm) -> None:
     tried = escapes(confined.data, confined.process.pid, f"{confined.folder}/cache")
-    result = confined(as_code(tried) + SMALL)
+    result = confined(as_code(tried) + SMALL, backend="eager")
     assert result.outcome is not None
     assert result.outcome.error == "", result.printed
     assert not succeeded(tried, result.printed)
@@ -172,16 +172,16 @@ def test_escapes_fail(confined: Warm) -> None:
 def test_it_sees_no_other_process_and_an_empty_home(confined: Warm) -> None:
     code = "print(os.listdir(os.environ['HOME']), [p for p in os.listdir('/proc') if p.isdigit()])"
     # Where the server is not root, some kernels give it no /proc at all.
-    assert confined(code + SMALL).printed.strip() in ("[] ['1']", "[] []")
+    assert confined(code + SMALL, backend="eager").printed.strip() in ("[] ['1']", "[] []")
 
 
 def test_a_fork_bomb_ends_with_its_try(confined: Warm) -> None:
     confined("while True: os.fork()", seconds=1)
     leader = confined.process.pid
     assert [*process_group.members(leader)] == [leader]
-    outcome = confined(SMALL).outcome
+    outcome = confined(SMALL, backend="eager").outcome
     assert outcome is not None
-    assert outcome.graphs == 1
+    assert outcome.error == ""
 
 
 def test_a_try_that_takes_too_long_is_stopped(warm: Warm) -> None:
@@ -195,7 +195,7 @@ def test_a_try_that_takes_too_long_is_stopped(warm: Warm) -> None:
 )
 def test_a_crash_or_a_full_disk_is_a_result(warm: Warm, crash: str) -> None:
     assert "ended without a result" in warm(crash).done.stopped
-    outcome = warm(SMALL).outcome
+    outcome = warm(SMALL, backend="eager").outcome
     assert outcome is not None
     assert outcome.error == ""
 

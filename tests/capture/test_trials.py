@@ -25,6 +25,7 @@ from inductorscope.settings import Settings
 
 SCRIPT = """
 import logging
+import time
 import torch
 
 log = logging.getLogger("train")
@@ -39,6 +40,7 @@ def scaled(x, factor):
 compiled = torch.compile(scaled)
 for step in range(100_000):
     compiled(torch.ones(8 + step % 2, 16), 0.5)
+    time.sleep(0.01)
 """
 
 
@@ -53,14 +55,9 @@ def trier(tmp_path_factory: pytest.TempPathFactory) -> Trier:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(
-    "change",
-    [
-        Change(),
-        Change(ignored=("logging.Logger.warning",), dynamic=True, marks=(Mark("scaled", "x", 0),)),
-    ],
-)
-def test_a_change_acts_on_the_running_script(trier: Trier, change: Change) -> None:
+def test_a_change_acts_on_the_running_script(trier: Trier) -> None:
+    marks = (Mark("scaled", "x", 0),)
+    change = Change(ignored=("logging.Logger.warning",), dynamic=True, marks=marks)
     trial = trier.look("the change", change)
     assert trial.before is not None
     assert trial.after is not None
@@ -68,13 +65,9 @@ def test_a_change_acts_on_the_running_script(trier: Trier, change: Change) -> No
     assert trial.before.breaks > 0
     assert trial.before.recompiles > 0
     assert trial.numerics.answer in ("equal", "within bounds"), trial.numerics
-    if change == Change():
-        assert (trial.answer, trial.why) == ("no effect", SAME_CODE)
-        assert trial.before.codes == trial.after.codes
-    else:
-        assert trial.answer == "running"
-        assert trial.after.breaks == 0
-        assert trial.after.recompiles < trial.before.recompiles
+    assert trial.answer == "running"
+    assert trial.after.breaks == 0
+    assert trial.after.recompiles < trial.before.recompiles
 
 
 @pytest.mark.torch
@@ -179,6 +172,7 @@ def test_changes_that_help_are_joined_and_measured_again() -> None:
     assert found.gain == pytest.approx(1 / 0.63, rel=0.01)
     answers = {trial.title: trial.answer for trial in found.trials}
     assert answers["nothing"] == "no effect"
+    assert {trial.why for trial in found.trials if trial.title == "nothing"} == {SAME_CODE}
     assert answers["broken"] == "failed"
     assert found.complete
 
