@@ -26,7 +26,7 @@ from xdist.remote import Producer
 
 from tests.support.new_database import NAME, new_database
 from tests.support.places import FIXTURES, SHARED
-from tests.support.postgres import PostgresServer, binaries, postgres
+from tests.support.postgres import PostgresServer, binaries, shared_postgres
 from tests.support.serving import Served, serve
 from tests.support.spreading import Spreading, place
 
@@ -153,11 +153,18 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a worker."""
+    with serve(tmp_path_factory.mktemp("server") / "data") as served:
+        yield served
+
+
 # --- databases: every test of the store runs on SQLite and on a PostgreSQL server of our own ---
 
 
 @pytest.fixture(scope="session")
-def pg_server() -> Iterator[PostgresServer]:
+def pg_server(between: Path) -> Iterator[PostgresServer]:
     """PostgreSQL from PATH or Debian's folder; without it tests are skipped, in CI they fail."""
     programs = binaries()
     if programs is None:
@@ -165,16 +172,20 @@ def pg_server() -> Iterator[PostgresServer]:
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
-    with postgres(programs) as server:
+    with shared_postgres(programs, between) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def pg_template(pg_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+def pg_template(pg_server: PostgresServer, between: Path) -> str:
     """A database at the newest revision, with the job engine's tables, to copy from."""
-    pg_server.run("CREATE DATABASE migrated")
-    data = tmp_path_factory.mktemp("template")
-    prepare(Settings(data=data, database_url=pg_server.url("migrated")))
+    made = pg_server.folder / "migrated"
+    with (between / "template.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            pg_server.run("CREATE DATABASE migrated")
+            prepare(Settings(data=made, database_url=pg_server.url("migrated")))
+            made.mkdir(exist_ok=True)
     return "migrated"
 
 

@@ -20,10 +20,9 @@ from inductorscope.store.tables.models import Run
 from sqlalchemy.orm import Session
 
 from tests.support.places import ROOT
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 SCRIPT = Path(__file__).with_name("api_script.py")
-TOKEN = {"INDUCTORSCOPE_TOKEN": "a token of the tests"}
 
 
 @contextmanager
@@ -36,21 +35,21 @@ def database(data: Path) -> Iterator[Session]:
 
 @pytest.mark.torch
 def test_a_program_captures_parts_of_itself(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: Path, server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, remote = tmp_path / "data", tmp_path / "remote"
-    with serve(remote, env=TOKEN) as served:
-        data.mkdir()
-        done = subprocess.run(
-            [sys.executable, SCRIPT, data, served.url], capture_output=True, text=True,
-            env=os.environ | TOKEN | {"TORCHINDUCTOR_CACHE_DIR": str(cache)}, timeout=200,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        run, ended = done.stdout.splitlines()
-        assert ended == "A capture runs in this process; end it before another one starts."
-        monkeypatch.setenv("INDUCTORSCOPE_TOKEN", "another token of the tests")
-        with pytest.warns(match=f"The recording is in {data}, but was not read: .*token"):
-            assert read_folder(data, "refused", "capture", server=served.url, data=None)[0] is None
+    data = tmp_path / "data"
+    data.mkdir()
+    done = subprocess.run(
+        [sys.executable, SCRIPT, data, server.url], capture_output=True, text=True,
+        env=os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(cache)}, timeout=200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run, ended = done.stdout.splitlines()
+    assert ended == "A capture runs in this process; end it before another one starts."
+    monkeypatch.setenv("INDUCTORSCOPE_PATIENCE_SECONDS", "1")
+    nobody = "http://127.0.0.1:1"
+    with pytest.warns(match=f"The recording is in {data}, but was not read: .*did not answer"):
+        assert read_folder(data, "refused", "capture", server=nobody, data=None)[0] is None
     with database(data) as session:
         (trained,) = (time_page(session, row.id) for row in list_runs(session).runs)
     assert trained.script is not None
@@ -58,7 +57,7 @@ def test_a_program_captures_parts_of_itself(
     compiles = [(one.rank, one.step) for one in trained.script.compiles]
     assert compiles == [(0, 1), (0, 4), (1, 1), (1, 4)]
     assert (str(SCRIPT), 23) in {(line.path, line.line) for line in trained.source_lines}
-    with database(remote) as session:
+    with database(server.data) as session:
         script = time_page(session, run).script
         stored = session.get_one(Run, run)
         known = json.dumps(stored.report) + json.dumps(stored.environment)

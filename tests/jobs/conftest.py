@@ -23,8 +23,6 @@ from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.tables.models import Run
 from sqlalchemy import select
 
-from tests.support.serving import Served, serve
-
 Found = TypeVar("Found")
 WORKER = Path(__file__).parent / "stand_in_worker.py"
 
@@ -124,10 +122,3 @@ def crew(settings: Settings) -> Iterator[Crew]:
     """The workers of one test."""
     with crewed(settings) as made:
         yield made
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with a worker."""
-    with serve(tmp_path_factory.mktemp("server") / "data") as served:
-        yield served
