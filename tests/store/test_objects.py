@@ -31,6 +31,15 @@ from tests.support.seaweed import seaweed, weed
 from tests.support.whole_runs import insert_run
 
 pytest.importorskip("obstore")
+# Contents know nothing of the database, so two of the four pairs show all.
+pytestmark = pytest.mark.parametrize(
+    ("apart", "database_url"),
+    [
+        ("folder", "sqlite"),
+        pytest.param("s3", "postgresql", marks=[pytest.mark.slow, pytest.mark.postgres]),
+    ],
+    indirect=True,
+)
 LINES = b"".join(b"%d a line of a log\n" % number for number in range(3 * FRAME // 16))
 
 
@@ -43,7 +52,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.slow)])
+@pytest.fixture
 def apart(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Settings:
     """Settings of an installation whose contents lie apart from its database."""
     if request.param == "s3":
