@@ -7,7 +7,7 @@ Templates get:
 - `site`, the pages that every page links to; `of_run`, those of a run; `here`, this page; and
   `tabs`, what the tabs of its run hold, None if it belongs to no run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
-- `m` and `c`, the macros of `fragments/_macros.html` and of `fragments/_compile_macros.html`
+- `m`, `c`, …: the macros of several files, see `MACROS`
 - `who`, who asks for the page, and `choices`, what they chose; `settings_public`, `version` and
   `csp_nonce`
 """
@@ -67,7 +67,17 @@ PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
 
 
-MACROS = {"m": "fragments/_macros.html", "c": "fragments/_compile_macros.html"}
+MACROS = {
+    "m": "fragments/_macros.html",
+    "c": "fragments/_compile_macros.html",
+    "e": "fragments/_explorer_parts.html",
+    "f": "fragments/_failures_macros.html",
+    "r": "fragments/_roofline.html",
+    "t": "fragments/_times.html",
+    "p": "fragments/_profile.html",
+    "nav": "fragments/_nav.html",
+}
+"""The files of macros by the names that templates use. Each may use those before it."""
 TABS = "tabs"
 """Where a request notes what the tabs of its run hold."""
 
