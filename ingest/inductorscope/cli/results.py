@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
 import typer
 
 from inductorscope import urls
@@ -69,24 +70,9 @@ def align_and_print(settings: Settings, run: str, *, quiet: bool) -> None:
 def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> str:
     url = f"{address(settings)}{urls.run(result.run_id)}"
     if as_json:
-        print_json(
-            {
-                "run": result.run_id,
-                "url": url,
-                "to_open": to_open(settings),
-                "seconds": round(result.seconds, 3),
-                "bytes_in": result.bytes_in,
-                "bytes_stored": result.bytes_stored,
-                "graphs": result.graphs,
-                "kernels": result.kernels,
-                "read": result.read,
-                "duplicate": result.duplicate,
-                "dropped": [
-                    {"file": item.file, "reason": item.reason, "count": item.count}
-                    for item in result.dropped
-                ],
-            }
-        )
+        found = msgspec.to_builtins(result)
+        found |= {"run": found.pop("run_id"), "url": url, "to_open": to_open(settings)}
+        print_json(found | {"seconds": round(result.seconds, 3)})
         return url
     known = (
         "already exists, unchanged" if result.duplicate else f"read in {seconds(result.seconds)}"

@@ -116,17 +116,7 @@ class Notes:
         ]
 
     def json(self) -> list[JsonObject]:
-        return [
-            {
-                "file": note.file,
-                "kind": note.kind,
-                "reason": note.reason,
-                "count": note.count,
-                "line": note.line,
-                "example": note.example,
-            }
-            for note in self._notes.values()
-        ]
+        return [msgspec.to_builtins(note) for note in self._notes.values()]
 
 
 def reason_with_line(note: Note) -> str:

@@ -129,7 +129,7 @@ def _became(
         return BECAME.get(file.role, "kept as text")
     if any(text.file is file for text in graph.source.texts.values()):
         if file.role == CODE:
-            return f"code of {_count(graph.draft.generated, 'generated kernel')}"
+            return f"code of {_count(graph.draft.kernel_count, 'generated kernel')}"
         return "text of the graph"
     if file.role == WRAPPER_PART:
         return "part of the graph's code"

@@ -220,7 +220,7 @@ def _without_collecting() -> Iterator[None]:
 
 def _result(reading: Reading, stored: int) -> ReadResult:
     run = reading.run
-    graphs, kernels = len(run.graphs), sum(graph.generated for graph in run.graphs)
+    graphs, kernels = len(run.graphs), sum(graph.kernel_count for graph in run.graphs)
     return ReadResult(
         run_id=run.id,
         duplicate=False,

@@ -291,15 +291,8 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
     first, last = 1, artifact.line_count
     if stage.id == WRAPPER and graph.wrapper_first and graph.wrapper_last:
         first, last = graph.wrapper_first, graph.wrapper_last
-    return StageFile(
-        artifact=artifact.id,
-        path=artifact.path,
-        lines=artifact.line_count,
-        first=first,
-        last=last,
-        derived=artifact.derived,
-        digest=artifact.digest,
-    )
+    lines = artifact.line_count
+    return view(StageFile, artifact, artifact=artifact.id, lines=lines, first=first, last=last)
 
 
 def _sources(graph: Graph, artifacts: list[Artifact]) -> list[Artifact]:

@@ -220,13 +220,8 @@ def _sources(session: Session, run: str) -> list[SourceRow]:
     for artifact, slug in session.execute(query):
         if artifact.path not in sources:
             spent = times.get(artifact.path)
-            sources[artifact.path] = SourceRow(
-                path=artifact.path,
-                artifact=artifact.id,
-                graph=slug,
-                line_count=artifact.line_count,
-                derived=artifact.derived,
-                time_us=spent,
+            sources[artifact.path] = view(
+                SourceRow, artifact, artifact=artifact.id, graph=slug, time_us=spent,
                 share=share(spent, whole),
-            )
+            )  # fmt: skip
     return sorted(sources.values(), key=lambda row: (-(row.time_us or 0.0), row.path))

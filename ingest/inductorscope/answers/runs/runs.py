@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
@@ -47,16 +47,9 @@ Direction = Literal["asc", "desc"]
 RunReading = Literal["reading", "complete"]
 
 SPEED_UP: ColumnElement[Any] = Run.eager_ms / func.nullif(Run.compiled_ms, 0.0)
-SORTED_BY: dict[Sort, ColumnElement[Any]] = {
-    "created_at": Run.__table__.c.created_at,
+SORTED_BY: dict[str, ColumnElement[Any]] = {
+    **{name: Run.__table__.c[name] for name in get_args(Sort) if name != "speed_up"},
     "name": func.lower(Run.name),
-    "torch_version": Run.__table__.c.torch_version,
-    "device_name": Run.__table__.c.device_name,
-    "graph_count": Run.__table__.c.graph_count,
-    "kernel_count": Run.__table__.c.kernel_count,
-    "graph_breaks": Run.__table__.c.graph_breaks,
-    "recompiles": Run.__table__.c.recompiles,
-    "compile_seconds": Run.__table__.c.compile_seconds,
     "speed_up": SPEED_UP,
 }
 

@@ -24,7 +24,7 @@ from inductorscope.answers.search.places import (
 )
 from inductorscope.answers.search.reading import Matches, PieceReader
 from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
 from inductorscope.store.contents.fulltext import having_words, words_of
 from inductorscope.store.tables.models import Artifact, Run, TextFrame
@@ -161,15 +161,9 @@ def _matching(
     places: TextPlaces, hits: Sequence[LineHit], placed: Sequence[LinePlace], more: bool
 ) -> MatchingText:
     place = places.place
-    return MatchingText(
-        place,
-        ROLE_TITLES.get(place.role, place.role),
-        [
-            MatchingLine(hit.line, hit.text, hit.marks, at.kernel, at.url(place, hit.line))
-            for hit, at in zip(hits, placed, strict=True)
-        ],
-        more,
-        places.elsewhere,
-        places.other_graphs,
-        places.other_runs,
-    )
+    lines = [
+        MatchingLine(hit.line, hit.text, hit.marks, at.kernel, at.url(place, hit.line))
+        for hit, at in zip(hits, placed, strict=True)
+    ]
+    title = ROLE_TITLES.get(place.role, place.role)
+    return view(MatchingText, places, title=title, hits=lines, more=more)

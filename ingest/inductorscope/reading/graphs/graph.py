@@ -68,7 +68,7 @@ def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[
             if reading.compiled.give(graph.draft.kernels) or given:
                 graph.draft.nodes = graph.draft.nodes | pack_kernels(graph.draft.kernels)
         linked += len(alike)
-        kernels += sum(graph.draft.generated for graph in alike)
+        kernels += sum(graph.draft.kernel_count for graph in alike)
         step = f"{linked:,} of {len(graphs):,} graphs are linked"
         reading.progress("Linking lines", linked, len(graphs), "graphs")
         reading.writer.fill_graphs([graph.draft for graph in alike], kernels, step)

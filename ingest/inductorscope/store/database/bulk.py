@@ -87,6 +87,14 @@ def table_of(model: type[Base]) -> Table:
     return table
 
 
+def row_of(model: type[Base], record: object, **more: object) -> dict[str, Any]:
+    """Returns the columns that a record has under the same names, and `more`, in a form that both
+    databases can store."""
+    columns = table_of(model).columns.keys()
+    own = {name: getattr(record, name) for name in columns if hasattr(record, name)}
+    return {name: storable.plain(value) for name, value in (own | more).items()}
+
+
 def insert_rows(session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         session.connection().execute(insert(table_of(model)), rows)

@@ -10,6 +10,7 @@ import zstandard
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.fields import view
 from inductorscope.store.database import storable
 from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.models import Job
@@ -88,7 +89,4 @@ def newest_diagnosis(session: Session, run_id: str, kind: str) -> DiagnosisRead 
 
 
 def _line(row: Diagnosis, state: str | None, message: str | None) -> DiagnosisLine:
-    return DiagnosisLine(
-        kind=row.kind, job_id=row.job_id, created_at=row.created_at, complete=row.complete,
-        state=state or "gone", message=message, summary=row.summary,
-    )  # fmt: skip
+    return view(DiagnosisLine, row, state=state or "gone", message=message)

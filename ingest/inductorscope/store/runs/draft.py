@@ -142,23 +142,23 @@ class GraphDraft(msgspec.Struct, eq=False):
     kernels: list[KernelDraft] = msgspec.field(default_factory=list)
     links: PackedLinks | None = None
 
-    stored_generated: int | None = None
-    """Number of stored generated kernels, after they were dropped from memory."""
+    stored_kernels: int | None = None
+    """`kernel_count`, after the kernels were dropped from memory."""
     call_order: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Position of the kernel, and number, of each call that one run of the wrapper makes."""
     call_times: dict[int, CallTime] = msgspec.field(default_factory=dict)
     """Number of a call in the graph → its time."""
 
     @property
-    def generated(self) -> int:
+    def kernel_count(self) -> int:
         """Number of kernels that its code defines."""
-        if self.stored_generated is not None:
-            return self.stored_generated
+        if self.stored_kernels is not None:
+            return self.stored_kernels
         return sum(kernel.kind != "extern" for kernel in self.kernels)
 
     def drop_stored(self, *, kernels: bool) -> None:
         """Drops data that only rows need; `kernels`: also kernels, if no times will follow."""
-        self.stored_generated = self.generated
+        self.stored_kernels = self.kernel_count
         self.nodes, self.links = {}, None
         if not kernels:
             self.call_order = _call_order(self.kernels)

@@ -10,6 +10,7 @@ from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.correlate.links.model import CALLS
+from inductorscope.store.database.bulk import row_of
 from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
 from inductorscope.store.runs.draft import KernelDraft, PackedLinks
 from inductorscope.store.runs.links import TODAYS_ENGINE
@@ -91,16 +92,10 @@ def renew_links(
 
     Calls with unknown nodes get the nodes that their lines were aligned with.
     """
-    values = {
-        "engine": links.engine,
-        "payload": links.payload,
-        "coverage": links.coverage,
-        "notes": links.notes,
-    }
     outdated = (Links.graph_id.in_(graphs), Links.engine != TODAYS_ENGINE)
     # Empty the old rows first: the new payloads reuse their pages, or the file would grow.
     session.execute(update(Links).where(*outdated).values(payload=b""))
-    renewed = update(Links).where(*outdated).values(values).returning(Links.graph_id)
+    renewed = update(Links).where(*outdated).values(row_of(Links, links)).returning(Links.graph_id)
     facts = {stage: packed for stage, packed in nodes.items() if stage == GRAPH_FACTS}
     for graph in session.scalars(renewed).all():
         session.execute(

@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from inductorscope.fields import view
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
 from inductorscope.store.contents.fulltext import unindex
@@ -19,15 +20,14 @@ from inductorscope.store.database.bulk import (
     insert_records,
     insert_returning,
     insert_rows,
+    row_of,
     table_of,
 )
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
     GraphDraft,
-    KernelDraft,
     LogEntryDraft,
-    PackedLinks,
     ProfileDraft,
     RunDraft,
 )
@@ -145,39 +145,14 @@ def rename_run(session: Session, run: Run, name: str, tags: Sequence[str]) -> No
     row.text = storable.text("\n".join(words)[:LONGEST_SEARCHED])
 
 
-def _clean(values: Values) -> Values:
-    cleaned = storable.plain(values)
-    assert isinstance(cleaned, dict)
-    return cleaned
-
-
 def _run_values(draft: RunDraft) -> Values:
-    return _clean(
-        {
-            "id": draft.id,
-            "content_digest": draft.content_digest,
-            "name": draft.name[:LONGEST_NAME],
-            "tags": draft.tags,
-            "origin": draft.origin,
-            "created_at": draft.created_at,
-            "torch_version": draft.torch_version,
-            "torch_git": draft.torch_git,
-            "device_kind": draft.device_kind,
-            "device_name": draft.device_name,
-            "graph_count": len(draft.graphs),
-            "kernel_count": sum(graph.generated for graph in draft.graphs),
-            "graph_breaks": draft.graph_breaks,
-            "recompiles": draft.recompiles,
-            "compile_seconds": draft.compile_seconds,
-            "eager_ms": draft.eager_ms,
-            "compiled_ms": draft.compiled_ms,
-            "timings": draft.timings,
-            "environment": draft.environment,
-            "report": draft.report,
-            "dropped_count": _dropped(draft.report),
-            "failure": draft.failure,
-            "bytes_in": draft.bytes_in,
-        }
+    return row_of(
+        Run,
+        draft,
+        name=draft.name[:LONGEST_NAME],
+        graph_count=len(draft.graphs),
+        kernel_count=sum(graph.kernel_count for graph in draft.graphs),
+        dropped_count=_dropped(draft.report),
     )
 
 
@@ -215,22 +190,7 @@ def insert_graphs(
 
 
 def _graph_values(graph: GraphDraft) -> Values:
-    return _clean(
-        {
-            "slug": graph.slug,
-            "name": graph.name,
-            "direction": graph.direction,
-            "aot_id": graph.aot_id,
-            "compile_id": graph.compile_id,
-            "node_count": graph.node_count,
-            "kernel_count": graph.generated,
-            "call_count": sum(kernel.call_count for kernel in graph.kernels),
-            "time_us": graph.time_us,
-            "wrapper_first": graph.wrapper_first,
-            "wrapper_last": graph.wrapper_last,
-            "sources": graph.sources,
-        }
-    )
+    return row_of(Graph, graph, call_count=sum(kernel.call_count for kernel in graph.kernels))
 
 
 def insert_artifacts(
@@ -242,20 +202,12 @@ def insert_artifacts(
     """Stores contents and rows that refer to them. Does not index them for search."""
     add_blobs(session, (item.content for item in artifacts if item.content is not None))
     rows = [
-        _clean(
-            {
-                "run_id": run_id,
-                "graph_id": None if item.graph is None else graph_ids[item.graph],
-                "role": item.role,
-                "path": item.path,
-                "digest": item.digest,
-                "size": item.size,
-                "line_count": item.line_count,
-                "derived": item.derived,
-            }
+        row_of(
+            Artifact, item, run_id=run_id,
+            graph_id=None if item.graph is None else graph_ids[item.graph],
         )
         for item in artifacts
-    ]
+    ]  # fmt: skip
     return dict(zip(artifacts, insert_returning(session, Artifact, rows), strict=True))
 
 
@@ -278,14 +230,7 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
     values = [{"graph": graph_id, **_graph_values(graph)} for graph, graph_id in graphs]
     session.connection().execute(statement, values)
     kernels = [(graph_id, kernel) for graph, graph_id in graphs for kernel in graph.kernels]
-    rows = [
-        KernelRow(
-            graph_id, kernel.name, kernel.kind, kernel.category, kernel.first_line,
-            kernel.last_line, kernel.call_count, kernel.time_us, kernel.time_calls,
-            kernel.time_source, kernel.digest,
-        )
-        for graph_id, kernel in kernels
-    ]  # fmt: skip
+    rows = [view(KernelRow, kernel, graph_id=graph_id) for graph_id, kernel in kernels]
     calls: list[CallRow] = []
     numbers: Counter[int] = Counter()
     ids = insert_numbered(session, Kernel, rows)
@@ -302,7 +247,7 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
         packed = {} if CALLS in graph.nodes else pack_kernels(graph.kernels)
         nodes += rows_of_nodes(graph_id, graph.nodes | packed)
         if graph.links is not None:
-            links.append({"graph_id": graph_id, **_links_values(graph.links)})
+            links.append(row_of(Links, graph.links, graph_id=graph_id))
     insert_rows(session, GraphNodes, nodes)
     insert_rows(session, Links, links)
 
@@ -331,33 +276,11 @@ class CallRow(msgspec.Struct):
     permalink: str
 
 
-def _links_values(links: PackedLinks) -> Values:
-    return {
-        "engine": links.engine,
-        "payload": links.payload,
-        "coverage": links.coverage,
-        "notes": links.notes,
-    }
-
-
-def _times(kernel: KernelDraft) -> Values:
-    return _clean(
-        {
-            "time_us": kernel.time_us,
-            "time_calls": kernel.time_calls,
-            "time_source": kernel.time_source,
-        }
-    )
-
-
 def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
     """Stores times of kernels that became known after the graphs were stored."""
     for graph, graph_id in graphs.items():
-        rows = [
-            {"id": kernel.id, **_times(kernel)}
-            for kernel in graph.kernels
-            if kernel.time_source is not None
-        ]
+        timed = [kernel for kernel in graph.kernels if kernel.time_source is not None]
+        rows = [row_of(Kernel, kernel) for kernel in timed]
         if rows:
             session.execute(update(Kernel), rows)
         if graph.call_times:
@@ -371,14 +294,7 @@ def _insert_call_times(
 ) -> None:
     numbered = select(KernelCall.number, KernelCall.id).where(KernelCall.graph_id == graph_id)
     ids = dict(session.execute(numbered).all())
-    rows = [
-        {
-            "call_id": ids[number], "time_us": time.time_us, "known": time.known,
-            "runs": time.runs, "median_us": time.median_us, "p10_us": time.p10_us,
-            "p90_us": time.p90_us,
-        }
-        for number, time in times.items()
-    ]  # fmt: skip
+    rows = [row_of(CallTime, time, call_id=ids[number]) for number, time in times.items()]
     insert_rows(session, CallTime, rows)
 
 
@@ -396,15 +312,7 @@ def insert_profiles(
 
     ids = {}
     for profile in profiles:
-        values = _clean(
-            {
-                "run_id": run_id,
-                "label": profile.label,
-                "device_kind": profile.device_kind,
-                "steps": profile.steps,
-                "facts": profile.facts,
-            }
-        )
+        values = row_of(Profile, profile, run_id=run_id)
         profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
         insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
         insert_trace(session, profile_id, profile.kernels, profile.chunks)
