@@ -7,7 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate.links.model import ENGINE, Coverage, GraphLinks, StageLinks
-from inductorscope.store.runs.links import coverage_json, pack_links, unpack_json, unpack_links
+from inductorscope.store.contents.packing import decompressed
+from inductorscope.store.runs.links import pack_links, unpack_links
+from msgspec.structs import asdict
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 ROWS = st.lists(
@@ -34,13 +36,13 @@ def test_round_trip(
         notes=["a note"],
     )
     packed = pack_links(links)
-    assert unpack_links(packed, coverage_json(links.coverage), links.notes) == links
+    assert unpack_links(packed, asdict(links.coverage), links.notes) == links
 
 
 def test_the_payload_is_the_answer() -> None:
     stage = StageLinks("code", [3, 4], [0, 0], [3, 1], [-1, -1], "1f")
     payload = pack_links(GraphLinks(entities=["fx:neg"], stages={"code": stage}))
-    assert json.loads(unpack_json(payload)) == {
+    assert json.loads(decompressed(payload)) == {
         "engine": ENGINE,
         "entities": ["fx:neg"],
         "stages": {
@@ -54,4 +56,4 @@ def test_the_payload_is_the_answer() -> None:
 
 def test_hostile_names_are_made_fit() -> None:
     payload = pack_links(GraphLinks(entities=["src:/a\ud800b\0"], stages={}))
-    assert json.loads(unpack_json(payload))["entities"][0].startswith("src:/a\ufffd")
+    assert json.loads(decompressed(payload))["entities"][0].startswith("src:/a\ufffd")

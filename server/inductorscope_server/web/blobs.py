@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import zstandard
 from inductorscope.answers.missing import NotHere
+from inductorscope.store.contents.packing import decompressed
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Blob
 from sqlalchemy import Connection, Engine, select
@@ -48,7 +49,7 @@ class Content:
     def chunks(self) -> Generator[bytes]:
         """Yields the whole content, unpacked."""
         if self.packed is not None:
-            yield zstandard.ZstdDecompressor().decompressobj().decompress(self.packed)
+            yield decompressed(self.packed)
             return
         with Session(self.bind) as session:
             for chunk in _text(session, self.digest).chunks():

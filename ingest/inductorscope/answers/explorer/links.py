@@ -7,14 +7,15 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import graph_of
-from inductorscope.store.runs.links import Links, unpack_json
+from inductorscope.store.contents.packing import decompressed
+from inductorscope.store.runs.links import Links
 from inductorscope.store.runs.nodes import fx_nodes
 
 
 def ir_names(payload: bytes, first: int, last: int, call: str) -> set[str]:
     """Returns the scheduler nodes whose operations lines `first` to `last` of the output code refer
     to, in one call (`call:NAME:HANDLE`) of the kernel that these lines define."""
-    links = msgspec.json.decode(unpack_json(payload), type=Links)
+    links = msgspec.json.decode(decompressed(payload), type=Links)
     code = links.stages.get("code")
     if code is None:
         return set()

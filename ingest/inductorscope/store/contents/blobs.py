@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.store.contents.content import Content
 from inductorscope.store.contents.objects import Objects, after_commit, objects_of
+from inductorscope.store.database.bulk import row_of
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart
 from inductorscope.store.trash import WITH_TRASH
 
@@ -46,17 +47,9 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
         content = wanted[digest]
         in_database = objects is None
         in_pieces = in_database and not isinstance(content.stored, bytes) and _is_sqlite(session)
-        session.execute(
-            statement,
-            {
-                "digest": digest,
-                "size": content.size,
-                "stored_size": content.stored_size,
-                "encoding": content.encoding,
-                "frames": None if content.index is None else content.index.pack(),
-                "data": content.data() if in_database and not in_pieces else b"",
-            },
-        )
+        frames = None if content.index is None else content.index.pack()
+        data = content.data() if in_database and not in_pieces else b""
+        session.execute(statement, row_of(Blob, content, frames=frames, data=data))
         if in_pieces:
             _write_in_pieces(session, content)
         if content.index is not None and content.index.parts:

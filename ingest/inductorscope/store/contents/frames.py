@@ -10,9 +10,8 @@ from bisect import bisect_right
 from typing import IO
 
 import msgspec
-import zstandard
 
-from inductorscope.store.contents.packing import COLUMNS, Level, compressor
+from inductorscope.store.contents.packing import COLUMNS, Level, compressor, decompressed
 
 FRAME = 512 * 1024
 """Plain bytes after which a frame ends at the next line end."""
@@ -63,8 +62,7 @@ class FrameIndex(msgspec.Struct):
 
 
 def unpack_index(packed: bytes) -> FrameIndex:
-    plain = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
-    return msgspec.msgpack.decode(plain, type=FrameIndex)
+    return msgspec.msgpack.decode(decompressed(packed), type=FrameIndex)
 
 
 class FrameWriter:

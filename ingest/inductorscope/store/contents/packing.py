@@ -43,5 +43,4 @@ class Packed(msgspec.Struct, frozen=True):
 
 def decompressed(stored: bytes) -> bytes:
     """Returns the content of one frame or of several."""
-    reader = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
-    return reader.readall()
+    return zstandard.ZstdDecompressor().decompressobj(read_across_frames=True).decompress(stored)

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-import zstandard
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import STORY_VERSION, Compile, Story
 from inductorscope.analyze.compile.phases import Chunk
 from inductorscope.analyze.compile.words import recompile_count
+from inductorscope.store.contents.packing import compressor, decompressed
 from inductorscope.store.database import storable
 from inductorscope.store.tables.compile import CompileStory
 from inductorscope.store.tables.models import COMPLETE, Run
@@ -109,7 +109,7 @@ def phases_of(session: Session, run_id: str, compile_: Compile) -> Chunk:
 
 
 def _packed(value: object) -> bytes:
-    return zstandard.ZstdCompressor(level=LEVEL).compress(storable.json_text(value).encode())
+    return compressor(LEVEL).compress(storable.json_text(value).encode())
 
 
 def _plain(session: Session, run_id: str, part: str) -> bytes | None:
@@ -117,6 +117,4 @@ def _plain(session: Session, run_id: str, part: str) -> bytes | None:
         CompileStory.run_id == run_id, CompileStory.part == part
     )
     payload = session.scalar(query)
-    if payload is None:
-        return None
-    return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+    return None if payload is None else decompressed(payload)

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-import zstandard
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.fields import view
+from inductorscope.store.contents.packing import compressor, decompressed
 from inductorscope.store.database import storable
 from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.models import Job
@@ -52,7 +52,7 @@ def write_diagnosis(
         session.add(row)
     row.complete = complete
     row.summary = dict(kept.get("summary") or {})
-    row.payload = zstandard.ZstdCompressor(level=LEVEL).compress(msgspec.json.encode(kept))
+    row.payload = compressor(LEVEL).compress(msgspec.json.encode(kept))
 
 
 def diagnoses_of(session: Session, run_id: str, kind: str | None = None) -> list[DiagnosisLine]:
@@ -79,7 +79,7 @@ def read_diagnosis(session: Session, job_id: str) -> DiagnosisRead | None:
     row = session.execute(query).first()
     if row is None:
         return None
-    plain = zstandard.ZstdDecompressor().decompressobj().decompress(row[0].payload)
+    plain = decompressed(row[0].payload)
     return DiagnosisRead(_line(*row), msgspec.json.decode(plain, type=dict[str, Any]))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import msgspec
-import zstandard
 from msgspec.structs import asdict
 
 from inductorscope.correlate.links import model
 from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks
-from inductorscope.store.contents.packing import COLUMNS, compressor
+from inductorscope.store.contents.packing import COLUMNS, compressor, decompressed
 from inductorscope.store.database import storable
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import PackedLinks
@@ -63,19 +62,14 @@ def pack_links(links: GraphLinks) -> bytes:
 
 def packed(links: GraphLinks) -> PackedLinks:
     """Packs links for a draft."""
-    return PackedLinks(links.engine, pack_links(links), coverage_json(links.coverage), links.notes)
-
-
-def unpack_json(payload: bytes) -> bytes:
-    """Returns the JSON text of packed links."""
-    return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+    return PackedLinks(links.engine, pack_links(links), asdict(links.coverage), links.notes)
 
 
 def unpack_links(
     payload: bytes, coverage: JsonObject | None = None, notes: list[str] | None = None
 ) -> GraphLinks:
     """Restores links from their payload, and coverage and notes, which are stored separately."""
-    read = msgspec.json.decode(unpack_json(payload), type=Links)
+    read = msgspec.json.decode(decompressed(payload), type=Links)
     return GraphLinks(
         entities=read.entities,
         stages={
@@ -88,7 +82,3 @@ def unpack_links(
         notes=list(notes or []),
         engine=read.engine,
     )
-
-
-def coverage_json(coverage: Coverage) -> JsonObject:
-    return asdict(coverage)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import zstandard
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
 from inductorscope.formats.machine.metadata import COMPILED, CompiledKernel
 from inductorscope.formats.vocabulary import IR_POST, POST_GRAD
+from inductorscope.store.contents.packing import decompressed
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft
 from inductorscope.store.runs.packing import CALLS, FACTS, GRAPH_FACTS, PackedNodes
@@ -83,8 +83,4 @@ def _plain(session: Session, graph_id: int, stage: str) -> bytes | None:
         GraphNodes.graph_id == graph_id, GraphNodes.stage == stage
     )
     payload = session.scalar(query)
-    return (
-        None
-        if payload is None
-        else zstandard.ZstdDecompressor().decompressobj().decompress(payload)
-    )
+    return None if payload is None else decompressed(payload)

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import zstandard
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
@@ -24,8 +23,10 @@ from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.analyze.timeline.sums import sums_of
 from inductorscope.analyze.timeline.tracks import Details
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
-from inductorscope.store.database.bulk import insert_rows
+from inductorscope.store.contents.packing import compressor, decompressed
+from inductorscope.store.database.bulk import insert_records, insert_rows
 from inductorscope.store.runs.draft import TimelineChunkDraft, TimelineDraft
+from inductorscope.store.runs.trace_events import in_order, shuffled
 from inductorscope.store.tables.times import Timeline, TimelineChunk
 
 Column = Any
@@ -95,7 +96,7 @@ class Packer:
             chunks += own
         for number, first in enumerate(range(0, len(names), CHUNK)):
             some = [name[:LONGEST_NAME] for name in names[first : first + CHUNK]]
-            payload = _compressed(json.dumps(some).encode())
+            payload = compressor(COMPRESSION).compress(json.dumps(some).encode())
             chunks.append(
                 TimelineChunkDraft(
                     NAMES, number, first, len(some), 0, 0, 0.0, 0.0, 0.0, [], payload
@@ -105,21 +106,12 @@ class Packer:
         return TimelineDraft(facts, chunks)
 
 
-def _compressed(plain: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=COMPRESSION).compress(plain)
-
-
 def _pack(columns: dict[str, npt.NDArray[Any]]) -> bytes:
     """Packs the length of each compressed column, then the columns."""
-    packed = [
-        _compressed(_shuffled(column.astype(_KINDS[name]))) for name, column in columns.items()
-    ]
+    zstd = compressor(COMPRESSION)
+    plain = (shuffled(column.astype(_KINDS[name])) for name, column in columns.items())
+    packed = [zstd.compress(column) for column in plain]
     return np.array([len(each) for each in packed], "<u4").tobytes() + b"".join(packed)
-
-
-def _shuffled(column: npt.NDArray[Any]) -> bytes:
-    """Puts the first bytes of all numbers first, then the second: similar bytes compress well."""
-    return column.view(np.uint8).reshape(len(column), -1).T.tobytes()
 
 
 def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> list[Column]:
@@ -129,21 +121,15 @@ def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> lis
     for name in wanted:
         place = stored.index(name)
         begin = int(begins[place])
-        raw = zstandard.ZstdDecompressor().decompress(payload[begin : begin + int(lengths[place])])
-        kind = np.dtype(_KINDS[name])
-        stacked = np.frombuffer(raw, np.uint8).reshape(kind.itemsize, -1)
-        columns.append(np.ascontiguousarray(stacked.T).view(kind).reshape(-1))
+        raw = decompressed(payload[begin : begin + int(lengths[place])])
+        kind = _KINDS[name]
+        columns.append(in_order(raw, np.dtype(kind).itemsize, kind))
     return columns
 
 
 def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> None:
     insert_rows(session, Timeline, [{"profile_id": profile_id, "facts": draft.facts}])
-    names = TimelineChunkDraft.__struct_fields__
-    rows = [
-        {"profile_id": profile_id} | {name: getattr(chunk, name) for name in names}
-        for chunk in draft.chunks
-    ]
-    insert_rows(session, TimelineChunk, rows)
+    insert_records(session, TimelineChunk, draft.chunks, profile_id=profile_id)
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -341,4 +327,4 @@ def _names(
     session: Session, profile_id: int, *which: ColumnElement[bool]
 ) -> Iterator[tuple[int, list[str]]]:
     for first, payload in _chunks(session, profile_id, NAMES, *which):
-        yield first, json.loads(zstandard.ZstdDecompressor().decompress(payload))
+        yield first, json.loads(decompressed(payload))
