@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from inductorscope.formats.border import read_as
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts_file
+from inductorscope.formats.code.runnable import compiled_with
 from inductorscope.formats.vocabulary import CAPTURE, FX_RUNNABLE, RESULT
 from inductorscope.intake.files import File
 from inductorscope.reading.graphs.graph import GraphRead
@@ -22,13 +21,6 @@ from inductorscope.store.runs.draft import RunDraft
 if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead
 
-# # torch version: 2.11.0+cu130
-_VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
-# # torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45
-_GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
-# # GPU Hardware Info:
-# # NVIDIA H200 : 1
-_GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 LONGEST_FAILURE = 1000
 _ACCELERATORS = ("cuda", "xpu", "mtia", "mps", "hpu", "npu", "privateuseone")
 
@@ -70,23 +62,23 @@ def fill_run(
     what texts mention."""
     result = _result(files, notes)
     captured = facts or CaptureFacts(device="")
-    runnable = _runnables(files)
+    made = compiled_with(_runnable(files))
     run.graph_breaks, run.recompiles = logs.counts.graph_breaks, logs.counts.recompiles
     run.compile_seconds = logs.compile_seconds
     run.torch_version = _first(
         captured.torch_version,
         result.torch,
-        _found(_VERSION, runnable),
+        made.get("torch_version"),
         logs.first("torch_version"),
     )
-    run.torch_git = _first(captured.torch_git, _found(_GIT, runnable), logs.first("torch_git"))
+    run.torch_git = _first(captured.torch_git, made.get("torch_git"), logs.first("torch_git"))
     run.device_kind = _first(
         captured.device.partition(":")[0], result.device, _device_kind(graphs, profiles)
     )
     run.device_name = _first(captured.device_name)
     if run.device_name is None and run.device_kind in _ACCELERATORS:
         names = (profile.trace.device_name for profile in profiles if profile.trace is not None)
-        run.device_name = _first(*names, _found(_GPU, runnable), logs.first("device_name"))
+        run.device_name = _first(*names, made.get("device_name"), logs.first("device_name"))
     run.name = run.name or _first(captured.name, result.model) or ""
     run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
@@ -169,11 +161,10 @@ def _result(files: list[File], notes: Notes) -> _Result:
     return _Result()
 
 
-def _runnables(files: list[File]) -> list[str]:
-    """Returns a program that reproduces a graph: its comments say what compiled it. One is
-    enough."""
-    runnable = [file for file in files if file.role == FX_RUNNABLE and file.size < 2**26]
-    return [read_text(file.absolute) for file in runnable[:1]]
+def _runnable(files: list[File]) -> str:
+    """Returns a program that reproduces a graph: its comments say what compiled it."""
+    runnable = (file for file in files if file.role == FX_RUNNABLE and file.size < 2**26)
+    return next((read_text(file.absolute) for file in runnable), "")
 
 
 def _device_kind(graphs: list[GraphRead], profiles: list[ProfileRead]) -> str | None:
@@ -185,10 +176,6 @@ def _device_kind(graphs: list[GraphRead], profiles: list[ProfileRead]) -> str | 
     if seen:
         kinds.append("cpu")
     return next((kind for kind in kinds if kind not in (None, "cpu")), _first(*kinds))
-
-
-def _found(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:
-    return next((found.group(1) for text in texts if (found := pattern.search(text))), None)
 
 
 def _first(*values: str | None) -> str | None:

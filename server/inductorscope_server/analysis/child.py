@@ -15,7 +15,7 @@ from inductorscope.answers.limits import NotAnalysed, watching
 from inductorscope.formats.sizes import GIB
 from inductorscope.processes.allocation import give_back, return_large_blocks
 from inductorscope.processes.dying import die_with
-from inductorscope.processes.memory import limit_memory
+from inductorscope.processes.memory import limit_growth
 from inductorscope.settings import load
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.who import VIEWER
@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     return_large_blocks()
     gc.set_threshold(*COLLECTED)
     engine = make_engine(load())
-    limit_memory(MEMORY)
+    limit_growth(MEMORY)
     try:
         serve(Connection(given.connection), sessions(engine, read_only=True, for_viewers=True))
     except MemoryError:

@@ -32,11 +32,6 @@ api = APIRouter(tags=[openapi.FILES], dependencies=[READS_FILES])
 LineNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 
 TEXT: Documented = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
-BYTES: Documented = {
-    200: {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-    }
-}
 
 
 @api.get(
@@ -73,7 +68,7 @@ def artifact_text(
     "/artifacts/{artifact}/raw",
     summary="A stored file to download",
     response_class=Response,
-    responses={**BYTES, **documented(404, 422)},
+    responses={**openapi.BYTES, **documented(404, 422)},
 )
 def artifact_raw(
     session: Reading,

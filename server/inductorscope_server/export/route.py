@@ -27,16 +27,11 @@ from inductorscope_server.api.bodies import ExportOptions
 from inductorscope_server.serving.downloads import Download
 from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import Documented, Refusal, documented
+from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.parts import Parts, Shared
 
 SECONDS = 600
-FILE: Documented = {
-    200: {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-    }
-}
 
 api = APIRouter(tags=[openapi.RUNS], dependencies=[READS_FILES])
 
@@ -48,7 +43,7 @@ Chosen = Annotated[ExportOptions, Query()]
     f"{urls.RUN}/export",
     summary="A run as one HTML file",
     response_class=Response,
-    responses={**FILE, **documented(404, 422, 503)},
+    responses={**openapi.BYTES, **documented(404, 422, 503)},
 )
 async def export_run(request: Request, parts: Shared, run: RunId, options: Chosen) -> Response:
     """Returns the run with its files, or what one page of its graphs shows, as an HTML file to
@@ -63,7 +58,7 @@ async def export_run(request: Request, parts: Shared, run: RunId, options: Chose
     "/compare/{run}/{other}/export",
     summary="A comparison as one HTML file",
     response_class=Response,
-    responses={**FILE, **documented(404, 422, 503)},
+    responses={**openapi.BYTES, **documented(404, 422, 503)},
 )
 async def export_comparison(
     request: Request, parts: Shared, run: RunId, other: RunId, options: Chosen

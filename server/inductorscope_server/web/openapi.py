@@ -55,6 +55,12 @@ TAGS = [
 ]
 
 
+BYTES: Documented = {
+    200: {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    }
+}
+"""The `responses` of a route that answers with a file."""
 SCHEMAS = "#/components/schemas/{name}"
 STRUCTS: list[type[msgspec.Struct]] = [ErrorAnswer]
 """The structs that routes answer with."""

@@ -104,4 +104,4 @@ def limit_memory(limit: int | None, device: str) -> None:
     nothing about memory; there only the watchdog applies.
     """
     if limit is not None and device == "cpu":
-        memory.limit_memory(limit)
+        memory.limit_growth(limit)

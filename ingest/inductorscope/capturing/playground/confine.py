@@ -15,7 +15,7 @@ from pathlib import Path
 
 from inductorscope.capturing.playground import kernel_calls
 from inductorscope.formats.sizes import GIB, MIB
-from inductorscope.processes.memory import limit_memory
+from inductorscope.processes.memory import limit_growth
 
 WRITTEN = 512 * MIB
 """Limit of all files of a try together."""
@@ -113,7 +113,7 @@ def show_processes() -> None:
 def limit(device: str) -> None:
     """Limits what this process and its children may use."""
     if device == "cpu":  # CUDA reserves far more address space than it uses
-        limit_memory(MEMORY)
+        limit_growth(MEMORY)
     most = PROCESSES + 4 * (os.cpu_count() or 1)  # threads count
     for kind, value in (
         (resource.RLIMIT_NPROC, most),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TypeVar
 
 import msgspec
 
+from inductorscope.formats.code.runnable import compiled_with
 from inductorscope.formats.log.kinds import ARTIFACT, BACKWARD_METRICS, METRICS, RUNNABLE
 from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, Log, LogRecord
 
@@ -17,13 +17,6 @@ MAX_REASON = 4000
 """Most characters of a reason."""
 MOST_LISTED = 10_000
 """Most entries of each list; further ones are only counted."""
-
-# # torch version: 2.11.0+cu130
-_VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
-# # torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45, next to `# torch cuda version: …`
-_GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
-# # NVIDIA H200 : 1
-_GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 
 
 class LogSummary(msgspec.Struct):
@@ -75,7 +68,8 @@ class Summariser:
         if record.kind == ARTIFACT:
             self._count(f"{ARTIFACT}:{record.name}")
             if record.name == RUNNABLE and self.summary.torch_version is None:
-                self._versions(record.payload_text)
+                for name, value in compiled_with(record.payload_text).items():
+                    setattr(self.summary, name, value)
         elif record.kind in {METRICS, BACKWARD_METRICS}:
             self._metrics(record)
 
@@ -93,14 +87,6 @@ class Summariser:
             reason, Dropped(reason, 0, record.line, str(item)[:EXAMPLE], "dropped")
         )
         known.count += 1
-
-    def _versions(self, text: str) -> None:
-        for pattern, attribute in (
-            (_VERSION, "torch_version"), (_GIT, "torch_git"), (_GPU, "device_name"),
-        ):  # fmt: skip
-            match = pattern.search(text)
-            if match:
-                setattr(self.summary, attribute, match.group(1))
 
     def _metrics(self, record: LogRecord) -> None:
         metrics = record.body if isinstance(record.body, dict) else {}

@@ -13,7 +13,8 @@ from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import end, left_out, owner_of, place
-from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
+from inductorscope.jobs.work.task import Task, WorkRefused
+from inductorscope.processes.memory import limit_memory
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.run import NothingToRead, ReadResult, read_run
 from inductorscope.settings import PREFIX
@@ -22,7 +23,7 @@ from inductorscope.store.tables.models import Upload
 
 def ingest(task: Task) -> None:
     """Reads an upload."""
-    limit_memory(task.settings)
+    limit_memory(task.settings.capture_bytes)
     upload_id = str(task.spec["upload"])
     with task.sessions() as session:
         upload = session.get_one(Upload, upload_id)
@@ -85,7 +86,7 @@ def capture(task: Task) -> None:
 
     spec = from_builtins(task.spec["capture"])
     run_capture(spec, task.folder, task.settings, task.report, log=task.report.line)
-    limit_memory(task.settings)  # only now: torch's process would inherit the limit
+    limit_memory(task.settings.capture_bytes)  # only now: torch's process would inherit the limit
     _read(task, task.folder, "capture")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,12 +35,3 @@ class Task:
 
 class WorkRefused(InWords):
     """The work cannot be done; the message is a sentence for the person who asked."""
-
-
-def limit_memory(settings: Settings) -> None:
-    """Limits the memory of this process and of those that it starts from now on."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = settings.capture_bytes
-    if hard != resource.RLIM_INFINITY:
-        allowed = min(allowed, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))

@@ -22,7 +22,7 @@ import msgspec
 
 from inductorscope.formats.sizes import GIB
 from inductorscope.processes.allocation import return_large_blocks
-from inductorscope.processes.memory import limit_memory
+from inductorscope.processes.memory import limit_growth
 from inductorscope.reading.graphs.task import GraphContent, Outcome, Task
 from inductorscope.reading.notes import Notes
 
@@ -238,7 +238,7 @@ def _read(connection: Connection, tasks: list[Task]) -> None:
     gc.disable()  # records have no cycles, and this process ends soon
     return_large_blocks()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    limit_memory(MEMORY + MEMORY_A_BYTE * max(task.size for task in tasks))
+    limit_growth(MEMORY + MEMORY_A_BYTE * max(task.size for task in tasks))
     read_task = _reader()
     try:
         for task in tasks:

@@ -17,6 +17,7 @@ from inductorscope.store.tables.models import Job
 
 LEVEL = 6
 SHOWN = 20
+_WITH_JOBS = select(Diagnosis, Job.state, Job.message).outerjoin(Job, Job.id == Diagnosis.job_id)
 
 
 class DiagnosisLine(msgspec.Struct, frozen=True):
@@ -58,9 +59,7 @@ def write_diagnosis(
 def diagnoses_of(session: Session, run_id: str, kind: str | None = None) -> list[DiagnosisLine]:
     """Returns the diagnoses of a run, newest first."""
     query = (
-        select(Diagnosis, Job.state, Job.message)
-        .outerjoin(Job, Job.id == Diagnosis.job_id)
-        .where(Diagnosis.run_id == run_id)
+        _WITH_JOBS.where(Diagnosis.run_id == run_id)
         .order_by(Diagnosis.created_at.desc(), Diagnosis.id.desc())
         .limit(SHOWN)
     )
@@ -71,12 +70,7 @@ def diagnoses_of(session: Session, run_id: str, kind: str | None = None) -> list
 
 def read_diagnosis(session: Session, job_id: str) -> DiagnosisRead | None:
     """Returns the result of a job so far; None if it has stored nothing."""
-    query = (
-        select(Diagnosis, Job.state, Job.message)
-        .outerjoin(Job, Job.id == Diagnosis.job_id)
-        .where(Diagnosis.job_id == job_id)
-    )
-    row = session.execute(query).first()
+    row = session.execute(_WITH_JOBS.where(Diagnosis.job_id == job_id)).first()
     if row is None:
         return None
     plain = decompressed(row[0].payload)

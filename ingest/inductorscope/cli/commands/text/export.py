@@ -68,7 +68,7 @@ def export(
     from inductorscope.answers.missing import NotHere
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading
-    from inductorscope.processes.memory import limit_memory
+    from inductorscope.processes.memory import limit_growth
     from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE
     from inductorscope.store.who import OWNER, Who
 
@@ -78,7 +78,7 @@ def export(
         fail("--hide needs a word.", USAGE)
     who, viewer = OWNER, os.environ.get(EXPORTS_FOR)
     if viewer:
-        limit_memory(MEMORY)
+        limit_growth(MEMORY)
         who = msgspec.json.decode(viewer, type=Who)
     with tempfile.TemporaryDirectory() as folder:
         with reading(data) as (session, settings):
