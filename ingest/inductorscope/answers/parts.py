@@ -50,8 +50,8 @@ class GraphRow(GraphName, frozen=True):
     """The slugs of the others."""
 
 
-class KernelRow(msgspec.Struct, frozen=True):
-    """One kernel in a table."""
+class KernelName(msgspec.Struct, frozen=True):
+    """Enough of a kernel to name it and link to it."""
 
     graph: str
     """Slug of its graph."""
@@ -60,6 +60,11 @@ class KernelRow(msgspec.Struct, frozen=True):
     """Handle of its first call; with the name it makes the kernel's address."""
     kind: str
     category: str
+
+
+class KernelRow(KernelName, frozen=True):
+    """One kernel in a table."""
+
     call_count: int
     time_us: float | None
     time_calls: float | None

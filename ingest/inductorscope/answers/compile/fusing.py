@@ -22,6 +22,7 @@ from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.fields import Hidden, Prose, view
+from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.store.tables.models import Graph
 
 PAGE = 300
@@ -60,16 +61,10 @@ class FusionRow(msgspec.Struct, frozen=True):
     """The graph of its compile, if there is exactly one."""
 
 
-class HintRow(msgspec.Struct, frozen=True):
+class HintRow(Hint):
     """A hint about speed that the compiler logged."""
 
-    compile_id: str | None
-    topic: str
-    text: str
-    module: str
-    count: int
     log: int | None
-    line: int
 
 
 class ReasonCount(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from inductorscope.analyze.compile.recompiles import History, Step
 from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
 from inductorscope.fields import Hidden, Prose, view
+from inductorscope.formats.log.cache_records import CacheAnswer
 from inductorscope.formats.vocabulary import WORK_BY_ID
 
 MOST_STEPS = 200
@@ -144,16 +145,10 @@ class RestartRow(msgspec.Struct, frozen=True):
     compiles: list[CompileRef]
 
 
-class CacheRow(msgspec.Struct, frozen=True):
+class CacheRow(CacheAnswer, kw_only=True):
     """One lookup in a cache."""
 
     compile: CompileRef | None
-    cache: str
-    outcome: str
-    key: str | None
-    reason: str | None
-    saved_ms: float | None
-    detail: str | None
     record: Hidden[int | None]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
-from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.answers.parts import FIRST_CALL, KernelName, RunName
 from inductorscope.answers.search.runs import Narrowed, with_words
 from inductorscope.fields import Hidden, view
 from inductorscope.store.tables.models import UNLISTED, Graph, Kernel, Run
@@ -22,15 +22,10 @@ AT_ONCE = 20
 MOST_COUNTED = 1000
 
 
-class KernelHit(msgspec.Struct, frozen=True):
+class KernelHit(KernelName, frozen=True):
     """A kernel whose name contains all words, in the newest run that has it."""
 
     run: RunName
-    graph: str
-    name: str
-    handle: int | None
-    kind: str
-    category: str
     time_us: float | None
     url: Hidden[str | None]
     """URL of its page; None for a kernel without calls."""

@@ -10,6 +10,7 @@ import msgspec
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
+from inductorscope.answers.parts import KernelName
 from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Kernel
 
@@ -17,17 +18,12 @@ ALIGNED = 8
 """Numbers of 16 bits in the 16 bytes to which fast products need rows aligned."""
 
 
-class KernelWork(msgspec.Struct, frozen=True):
-    """Calls of a kernel with the same shapes in one step, and how close they come to the limits."""
+class KernelWork(KernelName, frozen=True):
+    """Calls of a kernel with the same shapes in one step, from that of its handle on, and how close
+    they come to the limits."""
 
-    graph: str
-    name: str
-    handle: int | None
-    """Handle of the first of these calls."""
     shapes: str
     """Shapes of the operands, if other calls of the kernel have different ones."""
-    kind: str
-    category: str
     calls: int
     time_us: float | None
     each_us: float | None

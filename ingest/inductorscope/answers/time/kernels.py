@@ -20,7 +20,14 @@ from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.unfused import UnfusedRow, unfused_rows
 from inductorscope.answers.machine.geometry import Launches
-from inductorscope.answers.parts import FIRST_CALL, GraphName, RunName, graph_name, share
+from inductorscope.answers.parts import (
+    FIRST_CALL,
+    GraphName,
+    KernelName,
+    RunName,
+    graph_name,
+    share,
+)
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import kernel_work
@@ -38,16 +45,10 @@ SHOWN = 100
 KernelOrder = Literal["time", "calls", "registers", "roof", "name"]
 
 
-class KernelInTable(msgspec.Struct, frozen=True, kw_only=True):
+class KernelInTable(KernelName, frozen=True, kw_only=True):
     """A kernel of the code, or of a trace in a run without code."""
 
-    graph: str
-    name: str
     short: ShortName
-    handle: int | None
-    """Handle of its first call."""
-    kind: str
-    category: str
     calls: float
     time_us: float | None
     share: float | None

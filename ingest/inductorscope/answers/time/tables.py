@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from inductorscope.analyze.time.costs import NodeCostRow
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, kernel_time, run_name, share
 from inductorscope.fields import Hidden, view
@@ -58,16 +59,10 @@ class LineRow(msgspec.Struct, frozen=True):
     share: float | None
 
 
-class NodeRow(msgspec.Struct, frozen=True):
+class NodeRow(NodeCostRow, frozen=True):
     """The cost of an FX node per step."""
 
     graph: str
-    name: str
-    target: str
-    line: int
-    kernels: int
-    inclusive_us: float
-    shared_us: float
     share: float | None
 
 
