@@ -42,7 +42,7 @@ from inductorscope.answers.parts import (
     share,
 )
 from inductorscope.answers.time.graph_facts import graph_facts
-from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
+from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.fields import Bytes, Hidden, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
@@ -287,6 +287,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     works, missing = _works(session, graph, kernel.name)
     peaks = run_peaks(owner)
     step_us, _ = step_time(session, owner)
+    made = CallsOfKernel(slug, kernel, works, peaks, step_us)
     left_out = left_out_of(session, graph.id, kernel.name)
     machine, assembly = kernel_figures(
         session, graph, kernel.name, {row.without for row in left_out}
@@ -320,9 +321,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             if (each_call.run.id, each_call.graph.slug) != (run, slug)
         ],
         work=next((_call_work(work) for work in works if work.handle == handle), None),
-        roofline=(
-            work_of_call(slug, kernel, handle, works, times, peaks, step_us) if works else None
-        ),
+        roofline=made.like(handle, times) if works else None,
         peaks=peaks,
         work_missing=missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),

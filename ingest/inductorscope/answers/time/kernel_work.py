@@ -11,7 +11,7 @@ from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
 from inductorscope.answers.parts import KernelName
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.tables.models import Kernel
 
 ALIGNED = 8
@@ -56,52 +56,86 @@ class _Sum(msgspec.Struct):
     unaligned: int = 0
 
 
-def works_by_shape(
-    slug: str,
-    kernel: Kernel,
-    works: list[CallWork],
-    times: Mapping[int, float],
-    peaks: Peaks | None,
-    step_us: float | None,
-) -> list[KernelWork]:
-    """Returns the work of a kernel's calls by the shapes of their operands; empty if all have the
-    same, or if some call was not measured. `times`: microseconds of the measured calls, by
-    handle."""
-    if len(works) < 2 or not all(work.handle in times for work in works):
-        return []
-    by_shape: dict[str, list[CallWork]] = defaultdict(list)
-    for work in works:
-        by_shape[_shapes(work)].append(work)
-    if len(by_shape) < 2:
-        return []
-    scale = _runs_of_code(kernel, len(works))
-    return [
-        _work(
-            slug, kernel, alike, scale, peaks, step_us,
+class CallsOfKernel(msgspec.Struct, frozen=True):
+    """All calls of a kernel, and the machine that they ran on."""
+
+    graph: str
+    kernel: Kernel
+    works: list[CallWork]
+    peaks: Peaks | None
+    step_us: float | None
+
+    def together(self, handle: int | None) -> KernelWork:
+        """Returns the work of all calls. `handle`: of the first."""
+        kernel = self.kernel
+        return self._work(self.works, "", handle, kernel.call_count, kernel.time_us)
+
+    def by_shape(self, times: Mapping[int, float]) -> list[KernelWork]:
+        """Returns the work of the calls by the shapes of their operands; empty if all have the
+        same, or if some call was not measured. `times`: microseconds of the measured calls, by
+        handle."""
+        if len(self.works) < 2 or not all(work.handle in times for work in self.works):
+            return []
+        by_shape: dict[str, list[CallWork]] = defaultdict(list)
+        for work in self.works:
+            by_shape[_shapes(work)].append(work)
+        if len(by_shape) < 2:
+            return []
+        return [
+            self._work(
+                alike, shapes, min(work.handle for work in alike), len(alike),
+                sum(times[work.handle] for work in alike),
+            )
+            for shapes, alike in by_shape.items()
+        ]  # fmt: skip
+
+    def like(self, handle: int, times: Mapping[int, float]) -> KernelWork:
+        """Returns the work of the calls that have the same shapes as this one, or of all calls if
+        shapes are not distinguished."""
+        own = next((_shapes(work) for work in self.works if work.handle == handle), None)
+        alike = next((row for row in self.by_shape(times) if row.shapes == own), None)
+        return alike or self.together(handle)
+
+    def _work(
+        self, works: list[CallWork], shapes: str, handle: int | None, calls: int,
+        time_us: float | None,
+    ) -> KernelWork:  # fmt: skip
+        kernel, total = self.kernel, _summed(works)
+        # The profile may have seen the code run more than once per step.
+        seen = kernel.time_calls
+        times = seen / len(self.works) if seen and self.works else 1.0
+
+        def scaled(value: float | None) -> float | None:
+            return None if value is None else value * times
+
+        moved = scaled(total.bytes) if works else None
+        products, operations = scaled(total.products), scaled(total.operations)
+        return view(
+            KernelWork,
+            total,
+            kernel,
+            graph=self.graph,
+            handle=handle,
             shapes=shapes,
-            handle=min(work.handle for work in alike),
-            calls=len(alike),
-            time_us=sum(times[work.handle] for work in alike),
+            calls=calls,
+            time_us=time_us,
+            each_us=None if time_us is None or not calls * times else time_us / (calls * times),
+            bytes=moved,
+            how=_least_sure(total.how),
+            inductor_bytes=scaled(total.inductor),
+            products=products,
+            operations=operations,
+            standing=standing(
+                self.peaks,
+                moved=moved,
+                products=products,
+                operations=operations,
+                dtype=total.dtype,
+                time_us=time_us,
+                step_us=self.step_us,
+                calls=calls * times,
+            ),
         )
-        for shapes, alike in by_shape.items()
-    ]  # fmt: skip
-
-
-def work_of_call(
-    slug: str,
-    kernel: Kernel,
-    handle: int,
-    works: list[CallWork],
-    times: Mapping[int, float],
-    peaks: Peaks | None,
-    step_us: float | None,
-) -> KernelWork:
-    """Returns the work of the kernel's calls that have the same shapes as this one, or of all its
-    calls if shapes are not distinguished."""
-    own = next((_shapes(work) for work in works if work.handle == handle), None)
-    rows = works_by_shape(slug, kernel, works, times, peaks, step_us)
-    alike = next((row for row in rows if row.shapes == own), None)
-    return alike or kernel_work(slug, kernel, handle, works, peaks, step_us)
 
 
 def _shapes(work: CallWork) -> str:
@@ -113,80 +147,6 @@ def _shapes(work: CallWork) -> str:
 def _short(dtype: str) -> str:
     """`bfloat16` → `bf16`."""
     return dtype.replace("float", "f").replace("uint", "u").replace("int", "i")
-
-
-def _runs_of_code(kernel: Kernel, calls: int) -> float:
-    """Returns how often the profile saw the code run per step, which may be more than once."""
-    return kernel.time_calls / calls if kernel.time_calls and calls else 1.0
-
-
-def kernel_work(
-    slug: str,
-    kernel: Kernel,
-    handle: int | None,
-    works: list[CallWork],
-    peaks: Peaks | None,
-    step_us: float | None,
-) -> KernelWork:
-    """Returns the work of all calls of a kernel."""
-    return _work(
-        slug, kernel, works, _runs_of_code(kernel, len(works)), peaks, step_us,
-        shapes="",
-        handle=handle,
-        calls=kernel.call_count,
-        time_us=kernel.time_us,
-    )  # fmt: skip
-
-
-def _work(
-    slug: str,
-    kernel: Kernel,
-    works: list[CallWork],
-    times: float,
-    peaks: Peaks | None,
-    step_us: float | None,
-    *,
-    shapes: str,
-    handle: int | None,
-    calls: int,
-    time_us: float | None,
-) -> KernelWork:
-    total = _summed(works)
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * times
-
-    moved = scaled(total.bytes) if works else None
-    products, operations = scaled(total.products), scaled(total.operations)
-    return KernelWork(
-        graph=slug,
-        name=kernel.name,
-        handle=handle,
-        shapes=shapes,
-        kind=kernel.kind,
-        category=kernel.category,
-        calls=calls,
-        time_us=time_us,
-        each_us=None if time_us is None or not calls * times else time_us / (calls * times),
-        bytes=moved,
-        how=_least_sure(total.how),
-        hint=total.hint,
-        inductor_bytes=scaled(total.inductor),
-        products=products,
-        operations=operations,
-        dtype=total.dtype,
-        unaligned=total.unaligned,
-        standing=standing(
-            peaks,
-            moved=moved,
-            products=products,
-            operations=operations,
-            dtype=total.dtype,
-            time_us=time_us,
-            step_us=step_us,
-            calls=calls * times,
-        ),
-    )
 
 
 def _least_sure(ways: set[How]) -> How:

@@ -30,7 +30,7 @@ from inductorscope.answers.parts import (
 )
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
-from inductorscope.answers.time.kernel_work import kernel_work
+from inductorscope.answers.time.kernel_work import CallsOfKernel
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
 from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.fields import Bytes, Hidden, Percent, Prose, view
@@ -185,9 +185,8 @@ class _Table(msgspec.Struct):
             if not is_generated:
                 ours = geometry.kernel if geometry is not None else ""
                 why = f"A library call{ours and f', which runs {middle(telling(ours), 44, 12)}'}."
-            compared = kernel_work(
-                graph.slug, kernel, handle, works[kernel.name], self.peaks, self.step_us
-            )
+            calls = CallsOfKernel(graph.slug, kernel, works[kernel.name], self.peaks, self.step_us)
+            compared = calls.together(handle)
             yield view(
                 KernelInTable,
                 kernel,

@@ -33,7 +33,7 @@ from inductorscope.answers.parts import (
 )
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
-from inductorscope.answers.time.kernel_work import KernelWork, kernel_work, works_by_shape
+from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.profiles import (
     ProfileShown,
     ProfileTable,
@@ -308,11 +308,8 @@ def _of_graph(
     query = select(Kernel, FIRST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
     rows: list[KernelWork] = []
     for kernel, handle in session.execute(query):
-        calls = by_kernel.get(kernel.name, [])
-        if split := works_by_shape(graph.slug, kernel, calls, times[kernel.id], peaks, step_us):
-            rows += split
-        else:
-            rows.append(kernel_work(graph.slug, kernel, handle, calls, peaks, step_us))
+        calls = CallsOfKernel(graph.slug, kernel, by_kernel[kernel.name], peaks, step_us)
+        rows += calls.by_shape(times[kernel.id]) or [calls.together(handle)]
     return rows
 
 
