@@ -15,9 +15,10 @@ from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graphs_of
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
+from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import LogEntryDraft, RunDraft
-from inductorscope.store.runs.runs import insert_entries, insert_header
+from inductorscope.store.runs.runs import insert_header
 from inductorscope.store.tables.models import LogEntry, Run
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
@@ -66,10 +67,10 @@ def session(shared_engine: Engine) -> Iterator[Session]:
     }  # fmt: skip
     with sessions(shared_engine).begin() as writing:
         insert_run(writing, run)
-        insert_entries(writing, run.id, list(entries()))
+        insert_records(writing, LogEntry, list(entries()), run_id=run.id)
         other = header(2)
         insert_header(writing, other, "somebody")
-        insert_entries(writing, other.id, list(entries())[:4])
+        insert_records(writing, LogEntry, list(entries())[:4], run_id=other.id)
     with sessions(shared_engine, read_only=True)() as reading:
         yield reading
 
@@ -162,7 +163,7 @@ def test_many_records_are_paged_through(engine: Engine) -> None:
             entry("a.log", line, "artifact", name="x", compile_id=f"{line // 50}/0")
             for line in range(5000)
         ]
-        insert_entries(writing, run.id, many)
+        insert_records(writing, LogEntry, many, run_id=run.id)
     with sessions(engine, read_only=True)() as session:
         found = all_records(session, run.id, Chosen(), 900)
         assert [row.line for row in found] == list(range(5000))

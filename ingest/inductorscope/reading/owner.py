@@ -18,15 +18,11 @@ def _nothing(session: Session, _: object = None) -> None:
 class Owner(msgspec.Struct, frozen=True):
     """On whose behalf a run is read, and what to add to the transactions."""
 
-    reader: str
+    reader: str = msgspec.field(default_factory=process_reader)
+    """Its name; of this process, unless given."""
     begun: Callable[[Session, str], None] = _nothing
     """Called in the transaction in which the run appears, with its id."""
     guard: Callable[[Session], None] = _nothing
     """Called in every transaction; may raise."""
     ended: Callable[[Session, Run], None] = _nothing
     """Called in the transaction that completes the run."""
-
-
-def owner_here() -> Owner:
-    """Returns this process as the owner, with nothing to add."""
-    return Owner(process_reader())

@@ -36,7 +36,7 @@ from inductorscope.reading.graphs.lay_out import lay_out
 from inductorscope.reading.graphs.sources import Sources, find_sources
 from inductorscope.reading.logs.logs import read_logs, store_story
 from inductorscope.reading.notes import Notes
-from inductorscope.reading.owner import Owner, owner_here
+from inductorscope.reading.owner import Owner
 from inductorscope.reading.profiles.benchmarks import read_benchmarks
 from inductorscope.reading.profiles.tensors import read_saved
 from inductorscope.reading.report import BECAME, read_in_words, report_of
@@ -106,7 +106,7 @@ def read_run(
     intake = recognise(root, hash_later=True)
     if not intake.known:
         raise NothingToRead(_nothing(intake))
-    owner = owner or owner_here()
+    owner = owner or Owner()
     run = RunDraft(
         content_digest=intake.content_digest,
         name=name or root.resolve().name,

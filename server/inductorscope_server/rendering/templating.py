@@ -196,6 +196,13 @@ class Pages:
             imports=self.assets.imports,
             version=__version__,
             vocabulary=vocabulary,
+            settings_public=PublicSettings(
+                has_logins=bool(settings.token) or settings.has_accounts,
+                accounts=settings.has_accounts,
+                max_upload_bytes=settings.max_upload_bytes,
+                max_unpacked_bytes=settings.max_unpacked_bytes,
+                max_members=settings.max_members,
+            ),
             site=(),
             of_run=(),
         )
@@ -224,7 +231,6 @@ class Pages:
             page=page,
             request=request,
             csp_nonce=headers.nonce_of(request.scope),
-            settings_public=self._public(),
             choices=Choices(request),
             who=request.scope["state"].get(WHO, OWNER),
             here=self._pages.get(getattr(route, "path", "")),
@@ -252,12 +258,3 @@ class Pages:
         response = HTMLResponse(self.text(request, name, page, **more), status, headers)
         response.headers["Vary"] = "Accept, HX-Request, HX-Request-Type, Cookie"
         return response
-
-    def _public(self) -> PublicSettings:
-        return PublicSettings(
-            has_logins=bool(self.settings.token) or self.settings.has_accounts,
-            accounts=self.settings.has_accounts,
-            max_upload_bytes=self.settings.max_upload_bytes,
-            max_unpacked_bytes=self.settings.max_unpacked_bytes,
-            max_members=self.settings.max_members,
-        )

@@ -10,7 +10,6 @@ import msgspec
 from inductorscope.formats.printed.intermediate_values import (
     IntermediateValue,
     IntermediateValues,
-    parse_intermediate_values,
 )
 from inductorscope.units import plural
 
@@ -46,11 +45,6 @@ class ValueTable(msgspec.Struct):
     first_bad: int | None = None
     """Index of the first row with a bad value."""
     sentence: str = ""
-
-
-def value_table(text: str) -> ValueTable:
-    """The table of a printer's text, in linear time."""
-    return table_of(parse_intermediate_values(text))
 
 
 def table_of(values: IntermediateValues) -> ValueTable:

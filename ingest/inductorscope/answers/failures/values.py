@@ -11,11 +11,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.values import table as analysis
-from inductorscope.analyze.values.table import ValueTable, value_table
+from inductorscope.analyze.values.table import ValueTable
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden, Number, Prose, view
-from inductorscope.formats.printed.intermediate_values import IntermediateValue
+from inductorscope.formats.printed.intermediate_values import (
+    IntermediateValue,
+    parse_intermediate_values,
+)
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.store.contents.texts import stored_text
@@ -162,7 +165,7 @@ def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:
 def _table_of(session: Session, digest: str) -> tuple[int, ValueTable]:
     """Returns the number of characters of a text, and its table."""
     text = _text(session, digest)
-    return len(text), value_table(text)
+    return len(text), analysis.table_of(parse_intermediate_values(text))
 
 
 def _text(session: Session, digest: str) -> str:

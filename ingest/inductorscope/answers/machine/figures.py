@@ -283,7 +283,7 @@ def _by_line(
 
 def configuration_figures(session: Session, configuration: Configuration) -> ConfigurationFigures:
     facts = CubinFacts()
-    for stage, read in ((SASS, read_cubin), (AMDGCN, _gcn_facts)):
+    for stage, read in ((SASS, read_cubin), (AMDGCN, gcn_facts)):
         if stage in configuration.files:
             facts = read(read_blob(session, configuration.files[stage].digest) or b"")
     values = Counter(
@@ -298,7 +298,3 @@ def configuration_figures(session: Session, configuration: Configuration) -> Con
         values["shared"],
         occupancy_of(configuration.arch, values["num_warps"], facts.registers, values["shared"]),
     )
-
-
-def _gcn_facts(content: bytes) -> CubinFacts:
-    return gcn_facts(content.decode("utf-8", "replace"))

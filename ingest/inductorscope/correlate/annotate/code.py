@@ -19,9 +19,7 @@ from typing import Literal
 import msgspec
 
 from inductorscope.correlate.annotate.places import (
-    file_sign,
     indent_of,
-    kernel_sign,
     open_lines,
     plain,
 )
@@ -98,7 +96,8 @@ class _Annotator:
         self.links = links
         self.nodes = nodes
         self.order = {name: position for position, name in enumerate(nodes)}
-        self.sign = file_sign(self.code)
+        # AOTInductor's text is all C++.
+        self.sign = "//" if self.code.cpp else "#"
         self.comments: dict[int, list[str]] = defaultdict(list)
         """Line (from 1) → comments that go before it."""
         self.counts = {Confidence.exact: 0, Confidence.inferred: 0}
@@ -168,7 +167,7 @@ class _Annotator:
     def _kernel_lines(self, kernel: CodeKernel) -> None:
         own = self._own_lines(kernel)
         allowed = open_lines(self.lines, kernel.body_first, kernel.body_last)
-        sign = kernel_sign(kernel)
+        sign = "//" if kernel.kind == "cpp" else "#"
         last: tuple[list[str], int] = ([], 0)
         origin = ""
         for number in sorted(own):

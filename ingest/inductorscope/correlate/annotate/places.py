@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.formats.code.output_code import CodeKernel, OutputCode
-
 _INDENT = re.compile(r"[ \t]*")
 _OPENS = re.compile(r"'''|\"\"\"|/\*")
 LONGEST = 300
@@ -31,15 +29,6 @@ def plain(text: str) -> str:
 def indent_of(line: str) -> str:
     match = _INDENT.match(line)
     return match.group() if match is not None else ""
-
-
-def file_sign(code: OutputCode) -> str:
-    """The comment sign outside of kernels: AOTInductor's text is all C++."""
-    return "//" if code.cpp else "#"
-
-
-def kernel_sign(kernel: CodeKernel) -> str:
-    return "//" if kernel.kind == "cpp" else "#"
 
 
 def open_lines(lines: list[str], first: int, last: int) -> set[int]:

@@ -380,11 +380,6 @@ def name_of(kind: str, name: str | None) -> str:
     return name if name and kind in NAMED else kind
 
 
-def is_of_graph(name: str) -> bool:
-    """Whether a record of this name holds a text of a graph; such texts are always kept."""
-    return role_of(name) != LOG_ARTIFACT
-
-
 def role_of(name: str) -> str:
     """The role of the text of a record of this name."""
     text = BY_NAME[name].text if name in BY_NAME else None

@@ -46,9 +46,10 @@ def gcn_spills(located: Located) -> list[bool]:
     return [_SPILL.search(line) is not None for line in located.lines]
 
 
-def gcn_facts(text: str) -> CubinFacts:
+def gcn_facts(content: bytes) -> CubinFacts:
     """Returns the function's resources, from the metadata at the end of its code."""
-    taken = {name: int(value) for name, value in _TAKEN.findall(text)}
+    found = _TAKEN.findall(content.decode("utf-8", "replace"))
+    taken = {name: int(value) for name, value in found}
     return CubinFacts(
         taken.get("vgpr_count", 0),
         taken.get("private_segment_fixed_size", 0),

@@ -140,19 +140,10 @@ def cancel(sessions: Sessions, job_id: str, why: str = "Cancelled.") -> bool:
         return ended
 
 
-def put_back(sessions: Sessions, attempt: Attempt) -> bool:
-    """Returns a job to its queue because the worker stops; this counts as no attempt."""
+def put_back(sessions: Sessions, attempt: Attempt, why: str, **other: str) -> bool:
+    """Returns a job to its queue, or to another `queue`; this counts as no attempt."""
     with sessions.begin() as session:
-        back = change(session, attempt, **_waiting(), attempts=attempt.number - 1)
-        if back:
-            add_event(session, attempt.job_id, "info", "The worker is stopping; back to the queue.")
-        return back
-
-
-def give_way(sessions: Sessions, attempt: Attempt, queue: str, why: str) -> bool:
-    """Moves a job to another queue; this counts as no attempt."""
-    with sessions.begin() as session:
-        back = change(session, attempt, **_waiting(), attempts=attempt.number - 1, queue=queue)
+        back = change(session, attempt, **_waiting(), attempts=attempt.number - 1, **other)
         if back:
             add_event(session, attempt.job_id, "info", why)
         return back

@@ -176,7 +176,8 @@ class _Worker:
         self.work.stopping = True
         for job_id, attempt in list(self.work.running.items()):
             end_processes(job_id)
-            transitions.put_back(self.sessions, attempt)
+            why = "The worker is stopping; back to the queue."
+            transitions.put_back(self.sessions, attempt, why)
         self.reaper.take_back(self.work.executor_id)
         self.heartbeat.stop()
         log.info("%s has stopped", self.work.executor_id)

@@ -245,8 +245,8 @@ def _gives_way(work: Work, attempt: Attempt) -> bool:
         f"This takes longer than {TURN_SECONDS:.0f} s and others wait, so it starts again among "
         "the long jobs."
     )
-    return transitions.others_wait(work.sessions, SHORT_QUEUE) and transitions.give_way(
-        work.sessions, attempt, QUEUE, why
+    return transitions.others_wait(work.sessions, SHORT_QUEUE) and transitions.put_back(
+        work.sessions, attempt, why, queue=QUEUE
     )
 
 

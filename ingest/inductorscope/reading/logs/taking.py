@@ -15,14 +15,14 @@ import msgspec
 
 from inductorscope.analyze.compile.gather import LogGatherer
 from inductorscope.fields import view
-from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_of
+from inductorscope.formats.log.kinds import COUNTED, name_of, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log, LogRecord, read_trace_log
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import open_plain
-from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
+from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, LOG_ARTIFACT, STAGES
 from inductorscope.intake.files import File
 from inductorscope.intake.magic import kind_of
 from inductorscope.intake.names import stored_text
@@ -171,7 +171,8 @@ class LogTaking:
                 self.files.add(file)
         named = name_of(record.kind, record.name)
         self.rows[named] += 1
-        if self.rows[named] > MOST_ENTRIES and not is_of_graph(named):
+        # Texts of graphs are always kept.
+        if self.rows[named] > MOST_ENTRIES and role_of(named) == LOG_ARTIFACT:
             return None
         entry = _entry(self.path, record, self.rank)
         if not record.repeated and not record.payload:

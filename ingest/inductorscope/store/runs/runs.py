@@ -27,7 +27,6 @@ from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
     GraphDraft,
-    LogEntryDraft,
     ProfileDraft,
     RunDraft,
 )
@@ -44,7 +43,6 @@ from inductorscope.store.tables.models import (
     Kernel,
     KernelCall,
     Links,
-    LogEntry,
     Profile,
     ProfilerRow,
     Run,
@@ -214,11 +212,6 @@ def insert_artifacts(
 def searchable(artifacts: Sequence[ArtifactDraft]) -> list[ArtifactDraft]:
     """Returns the texts that belong in the full-text index."""
     return [item for item in artifacts if item.role in SEARCHED and item.line_count is not None]
-
-
-def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:
-    """Inserts records of logs, in order."""
-    insert_records(session, LogEntry, entries, run_id=run_id)
 
 
 def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> None:

@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 from inductorscope.disk import check_room
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.fulltext import index_texts
+from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import Sessions, bulk_write, folder_of
 from inductorscope.store.runs.compile_story import Parts, insert_story
 from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
@@ -37,7 +38,6 @@ from inductorscope.store.runs.runs import (
     delete_run,
     fill_graphs,
     insert_artifacts,
-    insert_entries,
     insert_graphs,
     insert_header,
     insert_profiles,
@@ -45,7 +45,7 @@ from inductorscope.store.runs.runs import (
     searchable,
     update_times,
 )
-from inductorscope.store.tables.models import COMPLETE, READING, Job, Run
+from inductorscope.store.tables.models import COMPLETE, READING, Job, LogEntry, Run
 
 SILENT = timedelta(minutes=10)
 """A reader without a job that has not written for this long counts as dead."""
@@ -163,7 +163,8 @@ class RunWriter:
             for entry, artifact in entries:
                 if artifact is not None:
                     entry.artifact_id = self._artifact_ids.pop(artifact)
-            insert_entries(session, self.draft.id, [entry for entry, _ in entries])
+            drafts = [entry for entry, _ in entries]
+            insert_records(session, LogEntry, drafts, run_id=self.draft.id)
             session.execute(update(Run).where(Run.id == self.draft.id).values(step=step))
 
     def add_story(self, parts: Parts) -> None:
