@@ -23,7 +23,7 @@ from inductorscope.capturing.inside.report import Message, Note, Partial
 from inductorscope.capturing.inside.report import Progress as Progressed
 from inductorscope.errors import InWords
 from inductorscope.formats.sizes import GIB
-from inductorscope.progress import Progress
+from inductorscope.progress import Progress, silent
 
 LogCallback = Callable[[str], None]
 PartialCallback = Callable[[dict[str, Any]], None]
@@ -66,7 +66,7 @@ class Watch:
         """`what` names the work in sentences: "The capture took longer than …"."""
         self.what = what
         self.limits = limits
-        self.progress = progress or _ignore_progress
+        self.progress = progress or silent
         self.log = log or _ignore
         self.partial = partial or _ignore
         self.cancelled = cancelled or (lambda: False)
@@ -172,10 +172,6 @@ def last_lines(log: Path) -> str:
         stream.seek(max(0, size - 8192))
         lines = stream.read().decode(errors="replace").splitlines()[-_LAST_LINES:]
     return "\nIt last printed:\n" + "\n".join(lines) if any(lines) else ""
-
-
-def _ignore_progress(step: str, done: int, total: int | None, unit: str | None) -> None:
-    """Ignores the message."""
 
 
 def _ignore(word: object) -> None:

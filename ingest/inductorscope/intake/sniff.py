@@ -183,17 +183,12 @@ _DRAWN = re.compile(rb"<svg[\s>]|<!DOCTYPE svg|^(?:strict )?(?:di)?graph\b[^\n{]
 def role_of(name: str, head: bytes) -> str:
     """Returns a file's role from its first `HEAD` bytes and its name; `NESTED` for an archive."""
     kind = magic.kind_of(head)
-    if kind == "gzip":
+    if kind in ("gzip", "zstd"):
         inner = inflated_head(head)
-        if magic.kind_of(inner) is None:
-            return _role_of_text(_without_packing(name), inner)
-        return NESTED
-    if kind == "zstd":
-        inner = inflated_head(head)
-        role = None
-        if magic.kind_of(inner) is None:
-            role = _role_of_text(_without_packing(name), inner)
-        return role if role in _READ_PACKED else NESTED
+        if magic.kind_of(inner) is not None:
+            return NESTED
+        role = _role_of_text(name.removesuffix(".gz").removesuffix(".zst"), inner)
+        return role if kind == "gzip" or role in _READ_PACKED else NESTED
     if kind == "zip" and name.lower().endswith(_ZIP_ENDINGS):
         return INTERMEDIATE_VALUES if _SAVED.search(name) else OTHER
     if kind is not None or magic.is_tar(head):
@@ -223,10 +218,6 @@ def inflated_head(head: bytes) -> bytes:
     return inner
 
 
-def _without_packing(name: str) -> str:
-    return name.removesuffix(".gz").removesuffix(".zst")
-
-
 def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
     for stage, ending in OF_KERNELS.items():
@@ -248,8 +239,8 @@ def _role_of_text(name: str, head: bytes) -> str:
         role = _role_of_json(lower, text)
         if role is not None:
             return role
-    if b"\0" in text[:4096]:  # binary, or a log in which a crash left a run of NULs
-        return TRACE_LOG if _TRACE_LOG.search(text) else OTHER
+    if b"\0" in text[:4096]:
+        return OTHER
     if looks_like_server_log(text.decode("utf-8", "replace")):
         return SERVER_LOG
     return _role_of_lines(lower, text) or _role_by_name(lower)
@@ -271,8 +262,6 @@ def _role_of_json(name: str, text: bytes) -> str | None:
 
 
 def _role_of_lines(name: str, text: bytes) -> str | None:
-    if _TRACE_LOG.search(text):
-        return TRACE_LOG
     if looks_like_torch_logs(text.decode("utf-8", "replace")):
         return TORCH_LOGS
     text = _without_surroundings(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -183,10 +184,7 @@ def _computed_of(lines: Sequence[dict[str, Any]]) -> int:
 
 
 def _line(each: NodeLine) -> dict[str, Any]:
-    return {
-        "name": each.name, "text": each.text, "op": each.op, "shape": each.shape,
-        "operation": each.operation, "state": KEPT,
-    }  # fmt: skip
+    return asdict(each) | {"state": KEPT}
 
 
 def _one_line(text: str) -> str:

@@ -115,7 +115,7 @@ def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, NodeNumbers] 
 
 
 def _graph(graph: GraphNumbers) -> dict[str, Any]:
-    culprit = graph.culprit
+    told = ("node", "found", "alone_wrong", "note")
     return {
         "name": graph.name,
         "backward": graph.backward,
@@ -125,14 +125,7 @@ def _graph(graph: GraphNumbers) -> dict[str, Any]:
         "random": graph.random,
         "unsteady": graph.unsteady,
         "left_out": graph.left_out,
-        "culprit": None
-        if culprit is None
-        else {
-            "node": culprit.node,
-            "found": culprit.found,
-            "alone_wrong": culprit.alone_wrong,
-            "note": culprit.note,
-        },
+        "culprit": graph.culprit and {name: getattr(graph.culprit, name) for name in told},
         "rows": graph.rows,
     }
 
