@@ -27,12 +27,12 @@ FILES = 256
 def serving(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Served]]:
-    """Servers without workers, by the name of their database."""
+    """Servers without workers, whose analyses end soon, by the name of their database."""
     with ExitStack() as servers:
 
         @cache
         def on(database: str) -> Served:
-            env = {}
+            env = {"INDUCTORSCOPE_ANALYSIS_SECONDS": "3"}
             if database == "postgresql":
                 server: PostgresServer = request.getfixturevalue("pg_server")
                 name = f"attacked_{uuid.uuid4().hex}"
@@ -59,13 +59,6 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     python.chmod(0o700)
     env = {"INDUCTORSCOPE_CLIENT_SECONDS": "2"}
     with serve(folder / "data", "--workers", "0", env=env, python=str(python)) as served:
-        yield served
-
-
-@pytest.fixture(scope="session")
-def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with a worker."""
-    with serve(tmp_path_factory.mktemp("working") / "data") as served:
         yield served
 
 

@@ -9,6 +9,7 @@ import signal
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -19,7 +20,7 @@ from inductorscope.settings import Settings
 
 from tests.support.attacking import ANSWER_SECONDS, Health, bearer, web_process
 from tests.support.places import FIXTURES
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 GRAPH = "model__0_inference_0.0"
 LINE = "    tmp3 = triton_helpers.maximum(tmp0, tmp2)\n"
@@ -75,16 +76,16 @@ def child_of(web: int) -> int:
     raise AssertionError("no process analyses texts")
 
 
-def test_an_analysis_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
-    data, env = tmp_path / "data", {"INDUCTORSCOPE_ANALYSIS_SECONDS": "3"}
+def test_an_analysis_that_hangs_holds_up_nobody(serving: Callable[[str], Served]) -> None:
+    served = serving("sqlite")
     runs = [
         read_paths(
-            Settings(data=data, database_url=""), [FIXTURES / name], name=name, tags=[],
+            Settings(data=served.data, database_url=""), [FIXTURES / name], name=name, tags=[],
             origin="ingest", progress=lambda *_: None,
         ).run_id
         for name in ("cuda-foo1", "cuda-adam")
     ]  # fmt: skip
-    with serve(data, "--workers", "0", env=env) as served, Health(served.url) as health:
+    with Health(served.url) as health:
         client = httpx.Client(base_url=served.url, timeout=60)
         assert client.get(f"/runs/{runs[0]}/roofline").status_code == 200
         web = web_process(served.process.pid)

@@ -6,14 +6,27 @@ import contextlib
 import tempfile
 import threading
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import httpx
 import pytest
 from inductorscope.cli.client import Client
+from inductorscope.cli.local import read_paths
 from inductorscope.formats.sizes import MIB
+from inductorscope.progress import silent
+from inductorscope.settings import Settings
 
-from tests.support.attacking import ANSWER_SECONDS, Health, bearer, peak_memory, web_process
+from tests.support.attacking import (
+    ANSWER_SECONDS,
+    Health,
+    bearer,
+    forget_peak,
+    largest_file,
+    peak_memory,
+    web_process,
+)
 from tests.support.places import FIXTURES
 from tests.support.serving import Served
 
@@ -40,14 +53,15 @@ def unpacked_file(url: str, token: str, folder: Path, size: int = UNPACKED) -> s
         for file in (FIXTURES / "cuda-foo1" / "torch_compile_debug").rglob("*.py"):
             archive.write(file, str(file.relative_to(FIXTURES)))
         with archive.open("long.txt", "w") as long:
-            lines = b"".join(b"a line of a long text, %06d\n" % number for number in range(40_000))
-            for _ in range(size // len(lines)):
-                long.write(lines)
+            write_lines(long, size)
     pushed = Client(url, token).push([packed], "long", [], lambda *_: None)
-    page = httpx.get(f"{url}/api/runs/{pushed.run}/read", headers=bearer(token), timeout=60)
-    files = page.raise_for_status().json()["files"]
-    largest = max(files, key=lambda each: int(each["size"]))
-    return f"/api/artifacts/{largest['artifact']}/text?first=1"
+    return largest_file(url, str(pushed.run), token).replace("/raw", "/text?first=1")
+
+
+def write_lines(file: IO[bytes], size: int) -> None:
+    lines = b"".join(b"a line of a long text, %06d\n" % number for number in range(40_000))
+    for _ in range(size // len(lines)):
+        file.write(lines)
 
 
 def attack(url: str, token: str, stop: threading.Event) -> None:
@@ -64,10 +78,19 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
                             return
 
 
-def test_bodies_of_megabytes_cost_little(working: Served) -> None:
-    web = web_process(working.process.pid)
+@pytest.fixture
+def measured(serving: Callable[[str], Served]) -> tuple[Served, int]:
+    """A server, and its web process, whose peak of memory counts from here."""
+    served = serving("sqlite")
+    web = web_process(served.process.pid)
     assert web is not None
-    with httpx.Client(base_url=working.url, timeout=60) as client, Health(working.url) as health:
+    forget_peak(web)
+    return served, web
+
+
+def test_bodies_of_megabytes_cost_little(measured: tuple[Served, int]) -> None:
+    served, web = measured
+    with httpx.Client(base_url=served.url, timeout=60) as client, Health(served.url) as health:
         for body in BODIES.values():
             assert announce(client, body) == 422
         assert client.post("/api/captures", content=b"x" * MIB).status_code == 413
@@ -75,14 +98,22 @@ def test_bodies_of_megabytes_cost_little(working: Served) -> None:
     assert peak_memory(web) < 250 * MIB
 
 
-def test_lines_of_an_unpacked_file_come_in_pieces(working: Served, tmp_path: Path) -> None:
-    path = unpacked_file(working.url, "", tmp_path)
-    web = web_process(working.process.pid)
-    assert web is not None
+def test_lines_of_an_unpacked_file_come_in_pieces(
+    measured: tuple[Served, int], tmp_path: Path
+) -> None:
+    served, web = measured
+    with (tmp_path / "long.txt").open("wb") as long:
+        write_lines(long, UNPACKED)
+    settings = Settings(data=served.data, database_url="")
+    source = [FIXTURES / "cuda-foo1" / "torch_compile_debug", tmp_path / "long.txt"]
+    run = read_paths(
+        settings, source, name="long", tags=[], origin="ingest", progress=silent
+    ).run_id
+    path = largest_file(served.url, run).replace("/raw", "/text?first=1")
     with (
-        Health(working.url) as health,
+        Health(served.url) as health,
         httpx.stream(
-            "GET", f"{working.url}{path}", headers={"Accept-Encoding": "identity"}, timeout=60
+            "GET", f"{served.url}{path}", headers={"Accept-Encoding": "identity"}, timeout=60
         ) as answer,
     ):
         assert sum(len(piece) for piece in answer.iter_raw()) > UNPACKED * 0.99
