@@ -105,7 +105,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module")
 def client(settings: Settings) -> Iterator[TestClient]:
     before = VIEWER.set(OWNER)
-    with TestClient(create_app(settings), base_url=BASE, raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(settings, alone=True), base_url=BASE, raise_server_exceptions=False
+    ) as client:
         yield client
     VIEWER.reset(before)
 

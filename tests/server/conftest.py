@@ -83,8 +83,8 @@ def filled_settings(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) ->
 
 @pytest.fixture(scope="session")
 def filled(filled_settings: Settings) -> Iterator[TestClient]:
-    """The application with that run, and with processes for its answers as people have it."""
-    with _opened(filled_settings, alone=False) as client:
+    """The application with that run."""
+    with _opened(filled_settings) as client:
         yield client
 
 

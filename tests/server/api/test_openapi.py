@@ -33,7 +33,7 @@ RULES_BESIDES = {
 
 @pytest.fixture(scope="module")
 def app(filled_settings: Settings) -> FastAPI:
-    return create_app(dataclasses.replace(filled_settings, host="testserver"))
+    return create_app(dataclasses.replace(filled_settings, host="testserver"), alone=True)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import msgspec
@@ -22,6 +23,7 @@ from inductorscope.store.who import OWNER
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 
+from tests.server.conftest import Opened
 from tests.support.html import one_line
 from tests.support.places import ROOT
 
@@ -227,6 +229,13 @@ def test_what_is_not_here_is_404(filled: TestClient, run: str, path: str) -> Non
     assert filled.get(prefix + address).status_code == 404
 
 
+@pytest.fixture(scope="module")
+def limited(filled_settings: Settings, opened: Opened) -> Iterator[TestClient]:
+    """The application with that run, whose answers have processes and limits."""
+    with opened(filled_settings, alone=False) as client:
+        yield client
+
+
 @pytest.mark.parametrize(
     ("answer", "path"),
     [
@@ -235,9 +244,9 @@ def test_what_is_not_here_is_404(filled: TestClient, run: str, path: str) -> Non
     ],
 )
 def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
-    filled: TestClient, run: str, kernel: str, answer: str, path: str
+    limited: TestClient, run: str, kernel: str, answer: str, path: str
 ) -> None:
-    parts = filled.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient
+    parts = limited.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient
     with parts.read() as session:
         texts = graph_texts(session, graph_of(session, run, GRAPH).id)
     passed_over = parts.analysis._passed_over
@@ -245,18 +254,18 @@ def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
         passed_over.add(
             (f"{answer} of run {run}", OWNER), read.name, "takes longer than 10 seconds"
         )
-    page = filled.get(path.format(run=run, graph=GRAPH, kernel=kernel))
+    page = limited.get(path.format(run=run, graph=GRAPH, kernel=kernel))
     passed_over._texts.clear()
     assert page.status_code == 200
     assert "Analysing these texts takes longer than 10 seconds, so they are left out." in page.text
 
 
-def test_a_run_without_its_story_still_has_its_page(filled: TestClient, run: str) -> None:
-    passed_over = filled.app.state.parts.analysis._passed_over  # type: ignore[attr-defined]
+def test_a_run_without_its_story_still_has_its_page(limited: TestClient, run: str) -> None:
+    passed_over = limited.app.state.parts.analysis._passed_over  # type: ignore[attr-defined]
     passed_over.add(
         (f"run_page of run {run}", OWNER), "story of compiling", "needs more than 1 GiB"
     )
-    page = filled.get(f"/runs/{run}")
+    page = limited.get(f"/runs/{run}")
     passed_over._texts.clear()
     assert page.status_code == 200
     assert "not analysed" in page.text

@@ -53,7 +53,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Setting
 @contextmanager
 def served(settings: Settings) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    config = uvicorn.Config(create_app(settings), port=0, log_level="error")
+    config = uvicorn.Config(create_app(settings, alone=True), port=0, log_level="error")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
