@@ -113,15 +113,16 @@ def test_busy_by_both_definitions(trained: tuple[TestClient, dict[str, str]]) ->
 @pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
 def test_tables_open(trained: tuple[TestClient, dict[str, str]], name: str, of: str) -> None:
     client, runs = trained
-    for profile in page_of(trained, name)["profiles"]:
+    for number, profile in enumerate(page_of(trained, name)["profiles"]):
         asked = f"/runs/{runs[name]}/time/table?of={of}&profile={profile['id']}"
         found = client.get(f"/api{asked}").json()
         assert found["total"] >= len(found[of]) > 0
-        for sort in found["sorts"]:
+        for sort in found["sorts"] if number == 0 else ():
             for order in ("asc", "desc"):
                 answer = client.get(f"{asked}&sort={sort}&order={order}")
                 assert answer.status_code == 200
                 assert 'data-testid="rows"' in answer.text
+        assert 'data-testid="rows"' in client.get(asked).text
         assert "Nothing matches" in client.get(f"{asked}&q=nothing-of-this-name").text
     assert client.get(f"/runs/{runs[name]}/time").status_code == 200
 
