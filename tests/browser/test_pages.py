@@ -20,6 +20,7 @@ from tests.support.accessible import (
     WIDE,
     assert_fits,
     assert_keyboard_reaches_all,
+    axe,
     check,
     open_wide,
     paints,
@@ -61,13 +62,19 @@ LARGE = [
     "/compile/fusing",
     f"/graphs/{GRAPH}", f"/graphs/{GRAPH}/memory", f"/graphs/{GRAPH}/kernels/{{kernel}}",
 ]  # fmt: skip
-"""Pages of a run with thousands of kernels."""
+"""Pages of a run with hundreds of kernels, whose rows would make them five times as tall."""
 LONG_NAME = "meta-llama_Llama-3.1-8B-Instruct_bf16_flash-attention_seq8192_batch4_fsdp8_rank0"
 BY_KEYBOARD = [
     "/", "/runs/{run}", "/runs/{run}/graphs/{slug}", "/runs/{run}/graphs/{slug}/kernels/{kernel}",
     "two runs compared",
 ]  # fmt: skip
 EMPTY_PAGES = ["/", "search", "/jobs", "/capture", "missing"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_playground(tab: Page) -> None:
+    """No page starts a process that imports torch."""
+    tab.context.route("**/api/play/ready", lambda route: route.abort())
 
 
 def assert_short(tab: Page, name: str) -> None:
@@ -95,11 +102,11 @@ def test_page_is_accessible_and_fits(
     assert_short(tab, f"{name}, narrow")
 
 
-def test_pages_of_thousands_of_kernels_are_short(
+def test_pages_of_hundreds_of_kernels_are_short(
     tab: Page, filled: tuple[Served, dict[str, str]], tmp_path: Path
 ) -> None:
     served, _ = filled
-    make_run(tmp_path / "run", 2000, launches=1)
+    make_run(tmp_path / "run", 600, launches=1)
     run = read_paths(
         Settings(data=served.data, database_url=""), [tmp_path / "run"], name=LONG_NAME, tags=[],
         origin="ingest", progress=lambda *_: None,
@@ -162,6 +169,7 @@ def test_from_any_page_to_any_other(
     for name in ("Compare", "Playground", "Docs", "Jobs"):
         if phone or name == "Jobs":
             page.get_by_role("button", name="Menu").click()
+            assert name != "Jobs" or axe(page) == []
         page.get_by_role("link", name=name, exact=True).locator("visible=true").click()
         expect(page.get_by_role("heading", level=1)).to_be_attached()
     page.keyboard.press("Control+k")
