@@ -44,7 +44,7 @@ def _marks(kind: object) -> Iterator[str]:
         yield from _marks(part)
 
 
-def view(kind: type[S], *records: object, **more: object) -> S:
+def view(kind: type[S], /, *records: object, **more: object) -> S:
     """Makes a struct of `more`, and of the fields that records have under the same names; an
     earlier record comes first."""
     for name in kind.__struct_fields__:

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.missing import no_run
 from inductorscope.answers.parts import run_of
 from inductorscope.disk import Disk
+from inductorscope.fields import view
 from inductorscope.jobs.errors import NotFoundError
 from inductorscope.jobs.programs import ProgramsClient, checked_capture
 from inductorscope.jobs.queue import transitions
@@ -190,13 +191,16 @@ class JobsClient:
             .limit(limit)
         )
         with self._read() as session:
-            return [JobLine.of(event) for event in session.scalars(wanted)]
+            return [view(JobLine, event) for event in session.scalars(wanted)]
 
     def workers(self) -> list[WorkerStatus]:
         """Returns worker processes, living ones and those that died lately."""
         with self._read() as session:
             rows = session.scalars(select(Worker).order_by(Worker.id))
-            return [WorkerStatus.of(row, is_alive(row), machine_of(row).kind) for row in rows]
+            return [
+                view(WorkerStatus, row, alive=is_alive(row), kind=machine_of(row).kind)
+                for row in rows
+            ]
 
     def reap(self) -> list[str]:
         """Gives the jobs of dead workers of this machine back to the queue; returns their ids.

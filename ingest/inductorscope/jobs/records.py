@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.store.tables.models import Job, JobEvent, Worker
+from inductorscope.fields import view
+from inductorscope.store.tables.models import Job
 
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 ACTIVE = (QUEUED, RUNNING)
@@ -76,12 +77,8 @@ class JobStatus(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, job: Job) -> JobStatus:
-        columns = set(cls.__struct_fields__) - {"active", "share"}
-        return cls(
-            **{name: getattr(job, name) for name in columns},
-            active=job.state in ACTIVE,
-            share=min(1.0, job.done / job.total) if job.total else None,
-        )
+        share = min(1.0, job.done / job.total) if job.total else None
+        return view(cls, job, active=job.state in ACTIVE, share=share)
 
 
 class JobLine(msgspec.Struct, frozen=True):
@@ -91,10 +88,6 @@ class JobLine(msgspec.Struct, frozen=True):
     at: datetime
     level: str
     text: str
-
-    @classmethod
-    def of(cls, event: JobEvent) -> JobLine:
-        return cls(event.id, event.at, event.level, event.text)
 
 
 class WorkerStatus(msgspec.Struct, frozen=True):
@@ -108,9 +101,3 @@ class WorkerStatus(msgspec.Struct, frozen=True):
     alive: bool
     kind: str
     """Its device and version of torch; a capture can ask for them."""
-
-    @classmethod
-    def of(cls, worker: Worker, alive: bool, kind: str) -> WorkerStatus:
-        return cls(
-            worker.id, worker.host, worker.pid, worker.started_at, worker.beat_at, alive, kind
-        )

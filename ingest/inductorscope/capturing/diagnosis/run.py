@@ -24,7 +24,7 @@ from inductorscope.capturing.watch import (
     Watch,
     last_lines,
 )
-from inductorscope.processes.programs import needed_variables, variables_without_settings
+from inductorscope.processes.programs import needed_variables
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
 
@@ -63,14 +63,12 @@ def run_diagnosis(
     progress: Progress | None = None,
     log: LogCallback | None = None,
     partial: PartialCallback | None = None,
-    *,
-    trusted: bool = False,
 ) -> dict[str, Any]:
     """Returns the result of the diagnosis. Raises SpecError, and CaptureFailed with a sentence.
 
     The child works in `folder`, which may already contain its files (saved tensors).
     """
-    loading = permit(request.spec, model_folders(settings.model_folders), trusted)
+    loading = permit(request.spec, model_folders(settings.model_folders), trusted=False)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REQUEST).write_bytes(
@@ -83,8 +81,7 @@ def run_diagnosis(
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]
-    variables = variables_without_settings() if trusted else needed_variables()
-    status = watch.run(command, folder / LOG, variables)
+    status = watch.run(command, folder / LOG, needed_variables())
     return _outcome(folder, KINDS[request.kind].lower(), status)
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
+from inductorscope.fields import view
 from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import size_text
 from inductorscope.jobs.errors import TooManyUploadsError
@@ -105,13 +106,12 @@ def kept_uploads(session: Session, uploads: Uploads) -> list[KeptUpload]:
     kept = [item for item in _kept(session, uploads) if not item.is_read]
     kept.sort(key=lambda item: item.upload.created_at, reverse=True)
     return [
-        KeptUpload(
-            id=item.upload.id,
-            name=item.upload.name,
+        view(
+            KeptUpload,
+            item.upload,
             files=len(item.upload.files),
             size=sum(int(file["size"]) for file in item.upload.files),
             received=sum(uploads.received(item.upload.id, len(item.upload.files))),
-            created_at=item.upload.created_at,
             job=None if item.job is None else item.job.id,
         )
         for item in kept[:SHOWN]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
-import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable
 from functools import wraps
 
@@ -68,18 +67,10 @@ def _settings(change: Change, *, trusted: bool) -> list[tuple[Untyped, str, Unty
 
 def _named(name: str) -> Untyped:
     """Returns the function with a full name, such as `logging.Logger.warning`. Raises SpecError."""
-    parts = name.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        try:
-            found: Untyped = importlib.import_module(".".join(parts[:count]))
-            for part in parts[count:]:
-                found = getattr(found, part)
-        except (ImportError, AttributeError):
-            continue
-        return found
-    if hasattr(builtins, name):
-        return getattr(builtins, name)
-    raise SpecError(f"There is no function {name!r} to ignore.")
+    try:
+        return pkgutil.resolve_name(name if "." in name else f"builtins.{name}")
+    except (ImportError, AttributeError, ValueError):
+        raise SpecError(f"There is no function {name!r} to ignore.") from None
 
 
 def _compile_optimizers() -> None:
