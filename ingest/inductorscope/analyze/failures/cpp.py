@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from inductorscope.analyze.failures import cpp_types as types
+from inductorscope.fields import Prose
 from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.text import closing, split_top
 
@@ -50,7 +51,7 @@ class Suspect(msgspec.Struct, frozen=True):
     name: str
     line: int
     text: str
-    why: str
+    why: Prose
     sure: bool
 
 

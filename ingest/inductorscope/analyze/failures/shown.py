@@ -12,7 +12,7 @@ from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import Folded
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
 from inductorscope.analyze.failures.text import COMPONENTS, Explained, Fault
-from inductorscope.fields import Prose
+from inductorscope.fields import Prose, view
 from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.errors.lowering import LoweringError
 from inductorscope.formats.errors.triton import TritonError
@@ -31,12 +31,7 @@ class ShownLine(msgspec.Struct, frozen=True):
     marked: bool
 
 
-class SuspectRow(msgspec.Struct, frozen=True):
-    name: str
-    line: int
-    text: str
-    why: Prose
-    sure: bool
+class SuspectRow(Suspect, frozen=True):
     what: Prose
     """The operation that wrote it: `neg`."""
     chain: list[ChainStep]
@@ -226,10 +221,7 @@ def _suspect(known: GraphKnown, each: Suspect) -> SuspectRow:
         what = stem if tail.isdecimal() and stem else operations[0]
     if not what and definition(each.text) is not None:
         what = each.name
-    return SuspectRow(
-        each.name, each.line, each.text, each.why, each.sure, what,
-        known.chain(each.line, each.text),
-    )  # fmt: skip
+    return view(SuspectRow, each, what=what, chain=known.chain(each.line, each.text))
 
 
 def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]:

@@ -7,29 +7,22 @@ import msgspec
 from inductorscope.analyze.time.categories import Work, category_of
 from inductorscope.analyze.time.cpu import SelfTime, processor_times
 from inductorscope.analyze.time.doctor import examine
-from inductorscope.analyze.time.facts import CategoryTotal, Finding, RegionTime, Timeline
+from inductorscope.analyze.time.facts import CategoryTotal, TraceFigures
 from inductorscope.analyze.time.regions import region_times
 from inductorscope.analyze.time.timeline import device_timeline
 from inductorscope.formats.trace.event_columns import Numbers
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
 
 
-class Breakdown(msgspec.Struct):
-    """Figures of one trace; if it has no device work, of processors."""
+class Breakdown(TraceFigures, kw_only=True):
+    """Figures of one trace, and what its kernels are stored with."""
 
-    on_device: bool
-    timeline: Timeline | None
-    categories: list[CategoryTotal]
-    """Of kernels and copies, or of self times on processors. They sum to `total_us`."""
-    total_us: float
     kernel_category: list[str]
     """Time of each kernel of the trace."""
     cpu: list[SelfTime] = msgspec.field(default_factory=list)
     """Self times on processors, for a trace without device work."""
     row_of_op: Numbers | None = None
     """Index into `cpu` for each operator of the trace."""
-    regions: list[RegionTime] = msgspec.field(default_factory=list)
-    findings: list[Finding] = msgspec.field(default_factory=list)
 
 
 def break_down(trace: ChromeTrace) -> Breakdown:

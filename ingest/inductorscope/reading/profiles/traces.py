@@ -47,7 +47,8 @@ class TraceRead(msgspec.Struct):
         return view(
             TraceFigures,
             found,
-            self,
+            lanes=self.lanes,
+            work=self.work,
             findings=found.findings[:MOST_FINDINGS],
             events=sum(chunk.count for chunk in self.chunks),
         )
