@@ -14,7 +14,7 @@ from inductorscope.answers.parts import run_of
 from inductorscope.answers.runs.graphs import run_graphs
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import KERNEL, POST_GRAD, SOURCE
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import KEPT, TRY, Artifact
 
 
@@ -49,7 +49,7 @@ def try_of(session: Session, run_id: str, slug: str) -> Try:
     options = run.environment.get("options", {})
     return Try(
         head=head,
-        code="" if source is None else (read_blob(session, source.digest) or b"").decode(),
+        code="" if source is None else text_of(session, source.digest),
         file="" if source is None else source.path,
         tags=[str(tag) for tag in run.tags],
         kept=KEPT in run.tags,

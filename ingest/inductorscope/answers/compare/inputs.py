@@ -15,7 +15,7 @@ from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.answers.compare.sides import Side
 from inductorscope.formats.code.runnable import read_settings
 from inductorscope.formats.vocabulary import FX_RUNNABLE
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import Artifact, Run
 
 OF_EACH_RUN = {
@@ -116,8 +116,7 @@ def _runnable(session: Session, run: str) -> dict[str, dict[str, str]]:
     # The copy of a log omits some settings and has another path.
     own = Artifact.path.endswith("fx_graph_runnable.py")
     digest = session.scalar(query.order_by(own.desc(), Artifact.id).limit(1))
-    text = b"" if digest is None else read_blob(session, digest) or b""
-    return read_settings(text.decode("utf-8", "replace"))
+    return read_settings(text_of(session, digest))
 
 
 def _flat(values: object, prefix: str = "") -> dict[str, str]:

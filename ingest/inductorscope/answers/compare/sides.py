@@ -27,7 +27,7 @@ from inductorscope.formats.vocabulary import (
     SOURCE,
     TRITON_TEMPLATE,
 )
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Artifact, Kernel, KernelCall
 from inductorscope.store.tables.models import Graph as GraphRow
@@ -104,7 +104,7 @@ def _sources(session: Session, run: str) -> dict[str, Source]:
         query.order_by(Artifact.derived, Artifact.id)
     ):
         if path not in sources and size <= LARGEST:
-            text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
+            text = text_of(session, digest)
             sources[path] = Source(artifact, digest, text.split("\n"), derived)
     return sources
 
@@ -224,9 +224,7 @@ def _drop_operands(calls: list[Call]) -> None:
 
 def _code(session: Session, graph_id: int) -> list[str]:
     digest = graph_texts(session, graph_id).digests.get(CODE)
-    return (
-        (read_blob(session, digest) or b"").decode("utf-8", "replace").split("\n") if digest else []
-    )
+    return text_of(session, digest).split("\n") if digest else []
 
 
 def _digest(lines: list[str], kernel: Kernel) -> str:

@@ -14,7 +14,7 @@ from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.kinds import name_of
 from inductorscope.formats.sizes import MIB
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import Artifact, LogEntry
 
 LARGEST = 4 * MIB
@@ -81,7 +81,7 @@ def compared(
                 f"{LARGEST // 2**20} MiB are compared here. Download both and compare them with "
                 "another tool."
             )
-        lines = (read_blob(session, row.digest) or b"").decode("utf-8", "replace").split("\n")
+        lines = text_of(session, row.digest).split("\n")
         if len(lines) > MOST_LINES:
             return (
                 None,

@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.store.contents.texts import read_blob, stored_text
+from inductorscope.store.contents.texts import stored_text, text_of
 from inductorscope.store.runs.compile_story import load_story
 from inductorscope.store.tables.models import Artifact, LogEntry, Run
 
@@ -117,9 +117,8 @@ class RunStory(msgspec.Struct):
 
     def source_text(self, path: str | None) -> str:
         """The text of a stored source; empty if it is not stored."""
-        digest = self.sources.get(path or "", (0, ""))[1]
-        text = read_blob(self.session, digest) if digest else None
-        return (text or b"").decode("utf-8", "replace")
+        _, digest = self.sources.get(path or "", (0, None))
+        return text_of(self.session, digest)
 
     def records(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Maps log and line of records to the artifact that holds their payload, if any."""

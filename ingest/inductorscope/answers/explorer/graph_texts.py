@@ -18,7 +18,7 @@ from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Artifact, Links
 
@@ -68,10 +68,7 @@ class GraphTextsStored(msgspec.Struct, frozen=True):
     def read(self, session: Session) -> dict[str, str]:
         """Returns the texts. Raises NotAnalysed."""
         self.begin()
-        return {
-            role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
-            for role, digest in self.digests.items()
-        }
+        return {role: text_of(session, digest) for role, digest in self.digests.items()}
 
 
 def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:

@@ -20,7 +20,7 @@ from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, S
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, KERNEL, READABLE, SOURCE, STAGE_BY_ID, WRAPPER
-from inductorscope.store.contents.texts import read_blob, stored_text
+from inductorscope.store.contents.texts import stored_text, text_of
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
@@ -269,7 +269,7 @@ def _texts(session: Session, graph: Graph) -> dict[str, list[str]]:
     texts = {}
     for role, digest, size in session.execute(query).all():
         begin(f"lines of {digest}", size)
-        texts[role] = lines_of((read_blob(session, digest) or b"").decode("utf-8", "replace"))
+        texts[role] = lines_of(text_of(session, digest))
     stages = [*(stage for stage in STAGE_BY_ID if stage != READABLE), CODE, READABLE]
     return {stage: texts[stage] for stage in stages if stage in texts}
 

@@ -6,7 +6,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import FX_RUNNABLE, POST_GRAD, READABLE
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import Artifact
 
 LONGEST_TEXT = 4_000_000
@@ -15,8 +15,7 @@ LONGEST_TEXT = 4_000_000
 def texts_with_nodes(session: Session, graph: int, *more: str) -> dict[str, str]:
     """Returns the texts by role; `more`: further roles to read."""
     return {
-        role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        for role, digest in session.execute(_files(graph, *more))
+        role: text_of(session, digest) for role, digest in session.execute(_files(graph, *more))
     }
 
 

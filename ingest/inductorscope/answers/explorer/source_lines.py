@@ -14,7 +14,7 @@ from inductorscope.correlate.links.certainty import nodes_of_lines
 from inductorscope.correlate.links.model import Confidence, GraphLinks
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, SOURCE
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links
 
 PREFIX = f"{SOURCE}:"
@@ -48,7 +48,7 @@ def kernel_lines(session: Session, run: str) -> list[KernelLine]:
     )
     rows = []
     for graph, slug in session.execute(graphs).all():
-        code = _lines(session, graph_texts(session, graph).digests.get(CODE, ""))
+        code = lines_of(text_of(session, graph_texts(session, graph).digests.get(CODE)))
         links = graph_links(session, graph)
         computed, places = nodes_of_lines(links), _places(links)
         for first, last, kernel in sorted(_definitions(session, graph)):
@@ -80,11 +80,7 @@ def _texts(session: Session, run: str) -> dict[str, list[str]]:
         Artifact.run_id == run, Artifact.role == SOURCE
     )
     rows = session.execute(query.order_by(Artifact.derived.desc())).all()
-    return {path: _lines(session, digest) for path, digest in rows}
-
-
-def _lines(session: Session, digest: str) -> list[str]:
-    return lines_of((read_blob(session, digest) or b"").decode("utf-8", "replace"))
+    return {path: lines_of(text_of(session, digest)) for path, digest in rows}
 
 
 def _places(links: GraphLinks) -> dict[str, list[tuple[str, int, int]]]:

@@ -27,7 +27,7 @@ from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.capture_facts import EagerOutcome
 from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.formats.vocabulary import CODE, IR_POST
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of
 from inductorscope.store.tables.models import Artifact, Graph, Job, Kernel, KernelCall, Run
 
@@ -264,7 +264,7 @@ def _record(session: Session, artifact: int | None) -> str:
     ).one_or_none()
     if row is None or row.size > LONGEST_RECORD:
         return ""
-    text = (read_blob(session, row.digest) or b"").decode("utf-8", "replace")
+    text = text_of(session, row.digest)
     return text if "Traceback" in text else ""
 
 

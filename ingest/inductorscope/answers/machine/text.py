@@ -40,7 +40,7 @@ from inductorscope.formats.vocabulary import (
     TTGIR,
     TTIR,
 )
-from inductorscope.store.contents.texts import read_blob, stored_text
+from inductorscope.store.contents.texts import read_blob, stored_text, text_of
 from inductorscope.store.tables.models import Artifact, Graph, Kernel
 
 LARGEST = 32 * MIB
@@ -149,7 +149,7 @@ def _text(session: Session, file: Artifact) -> str:
             "analysed here. You can download it."
         )
     begin(f"text {file.digest}", file.size)
-    return (read_blob(session, file.digest) or b"").decode("utf-8", "replace")
+    return text_of(session, file.digest)
 
 
 class KernelLines(msgspec.Struct, frozen=True):

@@ -135,6 +135,12 @@ def read_blob(session: Session, digest: str) -> bytes | None:
     return None if content is None else content.read()
 
 
+def text_of(session: Session, digest: str | None) -> str:
+    """Returns the text of a content by its digest; empty if there is none."""
+    content = read_blob(session, digest) if digest is not None else None
+    return (content or b"").decode("utf-8", "replace")
+
+
 def as_payload(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Formats a payload as in a log: every line starts with a TAB and ends with a line feed."""
     yield b"\t"
