@@ -16,7 +16,7 @@ from inductorscope.answers.compile.torch_says import torch_report
 from inductorscope.answers.compile.tunings import tuned_rows
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.runs.compile_story import timeline
 
 MOST_KERNELS = 500
@@ -101,16 +101,12 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         spans=span_rows(story, spans),
         all_spans=sum(row.count for row in story.phases),
         phases=[
-            PhaseRow(
-                row.name,
-                row.kind,
-                work_rows({row.kind: 1.0})[0].name,
-                row.count,
-                row.total_us,
-                row.self_us,
-                row.self_us / busy if busy else 0.0,
-                row.longest_us,
-                run_story.ref(row.longest_compile),
+            view(
+                PhaseRow,
+                row,
+                spoken=work_rows({row.kind: 1.0})[0].name,
+                share=row.self_us / busy if busy else 0.0,
+                longest=run_story.ref(row.longest_compile),
             )
             for row in story.phases
         ],

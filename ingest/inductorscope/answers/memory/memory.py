@@ -294,9 +294,6 @@ def _lives(plan: MemoryPlan) -> list[Life]:
     ]  # fmt: skip
     known.sort(key=lambda storage: -(storage.nbytes or 0))
     return [
-        Life(
-            storage.number, storage.name, storage.role, storage.nbytes or 0, storage.born,
-            storage.freed, storage.number in at_peak,
-        )
+        view(Life, storage, nbytes=storage.nbytes or 0, at_peak=storage.number in at_peak)
         for storage in sorted(known[:DRAWN], key=lambda storage: storage.born)
-    ]  # fmt: skip
+    ]
