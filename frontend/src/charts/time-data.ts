@@ -1,25 +1,11 @@
 // The data in the time page for its charts.
-import type { MapPart as Tile } from "../shared/api";
+import type { GroupChange, MapPart as Tile, TimelinePart } from "../shared/api";
 
 export interface Timing {
   median_ms?: number;
   mean_ms?: number;
   p10?: number;
   p90?: number;
-}
-
-/** Part of a timeline; the parts sum to its span. */
-export interface Part {
-  name: string;
-  us: number;
-  share: number;
-  idle: boolean;
-}
-
-export interface Group {
-  group: string;
-  eager_us: number;
-  compiled_us: number;
 }
 
 export type { Tile };
@@ -33,8 +19,8 @@ export interface TimeData {
   /** What a time in the profile refers to: "a step" or "of the trace". */
   per: string;
   categories: { category: string; us: number; calls: number }[];
-  timeline: { span_us: number; busy_us: number; parts: Part[] } | null;
-  groups: Group[];
+  timeline: { span_us: number; busy_us: number; parts: TimelinePart[] } | null;
+  groups: Pick<GroupChange, "group" | "eager_us" | "compiled_us">[];
   map: Tile[];
 }
 

@@ -1,6 +1,7 @@
 // The page of one job: progress, log and outcome are updated from the stream.
+import type { JobProgress } from "../shared/api";
 import { make } from "../shared/elements";
-import { figureOf, follow, type JobProgress, OVER } from "./progress";
+import { figureOf, follow, OVER } from "./progress";
 
 function logLine(line: { at: string; level: string; text: string }): HTMLElement {
   const clock = new Date(line.at).toLocaleTimeString([], { hour12: false });

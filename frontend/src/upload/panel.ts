@@ -1,9 +1,10 @@
 // The upload panel: what is being sent or read, its progress, and the result.
+import type { JobProgress } from "../shared/api";
 import { button, make } from "../shared/elements";
 import { bytes, count } from "../shared/figures";
 import { sentenceOf } from "../shared/server";
 import { chosen, dropped, nameOf, type Picked } from "./collect";
-import { figureOf, follow, type JobProgress } from "./progress";
+import { figureOf, follow } from "./progress";
 import { send } from "./send";
 
 class Panel {

@@ -1,17 +1,6 @@
 // A job's progress as the server streams it, as text with exact figures.
+import type { JobProgress } from "../shared/api";
 import { bytes, count, thousands } from "../shared/figures";
-
-export interface JobProgress {
-  state: "queued" | "running" | "done" | "failed" | "cancelled";
-  step: string;
-  done: number;
-  total: number | null;
-  unit: string | null;
-  message: string | null;
-  run: string | null;
-  duplicate: boolean;
-  log: { at: string; level: string; text: string }[];
-}
 
 export const OVER = new Set(["done", "failed", "cancelled"]);
 

@@ -35,6 +35,9 @@ class JobProgress(msgspec.Struct, frozen=True):
     """Lines logged since the previous message."""
 
 
+openapi.STRUCTS.append(JobProgress)  # no route answers with it as JSON
+
+
 class CancelAnswer(msgspec.Struct, frozen=True):
     """The result of a request to cancel."""
 

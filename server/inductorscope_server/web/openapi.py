@@ -63,7 +63,7 @@ BYTES: Documented = {
 """The `responses` of a route that answers with a file."""
 SCHEMAS = "#/components/schemas/{name}"
 STRUCTS: list[type[msgspec.Struct]] = [ErrorAnswer]
-"""The structs that routes answer with."""
+"""The structs that routes answer with, or send."""
 
 
 def answers(struct: type[msgspec.Struct], status: int = 200) -> Documented:

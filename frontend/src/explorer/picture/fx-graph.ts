@@ -1,18 +1,10 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
+import type { Nodes } from "../../shared/api";
 import { hueOf } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { kernelTitle } from "../kernel-names";
 import type { Kernel } from "../shapes";
 import { complete, type Graph, type Group, newNode } from "./graph";
-
-/** The server's answer: parallel columns. */
-export interface NodeColumns {
-  names: string[];
-  targets: string[];
-  types: string[];
-  lines: number[];
-  inputs: number[][];
-}
 
 /** `torch.ops.aten.add.Tensor` → `add`. */
 function shortTarget(target: string): string {
@@ -22,7 +14,7 @@ function shortTarget(target: string): string {
 }
 
 /** The graph's output is not a node: it would join everything that is saved for later. */
-function withoutOutputs(columns: NodeColumns): NodeColumns {
+function withoutOutputs(columns: Nodes): Nodes {
   const kept = columns.targets.flatMap((target, at) => (target === "output" ? [] : [at]));
   const now = new Map(kept.map((before, at) => [before, at]));
   const pick = <Item>(items: readonly Item[]) => kept.map((at) => items[at] as Item);
@@ -35,7 +27,7 @@ function withoutOutputs(columns: NodeColumns): NodeColumns {
   };
 }
 
-export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
+export function fxGraph(all: Nodes, kernels: readonly Kernel[]): Graph {
   const columns = withoutOutputs(all);
   const nodes = columns.names.map((name, at) => {
     const target = columns.targets[at] ?? "";

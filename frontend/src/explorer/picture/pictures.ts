@@ -1,11 +1,11 @@
 // The graphs that picture panes draw, each made once.
 
+import type { Nodes } from "../../shared/api";
 import { ask, loaded } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
-import type { NodeColumns } from "./fx-graph";
 import type { Graph } from "./graph";
 import type { PictureHost } from "./view";
 
@@ -40,7 +40,7 @@ export class Pictures implements PictureHost {
 
   private async fx(): Promise<Graph> {
     const { fxGraph } = await loaded(import("./drawing"));
-    return fxGraph(await ask<NodeColumns>(this.host.nodesUrl), this.host.picture.kernels);
+    return fxGraph(await ask<Nodes>(this.host.nodesUrl), this.host.picture.kernels);
   }
 
   private async ir(stage: string): Promise<Graph> {
