@@ -266,7 +266,7 @@ def pumps(expression: re.Pattern[Any]) -> list[Pump]:
         classes.setdefault((before, *kin, "" if len(body) == 1 else body), (before, body))
     found: dict[tuple[str, str, str], None] = {}
     for before, body in classes.values():
-        for end in ("", "\x00", "a"):
+        for end in ("\x00", "a"):  # a class that takes the first comes to the end of the text
             found[before, body, end] = None
         found["", body, "\x00"] = None
         found["", before + body, "\x00"] = None

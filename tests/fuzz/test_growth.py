@@ -19,7 +19,7 @@ from tests.fuzz.growth import STEEP, Pump, growth
 from tests.fuzz.subjects import CPU, SUBJECTS, Subject, modules, pumps
 
 ASKED = int(os.environ.get("INDUCTORSCOPE_FUZZ_CASES", "0"))
-BUDGET = 20.0 if ASKED else 0.05
+BUDGET = 20.0 if ASKED else 0.03
 """Seconds of processor time for one subject."""
 SIZES = ((16_000, 64_000), (1_000_000, 4_000_000)) if ASKED else ((4_000, 16_000),)
 CHEAP = 250e-9

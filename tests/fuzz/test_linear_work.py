@@ -14,7 +14,7 @@ import pytest
 from tests.fuzz.parsers import PARSERS, Parser
 from tests.fuzz.work import lines
 
-SMALL, LARGE = 250, 1000
+SMALL, LARGE = 150, 600
 GROWTH = 2 * LARGE / SMALL
 """Twice as much as linear, for readers that look ahead a bounded way; squared would be 16."""
 HEAD = b'V1121 01:25:55.678000 419 torch/a.py:1] {"artifact": {"name": "x"}, "has_payload": "0"'
