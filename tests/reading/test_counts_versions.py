@@ -39,7 +39,7 @@ def graph_shape(db: Database, graph: Graph) -> dict[str, Any]:
         row = session.get_one(Links, graph.id)
         nodes = fx_nodes(session, graph.id)
         calls = call_texts(session, graph.id)
-    links = unpack_links(row.payload, row.coverage, row.notes)
+    links = unpack_links(row.payload)
     return {
         "name": graph.name,
         "direction": graph.direction,

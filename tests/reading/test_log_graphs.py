@@ -61,7 +61,7 @@ def linked_nodes(db: Database, graph: Graph) -> set[str]:
     """FX nodes that lines of the output code refer to."""
     with db.sessions() as session:
         row = session.get_one(Links, graph.id)
-    links = unpack_links(row.payload, row.coverage, row.notes)
+    links = unpack_links(row.payload)
     refs = links.stages["code"]
     named = {links.entities[entity] for entity in refs.entities}
     return {name.removeprefix("fx:") for name in named if name.startswith("fx:")}

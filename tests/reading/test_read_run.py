@@ -75,7 +75,7 @@ def test_the_tutorials_function(factory: Sessions, foo1: Path) -> None:
         )
         assert "neg" in {node.name for node in fx_nodes(session, graph.id)}
         links = session.scalars(select(Links)).one()
-        assert "fx:neg" in unpack_links(links.payload, links.coverage, links.notes).entities
+        assert "fx:neg" in unpack_links(links.payload).entities
 
 
 def test_the_graph_of_a_runnable_file_alone_is_shown(

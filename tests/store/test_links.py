@@ -6,10 +6,9 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.links.model import ENGINE, Coverage, GraphLinks, StageLinks
+from inductorscope.correlate.links.model import ENGINE, GraphLinks, StageLinks
 from inductorscope.store.contents.packing import decompressed
 from inductorscope.store.runs.links import pack_links, unpack_links
-from msgspec.structs import asdict
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 ROWS = st.lists(
@@ -32,11 +31,8 @@ def test_round_trip(
     links = GraphLinks(
         entities=entities,
         stages={name: columns(name, rows) for name, rows in stages.items()},
-        coverage=Coverage(lines=3, nodes_exact=2),
-        notes=["a note"],
     )
-    packed = pack_links(links)
-    assert unpack_links(packed, asdict(links.coverage), links.notes) == links
+    assert unpack_links(pack_links(links)) == links
 
 
 def test_the_payload_is_the_answer() -> None:

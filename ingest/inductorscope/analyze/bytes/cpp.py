@@ -89,22 +89,23 @@ class _Reader:
         if match is None:
             self.foreign = True
             return
-        variable, first, last = match.groups()
-        start = numbers_only(self.space.numbers, first)
-        end = numbers_only(self.space.numbers, last)
-        if start is None or end is None:
+        size = self._size(match)
+        if size is None:
             self.foreign = True
             return
-        self._give(variable, end - start)
+        self._give(match[1], size)
 
     def _within(self, line: str) -> None:
         """Ranges of vector loops and of their scalar remainder."""
         for match in _WITHIN.finditer(line):
-            variable, first, last = match.groups()
-            start = numbers_only(self.space.numbers, first)
-            end = numbers_only(self.space.numbers, last)
-            if start is not None and end is not None and variable in self.space.ranges:
-                self._give(variable, end - start)
+            size = self._size(match)
+            if size is not None and match[1] in self.space.ranges:
+                self._give(match[1], size)
+
+    def _size(self, match: re.Match[str]) -> int | None:
+        """Returns the length of a range, which follows its variable in a match."""
+        start, end = (numbers_only(self.space.numbers, match[at]) for at in (2, 3))
+        return None if start is None or end is None else end - start
 
     def _give(self, variable: str, size: int) -> None:
         if len(self.space.ranges) + len(self.waiting) >= MOST_VARIABLES:

@@ -72,9 +72,7 @@ def compared(
         return None, str(error)
     texts = []
     for artifact in (a, b):
-        row = session.execute(
-            select(Artifact.digest, Artifact.size).where(Artifact.id == artifact)
-        ).one()
+        row = session.get_one(Artifact, artifact)
         if row.size > LARGEST:
             return None, (
                 f"One of the texts has {row.size / 1e6:.1f} MB; only texts up to "

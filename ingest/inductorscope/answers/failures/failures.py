@@ -257,11 +257,7 @@ def _eager_outcome(run: Run) -> EagerOutcome | None:
 
 def _record(session: Session, artifact: int | None) -> str:
     """The record's payload: the whole traceback; the story keeps only its end."""
-    if artifact is None:
-        return ""
-    row = session.execute(
-        select(Artifact.digest, Artifact.size).where(Artifact.id == artifact)
-    ).one_or_none()
+    row = None if artifact is None else session.get(Artifact, artifact)
     if row is None or row.size > LONGEST_RECORD:
         return ""
     text = text_of(session, row.digest)

@@ -6,10 +6,9 @@ import msgspec
 from msgspec.structs import asdict
 
 from inductorscope.correlate.links import model
-from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks
+from inductorscope.correlate.links.model import CALLS, ENGINE, GraphLinks
 from inductorscope.store.contents.packing import COLUMNS, compressor, decompressed
 from inductorscope.store.database import storable
-from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import PackedLinks
 
 PASSING_LEVEL = 3
@@ -65,10 +64,8 @@ def packed(links: GraphLinks) -> PackedLinks:
     return PackedLinks(links.engine, pack_links(links), asdict(links.coverage), links.notes)
 
 
-def unpack_links(
-    payload: bytes, coverage: JsonObject | None = None, notes: list[str] | None = None
-) -> GraphLinks:
-    """Restores links from their payload, and coverage and notes, which are stored separately."""
+def unpack_links(payload: bytes) -> GraphLinks:
+    """Restores links from their payload; coverage and notes are stored separately."""
     read = msgspec.json.decode(decompressed(payload), type=Links)
     return GraphLinks(
         entities=read.entities,
@@ -78,7 +75,5 @@ def unpack_links(
             )
             for name, stage in read.stages.items()
         },
-        coverage=msgspec.convert(coverage or {}, Coverage),
-        notes=list(notes or []),
         engine=read.engine,
     )
