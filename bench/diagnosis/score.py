@@ -25,7 +25,7 @@ from typing import Any
 from bench.diagnosis.corpus import HERE, Program, read_json, read_programs, write_json
 
 RUN = re.compile(r"runs/([0-9a-f]{16})")
-DISTURBED = re.compile(r"Other processes used|slowed the profiled run down")
+DISTURBED = re.compile(r"Other processes used|slowed the profiled run down|slowed the timed ones")
 SECTION = re.compile(
     r"^## (?:What to change first|Nothing stands out)$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL
 )

@@ -215,16 +215,15 @@ class LineShare(msgspec.Struct):
     share: float
 
 
-class Uncalled(msgspec.Struct):
-    """A module that `torch.compile` wrapped, and that the script never called."""
+class Wrapped(msgspec.Struct, frozen=True):
+    """A function or module that a script gave to `torch.compile`."""
 
     name: str
-    """Of its class."""
-    methods: list[str]
-    """Other methods of that class, which run as they are."""
+    """The function's, or the module's class."""
+    methods: list[str] | None
+    """Other methods of a module's class, which run as they are; None for a function."""
     file: str = ""
     line: int = 0
-    """Where its `forward` is defined."""
 
 
 class ScriptSteps(msgspec.Struct):
@@ -264,8 +263,10 @@ class ScriptSteps(msgspec.Struct):
     their share of zeros; None for small ones."""
     unread_gradients: dict[str, float] = msgspec.field(default_factory=dict)
     """Modules with gradients that no optimizer reads → share of all numbers of gradients."""
-    uncalled: list[Uncalled] = msgspec.field(default_factory=list)
-    """Only if the script called no compiled function."""
+    uncalled: list[Wrapped] = msgspec.field(default_factory=list)
+    """What was compiled, if the script called no compiled function."""
+    denormal: dict[str, float] = msgspec.field(default_factory=dict)
+    """Arguments of the compiled function → share of numbers too small for full speed."""
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):

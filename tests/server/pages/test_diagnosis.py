@@ -13,7 +13,7 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis
 from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
-from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, threads
+from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
 from inductorscope.answers.runs.diagnosis.one_by_one import independent_products
 from inductorscope.answers.runs.diagnosis.slow_steps import slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
@@ -28,7 +28,7 @@ from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
-from inductorscope.formats.capture_facts import ScriptSteps, Uncalled
+from inductorscope.formats.capture_facts import ScriptSteps, Wrapped
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import FxNodeDraft
@@ -268,11 +268,19 @@ def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
         return replace(scripted, script=script_shown(scripted.run))
 
     assert uncalled(scripted) is None
-    module = Uncalled("VAE", ["decode"], "model.py", 7)
+    module, function = Wrapped("VAE", ["decode"], "model.py", 7), Wrapped("erode", None, "a.py", 3)
     unused = uncalled(with_steps(uncalled=[to_builtins(module)]))
     assert unused is not None
     assert "`model.decode = torch.compile(model.decode)`" in unused.fix
-    assert places(unused) == ["model.py:7 def forward(…)"]
+    assert places(unused) == ["model.py:7 "]
+    dropped = uncalled(with_steps(uncalled=[to_builtins(function)]))
+    assert dropped is not None
+    assert dropped.fix == "Keep and call what it returns: `erode = torch.compile(erode)`."
+
+    assert denormal(with_steps(denormal={"x": 0.01})) is None
+    small = denormal(with_steps(denormal={"x": 0.01, "state": 0.4}))
+    assert small is not None
+    assert small.what.startswith(f"40.0{THIN}% of the numbers in `state` are denormal")
 
     times = [5.0, *[1.0] * 16, 9.0, 1.0, 9.0]
     seen = [{"path": "model.py", "line": 3, "share": 0.6}]

@@ -18,6 +18,7 @@ from inductorscope.formats.border import read_json
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 from inductorscope.formats.printed.autotune_tables import Choice
+from inductorscope.formats.text import split_top
 from inductorscope.formats.vocabulary import CPP, TRITON
 
 CHUNK = 4000
@@ -138,6 +139,9 @@ def _instants(story: Story, logs: Sequence[list[Instant]]) -> None:
                 _tuning(story, number, instant)
 
 
+INFERRED = "InferStride"
+
+
 def _became(story: Story, instant: Instant) -> None:
     if instant.owner < 0:
         return
@@ -151,6 +155,8 @@ def _became(story: Story, instant: Instant) -> None:
         subject, source, _value(instant, "cached", dim), _value(instant, "new", dim),
         _text(instant, "reason") or "",
     )  # fmt: skip
+    if INFERRED in f"{item.old}{item.new}":  # a stride that follows from another dimension
+        return
     if all(known.subject != item.subject for known in listed):
         listed.append(item)
 
@@ -160,8 +166,8 @@ def _value(instant: Instant, name: str, dim: object) -> str | None:
     text = instant.arguments.get(name)
     if text is None:
         return None
-    if isinstance(dim, int) and isinstance(text, str):
-        parts = [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
+    if isinstance(dim, int) and isinstance(text, str) and text.startswith(("(", "[")):
+        parts = split_top(text.strip()[1:-1])
         if dim < len(parts):
             return parts[dim]
     return str(text)[:200]

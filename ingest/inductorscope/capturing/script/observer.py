@@ -37,6 +37,7 @@ from inductorscope.formats.capture_facts import (
     CaptureFacts,
     CompileEvent,
     ScriptSteps,
+    Wrapped,
 )
 
 MOST_COMPILES = 2000
@@ -93,6 +94,7 @@ class Observer:
         self._recorder: Untyped = None
         self._sampler: Sampler | None = None
         self._arguments: Untyped = None
+        self._wrapped: list[Wrapped] = []
         self._status = Status("")
 
     def _new_steps(self) -> Steps[Untyped]:
@@ -153,6 +155,13 @@ class Observer:
         self._save()
         with contextlib.suppress(Exception):  # otherwise the profile would grow forever
             self.profiles.stop(keep=False)
+
+    def wrapped(self, function: Untyped) -> None:
+        """Called when `torch.compile` is given a function or a module."""
+        from inductorscope.capturing.script.wasted import wrapped
+
+        if len(self._wrapped) < MOST_CALLED:
+            self._wrapped.append(wrapped(function))
 
     def called(self, function: Untyped) -> None:
         """Called for each call of a compiled function, which is identified by torch's callback."""
@@ -297,8 +306,9 @@ class Observer:
         if wrapper is None:
             return
         values = wrapper.f_locals
-        if self._arguments and self._inputs_seen <= DESCRIBED_FIRST:
-            self._arguments.look(values["fn"], values["args"], values["kwargs"])
+        if self._arguments:
+            closely = self._inputs_seen > DESCRIBED_FIRST
+            self._arguments.look(values["fn"], values["args"], values["kwargs"], closely=closely)
         shown = ", ".join(_tensors([*values.get("args", ()), *values.get("kwargs", {}).values()]))
         if shown and shown not in self.steps_facts.inputs:
             self.steps_facts.inputs.append(shown)
@@ -316,13 +326,14 @@ class Observer:
         """Records what the steps compute in vain. Until torch compiles it costs nothing."""
         if "torch._dynamo" not in sys.modules or self.order.label != COMPILED:
             return
-        from inductorscope.capturing.script.wasted import uncalled, unread_gradients
+        from inductorscope.capturing.script.wasted import unread_gradients
 
         mine = self.steps_facts
         if self._compiling is None:
-            mine.uncalled = uncalled()
+            mine.uncalled = self._wrapped
         elif self._compiling and not mine.unread_gradients:
-            mine.unchanged = self._arguments.unchanged()
+            self._keep_inputs()
+            mine.unchanged, mine.denormal = self._arguments.unchanged(), self._arguments.denormal
             mine.unread_gradients = unread_gradients()
 
     def _wait(self) -> None:
@@ -485,6 +496,18 @@ def _follow_dynamo(dynamo: Untyped) -> None:
                 observer.give_up(error)
         return original(callback)
 
+    context = eval_frame.OptimizeContext
+    wrap = context.__call__
+
+    def call(self: Untyped, function: Untyped) -> Untyped:
+        if _observer is not None:
+            try:
+                _observer.wrapped(function)
+            except Exception as error:  # noqa: BLE001  # see give_up
+                _observer.give_up(error)
+        return wrap(self, function)
+
+    context.__call__ = call
     eval_frame._callback_from_stance = callback_from_stance
     handler = dynamo.callback.callback_handler
     clear = handler.clear

@@ -53,14 +53,14 @@ class Sampler:
                 # A call that keeps Python's lock delays the sample, which then counts for more.
                 self._samples += 1
                 self._total += now - before
-                place = _place(frame)
+                place = place_of(frame)
                 if place is not None:
                     self._seconds[place] += now - before
             before = now
             del frame
 
 
-def _place(frame: FrameType | None) -> tuple[str, int] | None:
+def place_of(frame: FrameType | None) -> tuple[str, int] | None:
     """Returns file and line of the innermost frame in the user's files; None within compiled
     code."""
     for _ in range(DEEPEST):

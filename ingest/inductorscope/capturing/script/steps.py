@@ -191,5 +191,6 @@ def slowed(timed: list[float], profiled: list[float]) -> list[str]:
         return []
     return [
         f"A timed step took {statistics.median(timed):.3g} ms, and a profiled one only "
-        f"{statistics.median(profiled):.3g} ms: something slowed the timed ones down."
+        f"{statistics.median(profiled):.3g} ms: something slowed the timed ones down, or later "
+        "steps take longer."
     ]

@@ -13,10 +13,10 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import torch
-from torch._dynamo.eval_frame import OptimizedModule
 
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.formats.capture_facts import Uncalled
+from inductorscope.capturing.script.sampling import place_of
+from inductorscope.formats.capture_facts import Wrapped
 
 FEWEST_CALLS = 3
 """Calls from which arguments that did not change are worth a word."""
@@ -30,10 +30,15 @@ class Arguments:
 
     def __init__(self) -> None:
         self._calls = 0
+        self.denormal: dict[str, float] = {}
+        """Arguments → the largest share of denormal numbers that was seen."""
         self._same: dict[str, tuple[int, int]] = {}
-        self._tensors: dict[str, Callable[[], torch.Tensor | None]] = {}
+        self._last: dict[str, Callable[[], torch.Tensor | None]] = {}
 
-    def look(self, function: Untyped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def look(
+        self, function: Untyped, args: tuple[Any, ...], kwargs: dict[str, Any], *, closely: bool
+    ) -> None:
+        """`closely`: whether to look at numbers too, which takes longer."""
         owner = getattr(function, "__self__", None)
         if isinstance(owner, torch.nn.Module):
             function = owner.forward
@@ -45,21 +50,33 @@ class Arguments:
             for name, value in given.items()
             if isinstance(value, torch.Tensor) and not value.is_inference()
         }
+        self._last = {name: weakref.ref(value) for name, value in tensors.items()}
         now = {name: (id(value), value._version) for name, value in tensors.items()}
+        for name, value in tensors.items() if closely else ():
+            if value.is_cpu and value.is_floating_point() and value.numel():
+                self.denormal[name] = max(self.denormal.get(name, 0.0), _denormal(value))
         self._calls += 1
         if self._calls == 1:
             self._same = now
-            self._tensors = {name: weakref.ref(value) for name, value in tensors.items()}
         self._same = {name: mark for name, mark in self._same.items() if now.get(name) == mark}
 
     def unchanged(self) -> dict[str, float | None]:
         """Returns the arguments that stayed the same, with their share of zeros."""
-        tensors = {name: self._tensors[name]() for name in self._same}
+        tensors = {name: self._last[name]() for name in self._same}
         return {
             name: _zeros(tensor)
             for name, tensor in tensors.items()
             if tensor is not None and self._calls >= FEWEST_CALLS
         }
+
+
+def _denormal(tensor: torch.Tensor) -> float:
+    part = (
+        tensor.detach()[: max(1, len(tensor) * LARGE // tensor.numel())] if tensor.dim() else tensor
+    )
+    size = part.abs()
+    small = (size > 0) & (size < torch.finfo(tensor.dtype).tiny)
+    return int(torch.count_nonzero(small).item()) / int(part.numel())
 
 
 def _zeros(tensor: torch.Tensor) -> float | None:
@@ -106,16 +123,15 @@ def unread_gradients() -> dict[str, float]:
     return {name: numbers / total for name, numbers in unread.most_common()}
 
 
-def uncalled() -> list[Uncalled]:
-    """Returns the compiled modules, of a script that called no compiled function."""
-    return [_described(type(module._orig_mod)) for module in _living(OptimizedModule)]
-
-
-def _described(kind: type) -> Uncalled:
-    functions = {
-        name: value for name, value in vars(kind).items() if isinstance(value, FunctionType)
-    }
-    methods = [name for name in functions if name != "forward" and not name.startswith("_")]
-    forward = functions.get("forward")
-    where = (forward.__code__.co_filename, forward.__code__.co_firstlineno) if forward else ("", 0)
-    return Uncalled(kind.__name__, methods, *where)
+def wrapped(function: Untyped) -> Wrapped:
+    """Describes what is given to `torch.compile`, with the user's line that does."""
+    file, line = place_of(sys._getframe()) or ("", 0)
+    if not isinstance(function, torch.nn.Module):
+        return Wrapped(getattr(function, "__qualname__", ""), None, file, line)
+    kind = type(function)
+    methods = [
+        name
+        for name, value in vars(kind).items()
+        if isinstance(value, FunctionType) and name != "forward" and not name.startswith("_")
+    ]
+    return Wrapped(kind.__name__, methods, file, line)

@@ -6,7 +6,10 @@ from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.script import script_of
-from inductorscope.units import plural
+from inductorscope.units import percent, plural
+
+DENORMAL = 0.05
+"""Smallest share of an argument's numbers."""
 
 
 def disturbed(evidence: Evidence) -> Cause | None:
@@ -16,7 +19,8 @@ def disturbed(evidence: Evidence) -> Cause | None:
     return Cause(
         "disturbed",
         evidence.disturbed[0],
-        "Capture again while nothing else runs.",
+        "Capture again while nothing else runs. If it stays so, look at the steps' times on the "
+        "page Time: the program itself may slow down as it goes on.",
         urls.time(evidence.id),
         why=" ".join((*evidence.disturbed[1:], "Shares of a step are shown instead of times.")),
         urgent=True,
@@ -38,6 +42,26 @@ def anomaly_mode(evidence: Evidence) -> Cause | None:
     )
 
 
+def denormal(evidence: Evidence) -> Cause | None:
+    """A processor computes with numbers that are almost zero."""
+    script = script_of(evidence.run)
+    shares = {} if script is None else script.processes[0].denormal
+    name = max(shares, key=lambda each: shares[each], default="")
+    if evidence.on_device or shares.get(name, 0.0) < DENORMAL:
+        return None
+    return Cause(
+        "denormal numbers",
+        f"{percent(shares[name])} of the numbers in `{name}` are denormal, so close to zero that "
+        "processors compute with them many times slower.",
+        "`torch.set_flush_denormal(True)` takes them as zero; or keep such values from decaying, "
+        "with a small constant or a cut-off.",
+        urls.time(evidence.id),
+        why="Steps take longer from when such numbers appear.",
+        concerns=shares[name],
+        urgent=True,
+    )
+
+
 def threads(evidence: Evidence) -> Cause | None:
     """The program makes torch use fewer threads than it would, or more than there are cores."""
     script = script_of(evidence.run)
@@ -55,4 +79,4 @@ def threads(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (disturbed, anomaly_mode, threads)
+CHECKS = (disturbed, anomaly_mode, denormal, threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from sqlalchemy import select
@@ -520,11 +521,16 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         took = f"take {microseconds(us)}" if us else "are not in the graphs"
         return Cleared(f"Operators that Inductor leaves to eager {took}.")
     names = dict.fromkeys(f"`{each.name.removeprefix('torch.ops.')}`" for each in own)
+    fix = "Nothing fuses with them. Express them by operators that Inductor compiles"
+    if on_complex_numbers(evidence):
+        fix = (
+            "Inductor generates no code for complex numbers: compute with real and imaginary parts"
+        )
     return Cause(
         "fallbacks",
         f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "
         f"{', '.join([*names][:3])}.",
-        "Nothing fuses with them. Express them by operators that Inductor compiles"
+        fix
         + (", or write a Triton kernel." if evidence.on_device else ".")
         + " If only the largest or smallest are read, `torch.topk` sorts no others."
         * any(".sort." in name for name in names),
@@ -535,6 +541,13 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         lines=evidence.lines({each.id for each in own}, us),
         kernels={each.id: each.us for each in own},
     )
+
+
+def on_complex_numbers(evidence: Evidence) -> bool:
+    """Whether a graph has complex numbers. Loops over their parts load every other number."""
+    graphs = evidence.session.scalars(select(Graph.id).where(Graph.run_id == evidence.id))
+    nodes = (node for graph in graphs for node in fx_nodes(evidence.session, graph))
+    return any(re.match(r"c\d", node.annotation or "") for node in nodes)
 
 
 def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
@@ -548,6 +561,8 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
     scalar = {key: row for key, row in scalar.items() if key not in slow}
     own = [each for each in evidence.kernels if (each.graph, each.name) in scalar]
     us = sum(each.us for each in own)
+    if us >= STANDS_OUT * step and on_complex_numbers(evidence):
+        return None  # the cause on what Inductor does not compile says so
     if us < STANDS_OUT * step:
         return Cleared(f"Kernels with loops that are not vectorised take {microseconds(us)}.")
     worst = scalar[own[0].graph, own[0].name]

@@ -96,27 +96,32 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
 def uncalled(evidence: Evidence) -> Cause | None:
     """What `torch.compile` made is never called."""
     script = script_of(evidence.run)
-    modules = [] if script is None else script.processes[0].uncalled
-    for module in modules[:1]:
-        methods = ", ".join(f"`{name}`" for name in module.methods) or "other methods"
-        name = (module.methods or ["method"])[0]
+    for given in script.processes[0].uncalled if script is not None else ():
+        why, what = "", f"the function that `torch.compile({given.name})` returns"
+        fix = f"Keep and call what it returns: `{given.name} = torch.compile({given.name})`."
+        if given.methods is not None:
+            what = f"`{given.name}.forward`, which `torch.compile` compiles"
+            name = next(iter(given.methods), "method")
+            fix = (
+                f"Compile the method that you call, such as `model.{name} = "
+                f"torch.compile(model.{name})`, or call the model that `torch.compile` returns."
+            )
+            why = "A compiled module passes its other methods on to the original one."
         return Cause(
             "uncalled",
-            f"`torch.compile` compiles `{module.name}.forward`, and the program never calls that: "
-            "everything runs in eager mode.",
-            f"Compile the method that you call, such as `model.{name} = "
-            f"torch.compile(model.{name})`, or call the model itself.",
+            f"The program never calls {what}: everything runs in eager mode.",
+            fix,
             urls.time(evidence.id),
-            why=f"A compiled module passes {methods} on to the original one.",
+            why=why,
             urgent=True,
-            lines=evidence.line(module.file, module.line, "def forward(…)"),
+            lines=evidence.line(given.file, given.line),
         )
     return None
 
 
 def broken_out(evidence: Evidence, shares: Shares) -> bool:
-    """Whether the line that runs longest without being compiled is one that breaks a graph."""
-    story, lines = evidence.story.story, evidence.sampled(shares.eager)[:1]
+    """Whether a line that runs longest without being compiled is one that breaks a graph."""
+    story, lines = evidence.story.story, evidence.sampled(shares.eager)
     places = [] if story is None else [(at.file, at.line) for at in break_places(story)]
     return any((line.path, line.line) in places for line in lines)
 

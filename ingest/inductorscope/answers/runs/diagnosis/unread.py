@@ -155,4 +155,25 @@ def unread_gradients(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (unread, one_hot, unread_gradients)
+def no_backward(evidence: Evidence) -> Cause | None:
+    """Forward graphs keep values for a backward that never runs."""
+    directions = {graph.direction for graph in evidence.graphs}
+    forward = {graph.slug for graph in evidence.graphs if graph.direction == "forward"}
+    us = sum(kernel.us for kernel in evidence.kernels if kernel.graph in forward)
+    step = evidence.step_us
+    if evidence.script is None or "backward" in directions or not step or us < STANDS_OUT * step:
+        return None
+    return Cause(
+        "no backward",
+        f"Compiled code keeps values for gradients that are never computed: its kernels take "
+        f"{microseconds(us)} of {evidence.step}.",
+        "Call it under `torch.inference_mode()`, or `torch.no_grad()` if gradients are needed "
+        "later.",
+        urls.time(evidence.id),
+        why="Values that backward would read are written to memory and stay allocated.",
+        concerns=us / step,
+        lines=evidence.lines({each.id for each in evidence.kernels if each.graph in forward}),
+    )
+
+
+CHECKS = (unread, one_hot, unread_gradients, no_backward)

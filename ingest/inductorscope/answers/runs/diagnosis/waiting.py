@@ -44,6 +44,8 @@ OFTEN_STANDS_OUT = 0.1
 MANY_LAUNCHES = 50
 FUSED_LAUNCHES = 4
 DENSE_GRADIENT = "aten::embedding_dense_backward"
+"""The gradient of an embedding that is as large as its table."""
+FUSED_STEP = "aten::_fused_%"
 FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 """Optimizers of torch that can update all parameters at once, in about `FUSED_LAUNCHES`."""
 OUTSIDE_STANDS_OUT = 0.1
@@ -205,13 +207,13 @@ def optimizer(evidence: Evidence) -> Cause | None:
     idle, launches = _idle(evidence), own.launches / own.count
     us = min(own.us * _unprofiled(evidence), step)
     wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
-    if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step:
+    if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _ran(evidence, FUSED_STEP):
         return None
     what = f"launches {round(launches)} kernels one by one, which takes the host"
     fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
     if own.name in FUSED:
         fix += f" So does `torch.optim.{own.name}(…, fused=True)`."
-    if _embeds(evidence):
+    if _ran(evidence, DENSE_GRADIENT):
         fix += " An embedding of which few rows count: `sparse=True` and `torch.optim.SparseAdam`."
     return Cause(
         "optimizer",
@@ -227,12 +229,12 @@ def optimizer(evidence: Evidence) -> Cause | None:
     )
 
 
-def _embeds(evidence: Evidence) -> bool:
-    """Whether the gradient of an embedding is as large as its table."""
+def _ran(evidence: Evidence, operator: str) -> bool:
+    """Whether the trace has such an operator. `%` stands for any text."""
     shown = evidence.shown
     query = select(TraceKernel.profile_id).where(
         TraceKernel.profile_id == (shown.id if shown else 0),
-        (TraceKernel.op if evidence.on_device else TraceKernel.name) == DENSE_GRADIENT,
+        (TraceKernel.op if evidence.on_device else TraceKernel.name).like(operator),
     )
     return evidence.session.scalar(query.limit(1)) is not None
 
