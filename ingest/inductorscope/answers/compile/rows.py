@@ -13,6 +13,7 @@ from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_records import CacheAnswer
+from inductorscope.formats.log.guard_failures import GuardFailure
 from inductorscope.formats.vocabulary import WORK_BY_ID
 
 MOST_STEPS = 200
@@ -85,22 +86,11 @@ class StepRow(msgspec.Struct, frozen=True):
     compile: CompileRef
     outcome: str
     seconds: float | None
-    failures: list[FailedGuard]
+    failures: list[GuardFailure]
     more: int
     """Number of failed guards of older compiles."""
     became: list[str]
     record: Hidden[int | None]
-
-
-class FailedGuard(msgspec.Struct, frozen=True):
-    """A guard that failed and so caused a compile."""
-
-    earlier: str | None
-    text: str
-    subject: str
-    old: str | None
-    new: str | None
-    place: str | None
 
 
 class HistoryRow(msgspec.Struct, frozen=True):
@@ -238,7 +228,7 @@ def step_row(run_story: RunStory, step: Step, records: dict[tuple[int, int], int
         ref,
         step.compile.outcome,
         sum(known) if known else None,
-        [view(FailedGuard, change) for change in step.failures[:1]],
+        step.failures[:1],
         max(0, len(step.failures) - 1),
         [
             f"{each.subject}{f' ({each.old} → {each.new})' if each.old and each.new else ''}"
