@@ -73,7 +73,7 @@ def test_the_statistic_is_scipys() -> None:
 def test_many_kernels_raise_no_more_alarms() -> None:
     """Of twenty equal kernels, one seems to differ at 5 %; with the correction none does."""
     equal = {str(k): (times(1, 0.05, 9, k), times(1, 0.05, 9, 100 + k)) for k in range(20)}
-    assert min(judge(*pair).p for pair in equal.values()) < 0.05
+    assert any(judge(*pair).p < 0.05 for pair in equal.values())
     slower = {"slower": (times(1, 0.01, 9), times(1.2, 0.01, 9, 7))}
     found = judge_all(equal | slower)
     assert [name for name, one in found.items() if one.answer in ("slower", "faster")] == ["slower"]
