@@ -32,14 +32,5 @@ class Here(Analysis):
         with self._read() as session:
             return function(session, run, *args, **options)
 
-    async def once(
-        self,
-        function: Callable[Concatenate[Session, str, Given], Answer],
-        key: str,
-        *args: Given.args,
-        **options: Given.kwargs,
-    ) -> Answer:
-        return await self(function, key, *args, **options)
-
     def prepare(self) -> None:
         """Does nothing: no process needs to start."""
