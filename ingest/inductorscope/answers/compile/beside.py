@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import msgspec
 from sqlalchemy.orm import Session
@@ -91,9 +92,7 @@ def name_of(compile_: Compile, twice: bool) -> str:
 
 
 def _names(compiles: list[Compile]) -> list[str]:
-    seen: dict[str | None, int] = {}
-    for compile_ in compiles:
-        seen[compile_.id] = seen.get(compile_.id, 0) + 1
+    seen = Counter(compile_.id for compile_ in compiles)
     return [name_of(compile_, seen[compile_.id] > 1) for compile_ in compiles if compile_.spans[2]][
         :MOST_NAMES
     ]
