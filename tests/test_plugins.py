@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+import tomllib
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 
@@ -19,29 +20,44 @@ SEEN = """
 import json, pathlib, sys
 from starlette.testclient import TestClient
 from inductorscope.analyze.trial.catalogue import catalogue
-from inductorscope.answers.runs.diagnosis.diagnose import CHECKS
+from inductorscope.cli.local import read_paths
 from inductorscope.formats.log.kinds import is_artifact, meaning, role_of
 from inductorscope.formats.vocabulary import STAGES
-from inductorscope.intake.sniff import role_of as role_of_file
+from inductorscope.progress import silent
 from inductorscope.settings import Settings
+from toy import causes
+
+def broken(evidence):
+    raise ValueError("boom")
+
+def wordless(evidence):
+    return "toys"
+
+causes.CHECKS += [broken, wordless]
 from inductorscope_server.web.app import create_app
 
-data = pathlib.Path(sys.argv[1])
-with TestClient(create_app(Settings(data=data, database_url=""), alone=True)) as client:
+settings = Settings(data=pathlib.Path(sys.argv[1]), database_url="")
+run = read_paths(settings, [pathlib.Path(sys.argv[2])], name="", tags=[], origin="ingest",
+                 progress=silent).run_id
+with TestClient(create_app(settings, alone=True)) as client:
     client.base_url = "http://127.0.0.1"
-    path = "/runs/0123456789abcdef/toys"
+    path = f"/runs/{run}/toys"
     page, twin, markdown = client.get(path), client.get("/api" + path), client.get(path + ".md")
+    nobody = client.get("/runs/0123456789abcdef/toys").status_code
+    checks = client.get(f"/api/runs/{run}").json()["diagnosis"]["cleared"]
 print(json.dumps({
     "stage": STAGES[-1].title, "kind": meaning("toy_tiling"), "role": role_of("toy_tiling"),
-    "artifact": is_artifact("toy_note"), "cause": CHECKS[-1].__name__, "fix": catalogue()[-1].title,
-    "page": "3 toys" in page.text, "twin": twin.json(), "markdown": "Toys" in markdown.text,
+    "artifact": is_artifact("toy_note"), "fix": catalogue()[-1].title,
+    "page": "3 toys" in page.text, "twin": twin.json()["toys"], "markdown": "Toys" in markdown.text,
+    "nobody": nobody,
+    "checks": [check["text"].replace(run, "RUN") for check in checks if "toy" in check["text"]],
 }))
 """
 
 
-def test_a_package_adds_to_each_table(tmp_path: Path) -> None:
+def test_a_package_adds_to_each_table(tmp_path: Path, fixtures: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SEEN, tmp_path],
+        [sys.executable, "-c", SEEN, tmp_path, fixtures / "cuda-foo1"],
         env=os.environ | {"PYTHONPATH": str(PLUGIN)},
         capture_output=True,
         text=True,
@@ -53,12 +69,30 @@ def test_a_package_adds_to_each_table(tmp_path: Path) -> None:
         "kind": "sizes of tiles",
         "role": "tiling",
         "artifact": True,
-        "cause": "too_many_toys",
         "fix": "Toy",
         "page": True,
-        "twin": {"run": "0123456789abcdef", "toys": 3},
+        "twin": 3,
         "markdown": True,
+        "nobody": 404,
+        "checks": [
+            "Run RUN has no toys.",
+            "toy 1.0: the check broken failed: ValueError: boom",
+            "toy 1.0: the check wordless failed: TypeError: it returned 'toys'",
+        ],
     }
+    assert "ValueError: boom" in done.stderr  # with its traceback
+
+
+def test_a_copy_of_the_package_adds_the_same() -> None:
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text())["project"]
+    (installed,) = distributions(name="toy", path=[str(PLUGIN)])
+    assert {(point.group, point.name, point.value) for point in installed.entry_points} == {
+        (group, name, value)
+        for group, points in project["entry-points"].items()
+        for name, value in points.items()
+    }
+    assert (project["name"], project["version"]) == ("toy", installed.version)
+    assert project["dependencies"] == installed.requires
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-from inductorscope.errors import InWords
+from inductorscope.errors import USAGE, InWords
 
 VERSION = "0.2"
 """Of the tables: the minor version of Inductorscope in which a table or an entry last changed."""
@@ -18,13 +18,21 @@ VERSION = "0.2"
 class PluginError(InWords):
     """A package's entries cannot be used."""
 
+    exit_code = USAGE
 
-def added(table: str, kind: type | None = None) -> list[Any]:
-    """Returns the entries that packages add to a table. Each is a `kind`, or else callable.
+
+def added(table: str, kind: type = FunctionType) -> list[Any]:
+    """Returns the entries that packages add to a table, each a `kind`.
 
     Raises PluginError.
     """
     return [entry for point, module in _modules(table) for entry in _entries(point, module, kind)]
+
+
+def package_of(table: str, entry: object) -> str:
+    """Returns the name and version of the package that adds an entry to a table."""
+    added_by = (point for point, module in _modules(table) if entry in getattr(module, point.attr))
+    return _package(next(added_by))
 
 
 def templates() -> list[Path]:
@@ -53,21 +61,23 @@ def _module(point: EntryPoint) -> ModuleType:
     return module
 
 
-def _entries(point: EntryPoint, module: ModuleType, kind: type | None) -> list[Any]:
+def _entries(point: EntryPoint, module: ModuleType, kind: type) -> list[Any]:
     entries = getattr(module, point.attr, None)
     if not isinstance(entries, list | tuple):
         raise _unusable(point, f"{point.attr} is no list and no tuple")
     for entry in entries:
-        if not (callable(entry) if kind is None else isinstance(entry, kind)):
-            wanted = "a function" if kind is None else f"a {kind.__name__}"
-            raise _unusable(point, f"{entry!r} in {point.attr} is not {wanted}")
+        if not isinstance(entry, kind):
+            raise _unusable(point, f"{entry!r} in {point.attr} is not a {kind.__name__}")
     return list(entries)
 
 
 def _unusable(point: EntryPoint, why: str) -> PluginError:
-    package = "a package" if point.dist is None else f"{point.dist.name} {point.dist.version}"
     where = f"{point.module} ({point.group})"
     return PluginError(
-        f"{package} cannot extend Inductorscope. {where}: {why}.",
+        f"{_package(point)} cannot extend Inductorscope. {where}: {why}.",
         "Uninstall it, or install a version that fits.",
     )
+
+
+def _package(point: EntryPoint) -> str:
+    return "a package" if point.dist is None else f"{point.dist.name} {point.dist.version}"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from inductorscope.errors import InWords
 from inductorscope.processes.importing import without_collection
 
 if __name__ == "__main__":
-    with without_collection():
-        from inductorscope_server.web.server import main
-    sys.exit(main())
+    try:
+        with without_collection():
+            from inductorscope_server.web.server import main
+        main()
+    except InWords as error:
+        print(error.sentences(), file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -86,8 +86,7 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
     )
     app.state.parts = parts
     errors.install(app)
-    for page in PAGES:
-        check(page, parts.pages)
+    check(PAGES, parts.pages)
     parts.pages.set_pages(PAGES)
     openapi.install(app, settings)
     app.include_router(agents.router())

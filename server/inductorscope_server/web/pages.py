@@ -12,6 +12,7 @@ import msgspec
 from fastapi import APIRouter, Depends, params
 from inductorscope import urls
 from inductorscope.answers.runs.tabs import run_tabs
+from inductorscope.plugins import PluginError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -63,7 +64,7 @@ class Page(msgspec.Struct, frozen=True):
 def _returned(load: Callable[..., Any]) -> type[msgspec.Struct]:
     returned: type[msgspec.Struct] | None = typing.get_type_hints(load).get("return")
     if returned is None:
-        raise TypeError(f"{_name(load)} needs a return type: the struct that its page shows.")
+        raise PluginError(f"{_name(load)} needs a return type: the struct that its page shows.")
     return returned
 
 
@@ -71,18 +72,27 @@ def _name(load: Callable[..., Any]) -> str:
     return f"{load.__module__}.{load.__name__}"
 
 
-def check(page: Page, templates: Pages) -> None:
-    """Raises an error if the entry cannot work, so that a mistake shows when the server starts."""
-    parts = set(re.findall(r"{(\w+)}", page.path))
-    for load in {page.load, page.twin or page.load}:
-        _returned(load)
-        missing = parts - inspect.signature(load).parameters.keys()
-        if missing:
-            names = ", ".join(sorted(missing))
-            raise TypeError(f"{_name(load)} lacks parameters of its path {page.path}: {names}.")
-    for template in (page.template, page.fragment):
-        if template and not templates.has(template):
-            raise FileNotFoundError(f"The page {page.path} has no template {template}.")
+def check(pages: Sequence[Page], templates: Pages) -> None:
+    """Raises PluginError if an entry cannot work, so that a mistake shows when the server
+    starts."""
+    owners: dict[str, str] = {}
+    for page in pages:
+        what = f"The page {page.path} of {_name(page.load)}"
+        owner = owners.setdefault(re.sub(r"{\w+}", "{}", page.path), _name(page.load))
+        if owner != _name(page.load):
+            raise PluginError(f"{what} has the address of {owner}.", "Choose another address.")
+        parts = set(re.findall(r"{(\w+)}", page.path))
+        for load in {page.load, page.twin or page.load}:
+            _returned(load)
+            missing = parts - inspect.signature(load).parameters.keys()
+            if missing:
+                names = ", ".join(sorted(missing))
+                raise PluginError(
+                    f"{_name(load)} lacks parameters of its path {page.path}: {names}."
+                )
+        for template in (page.template, page.fragment):
+            if template and not templates.has(template):
+                raise PluginError(f"{what} has no template {template}.")
 
 
 def _tabs(page: Page) -> list[params.Depends]:

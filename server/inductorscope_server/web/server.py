@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from types import FrameType
 
 import uvicorn
+from inductorscope.errors import InWords
 from inductorscope.jobs.errors import cause_of
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.logs import log_to_stderr
@@ -34,11 +35,6 @@ from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import WILDCARDS, is_loopback_name
 
-PORT_TAKEN = 3
-"""Exit code when the port is taken; the supervisor does not retry."""
-INVALID_SETTINGS = 2
-"""Exit code when the settings are invalid."""
-FAILED = 1
 TICKS_PER_LOOK = 5
 """Ticks of uvicorn, ten a second, between checks for clients that keep the server waiting."""
 KEPT_SECONDS = 20
@@ -53,12 +49,14 @@ GRACE_SECONDS = 5
 """Seconds that running requests may take when the server stops; streams end immediately."""
 
 
-class StartError(Exception):
-    """The server cannot start; the message says why, `code` is the exit code."""
+class StartError(InWords):
+    """The server cannot start; the message says why."""
 
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
+
+class PortTakenError(StartError):
+    """Another program listens there; the supervisor does not retry."""
+
+    exit_code = 3
 
 
 class Server(uvicorn.Server):
@@ -95,23 +93,17 @@ def check(settings: Settings) -> None:
     """Refuses a token that can be guessed, and a non-loopback address without token or accounts."""
     refusal = refusal_of_token(settings.token)
     if refusal is not None:
-        raise StartError(refusal, INVALID_SETTINGS)
+        raise SettingError(refusal)
     if settings.new_role not in ROLES:
         roles = ", ".join(ROLES)
-        raise StartError(
-            f"{PREFIX}NEW_ROLE is {settings.new_role!r}; roles are {roles}.", INVALID_SETTINGS
-        )
+        raise SettingError(f"{PREFIX}NEW_ROLE is {settings.new_role!r}; roles are {roles}.")
     if settings.oidc_issuer and find_spec("authlib") is None:
-        raise StartError(
-            f"{PREFIX}OIDC_ISSUER needs authlib: pip install 'inductorscope[oidc]'.",
-            INVALID_SETTINGS,
-        )
+        raise SettingError(f"{PREFIX}OIDC_ISSUER needs authlib: pip install 'inductorscope[oidc]'.")
     if settings.token or settings.has_accounts or is_loopback_name(settings.host):
         return
-    raise StartError(
+    raise SettingError(
         f"Refusing to listen on {settings.host}, which other machines can reach, without a token: "
-        f"set {PREFIX}TOKEN to a secret, {PREFIX}ACCOUNTS to 1, or {PREFIX}HOST to 127.0.0.1.",
-        INVALID_SETTINGS,
+        f"set {PREFIX}TOKEN to a secret, {PREFIX}ACCOUNTS to 1, or {PREFIX}HOST to 127.0.0.1."
     )
 
 
@@ -123,9 +115,7 @@ def listen(settings: Settings) -> socket.socket:
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
-        raise StartError(
-            f"{settings.host} is not an address of this machine: {error}.", INVALID_SETTINGS
-        ) from None
+        raise SettingError(f"{settings.host} is not an address of this machine: {error}.") from None
     family, kind, protocol, _, address = addresses[0]
     listening = socket.socket(family, kind, protocol)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -135,12 +125,11 @@ def listen(settings: Settings) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise StartError(
+            raise PortTakenError(
                 f"Port {settings.port} of {settings.host} is in use by another program: "
-                f"stop that program, or choose another port with --port or {PREFIX}PORT.",
-                PORT_TAKEN,
+                f"stop that program, or choose another port with --port or {PREFIX}PORT."
             ) from None
-        raise StartError(f"Cannot listen on {where}: {error.strerror}.", INVALID_SETTINGS) from None
+        raise SettingError(f"Cannot listen on {where}: {error.strerror}.") from None
     limit_sending(listening, settings.client_seconds)
     return listening
 
@@ -153,9 +142,9 @@ def serve(settings: Settings) -> None:
             with app.state.parts.write.begin() as session:
                 notice = report_secrets(session)
         except UnusableError as error:
-            raise StartError(str(error), INVALID_SETTINGS) from error
+            raise SettingError(str(error)) from error
         except (SQLAlchemyError, OSError) as error:
-            raise StartError(f"The database cannot be opened: {cause_of(error)}", FAILED) from error
+            raise StartError(f"The database cannot be opened: {cause_of(error)}") from error
         if notice is not None:
             print(notice, file=sys.stderr, flush=True)
         configure_mappers()
@@ -179,18 +168,10 @@ def serve(settings: Settings) -> None:
         Server(config, app.state.parts).run(sockets=[listening])
 
 
-def main() -> int:
+def main() -> None:
     gc.disable()  # until the server starts serving
     return_large_blocks()
     sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        settings = load()
-        log_to_stderr(as_json=settings.log_json)
-        serve(settings)
-    except SettingError as error:
-        print(error, file=sys.stderr)
-        return INVALID_SETTINGS
-    except StartError as error:
-        print(error, file=sys.stderr)
-        return error.code
-    return 0
+    settings = load()
+    log_to_stderr(as_json=settings.log_json)
+    serve(settings)

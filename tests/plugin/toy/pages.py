@@ -1,6 +1,9 @@
 import msgspec
+from inductorscope.answers.parts import run_of
+from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.openapi import RUNS
 from inductorscope_server.web.pages import Page
+from inductorscope_server.web.parts import Reading
 
 INDUCTORSCOPE = "0.2"
 
@@ -12,9 +15,9 @@ class Toys(msgspec.Struct):
     toys: int
 
 
-def load(run: str) -> Toys:
+def load(session: Reading, run: RunId) -> Toys:
     """Counts toys."""
-    return Toys(run, 3)
+    return Toys(run_of(session, run).id, 3)
 
 
 PAGES = [Page("/runs/{run}/toys", load, "toys.html", RUNS, "Toys of a run", tab="Toys")]

@@ -15,6 +15,7 @@ import zstandard
 from inductorscope import urls
 from inductorscope.answers.compile.diff import DiffPage
 from inductorscope.cli.local import read_paths
+from inductorscope.plugins import PluginError
 from inductorscope.settings import Settings
 from inductorscope_server.pages.table import PAGES
 from inductorscope_server.rendering.templating import Pages, web_folder
@@ -128,15 +129,16 @@ async def untyped(number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
     [
         ("/of/{run}/{number}", load_number, "run.html", r"load_number lacks .*: run\."),
         ("/of/{number}", untyped, "run.html", r"untyped needs a return type"),
-        ("/of/{number}", load_number, "none.html", r"/of/{number} has no template none\.html\."),
+        ("/of/{number}", load_number, "none.html", r"load_number has no template none\.html\."),
+        ("/jobs/{number}", load_number, "job.html", r"load_number has the address of .*load_job\."),
     ],
 )
 def test_a_page_that_cannot_work_stops_the_start(
     own_settings: Settings, path: str, load: Callable[..., Any], template: str, message: str
 ) -> None:
     page = Page(path, load, template, "tag", "summary")
-    with pytest.raises((TypeError, FileNotFoundError), match=message):
-        check(page, Pages(own_settings))
+    with pytest.raises(PluginError, match=message):
+        check([*PAGES, page], Pages(own_settings))
 
 
 def test_the_run(filled: TestClient, run: str) -> None:

@@ -3,6 +3,7 @@ module's table `CHECKS`."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -25,12 +26,17 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
 from inductorscope.answers.trials.trials import newest_improvement, trials_of
-from inductorscope.plugins import added
+from inductorscope.plugins import added, package_of
 
-CHECKS: tuple[Callable[[Evidence], Cause | Cleared | None], ...] = (
+log = logging.getLogger(__name__)
+
+Check = Callable[[Evidence], Cause | Cleared | None]
+THEIRS: list[Check] = added("causes")
+"""The checks of other packages."""
+CHECKS: tuple[Check, ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
     *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
-    *one_by_one.CHECKS, *added("causes"),
+    *one_by_one.CHECKS, *THEIRS,
 )  # fmt: skip
 
 
@@ -42,8 +48,16 @@ def diagnose(evidence: Evidence) -> Diagnosis:
         try:
             begin(f"what to change first: {check.__name__}")
             result = check(evidence)
+            if not isinstance(result, Cause | Cleared | None):
+                raise TypeError(f"it returned {result!r}")
         except NotAnalysed as error:
             result = Cleared(str(error), judged=False)
+        except Exception as error:
+            if check not in THEIRS:
+                raise
+            log.exception("A check of another package failed.")
+            why = f"the check {check.__name__} failed: {type(error).__name__}: {error}"
+            result = Cleared(f"{package_of('causes', check)}: {why}", judged=False)
         if isinstance(result, Cause):
             result = with_trial(with_change(result), trials)
         if result is not None:
