@@ -125,7 +125,7 @@ def test_links_takes_any_level(fixtures: Path, level: str) -> None:
         (["links", "/nowhere/at/all"], 3, "does not exist"),
         (["capture", "neg-maximum-kat"], 2, "Did you mean neg-maximum-cat?"),
         (["capture", "gpt-small", "--config", "a"], 2, "KEY=VALUE"),
-        (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "did not answer"),
+        (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "trying for 1 s."),
         (["push", __file__, "--server", "127.0.0.1:1"], 4, "is it http://127.0.0.1:1?"),
         (["runs", "--data", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist"),
         (["delete", "ffff"], 1, "No run starts with ffff"),
@@ -147,6 +147,16 @@ def test_mistakes_get_a_sentence_and_a_code(
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_capture_without_torch_names_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text("""raise ModuleNotFoundError("No module named 'torch'")""")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = run("capture", "neg-maximum-cat", "--data", str(tmp_path / "data"))
+    assert done.returncode == 1
+    assert "pip install 'inductorscope[capture]'" in done.stderr
 
 
 def test_guards_refuses_an_argument_that_no_guard_names(fixtures: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ TABLE = Path(__file__).resolve().parent.parent / "docs" / "logs.md"
 @pytest.fixture(scope="module")
 def told() -> dict[str, str]:
     """Kind or name of an artifact → where it appears."""
-    tables = TABLE.read_text().partition("## Beside tlparse")[0]
+    tables = TABLE.read_text().partition("## Compared with tlparse")[0]
     rows = re.findall(r"^\| `([^`]+)` \| [^|]+ \| ([^|]+) \|$", tables, re.M)
     return dict(rows)
 

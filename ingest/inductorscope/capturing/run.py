@@ -127,6 +127,8 @@ def _outcome(out: Path, status: int) -> CaptureFacts:
         kind, message = facts.error.kind, facts.error.message
         if kind.endswith(("SpecError", "NotAllowed")):
             raise CaptureFailed(message)
+        if message == "No module named 'torch'":
+            raise CaptureFailed("Captures need torch: pip install 'inductorscope[capture]'.")
         raise CaptureFailed(f"The model failed with {kind}: {message or 'no message'}")
     if status < 0:
         name = signal.Signals(-status).name

@@ -4,6 +4,7 @@ restart of the server."""
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ class Client:
         accept: tuple[int, ...] = (200, 201, 202, 204),
     ) -> httpx.Response:
         """Sends one request, and retries while the server is unavailable."""
-        for wait in _waits():
+        for attempt, wait in enumerate(_waits()):
             try:
                 answer = self._http.request(
                     method, url, json=json, content=content, headers=headers
@@ -167,6 +168,8 @@ class Client:
                         f"{self._http.base_url} did not answer for {PATIENCE_SECONDS:.0f} s: "
                         f"{error}. Is the server running, and is the address right?"
                     ) from error
+                if attempt == 0:
+                    print(f"No answer yet: trying for {PATIENCE_SECONDS:.0f} s.", file=sys.stderr)
                 time.sleep(wait)
                 continue
             if answer.status_code in accept:

@@ -10,8 +10,8 @@ import typer
 from inductorscope.cli.app import Data, RunId, app
 
 PAGES = (
-    "overview, time, roofline, story, compile-time, startup, symbols, ranks, fusing, failures, "
-    "log, read"
+    "overview, time, kernels, roofline, story, compile-time, startup, symbols, ranks, fusing, "
+    "tuned, failures, log, read"
 )
 
 
