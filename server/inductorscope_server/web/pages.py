@@ -77,22 +77,20 @@ def check(pages: Sequence[Page], templates: Pages) -> None:
     starts."""
     owners: dict[str, str] = {}
     for page in pages:
-        what = f"The page {page.path} of {_name(page.load)}"
-        owner = owners.setdefault(re.sub(r"{\w+}", "{}", page.path), _name(page.load))
-        if owner != _name(page.load):
-            raise PluginError(f"{what} has the address of {owner}.", "Choose another address.")
+        name = _name(page.load)
+        owner = owners.setdefault(re.sub(r"{\w+}", "{}", page.path), name)
+        if owner != name:
+            raise PluginError(f"{name} has the address of {owner}, {page.path}: choose another.")
         parts = set(re.findall(r"{(\w+)}", page.path))
         for load in {page.load, page.twin or page.load}:
             _returned(load)
             missing = parts - inspect.signature(load).parameters.keys()
             if missing:
                 names = ", ".join(sorted(missing))
-                raise PluginError(
-                    f"{_name(load)} lacks parameters of its path {page.path}: {names}."
-                )
+                raise PluginError(f"{_name(load)} lacks parameters of {page.path}: {names}.")
         for template in (page.template, page.fragment):
             if template and not templates.has(template):
-                raise PluginError(f"{what} has no template {template}.")
+                raise PluginError(f"The page {page.path} of {name} has no template {template}.")
 
 
 def _tabs(page: Page) -> list[params.Depends]:

@@ -49,11 +49,7 @@ GRACE_SECONDS = 5
 """Seconds that running requests may take when the server stops; streams end immediately."""
 
 
-class StartError(InWords):
-    """The server cannot start; the message says why."""
-
-
-class PortTakenError(StartError):
+class PortTakenError(InWords):
     """Another program listens there; the supervisor does not retry."""
 
     exit_code = 3
@@ -144,7 +140,7 @@ def serve(settings: Settings) -> None:
         except UnusableError as error:
             raise SettingError(str(error)) from error
         except (SQLAlchemyError, OSError) as error:
-            raise StartError(f"The database cannot be opened: {cause_of(error)}") from error
+            raise InWords(f"The database cannot be opened: {cause_of(error)}") from error
         if notice is not None:
             print(notice, file=sys.stderr, flush=True)
         configure_mappers()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 
 from inductorscope.errors import InWords
 from inductorscope.jobs.errors import cause_of
@@ -142,11 +143,12 @@ class Supervised:
 def supervise(
     settings: Settings, workers: int, web: bool, first_capture: str | None = None
 ) -> None:
-    """Runs until SIGTERM or SIGINT, then stops everything in order. Raises StartError.
+    """Runs until SIGTERM or SIGINT, then stops everything in order. Raises StartError, PluginError.
 
     `first_capture` names a built-in model to capture if the database is empty.
     """
     speak(settings)
+    import_module("inductorscope.formats.log.kinds")  # says what is wrong with a plugin, once
     with _signals_and_umask() as stop:
         slots = _reserve(settings, workers, web)
         supervised = _processes(settings, [slot.executor_id for slot in slots[:workers]], web)
