@@ -72,9 +72,8 @@ def _entries(point: EntryPoint, module: ModuleType, kind: type) -> list[Any]:
 
 
 def _unusable(point: EntryPoint, why: str) -> PluginError:
-    where = f"{point.module} ({point.group})"
     return PluginError(
-        f"{_package(point)} cannot extend Inductorscope. {where}: {why}.",
+        f"{_package(point)} cannot extend Inductorscope. {point.module} ({point.group}): {why}.",
         "Uninstall it, or install a version that fits.",
     )
 

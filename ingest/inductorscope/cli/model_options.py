@@ -20,8 +20,7 @@ Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 Pretend = Annotated[
     str | None,
     typer.Option(
-        help="Compile for this GPU, such as 'NVIDIA H100', without having one; needs the extra "
-        "pretend.",
+        help="Compile for this GPU, such as 'NVIDIA H100', without one; needs the extra pretend."
     ),
 ]
 Dtype = Annotated[

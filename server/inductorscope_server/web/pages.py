@@ -84,10 +84,9 @@ def check(pages: Sequence[Page], templates: Pages) -> None:
         parts = set(re.findall(r"{(\w+)}", page.path))
         for load in {page.load, page.twin or page.load}:
             _returned(load)
-            missing = parts - inspect.signature(load).parameters.keys()
+            missing = ", ".join(sorted(parts - inspect.signature(load).parameters.keys()))
             if missing:
-                names = ", ".join(sorted(missing))
-                raise PluginError(f"{_name(load)} lacks parameters of {page.path}: {names}.")
+                raise PluginError(f"{_name(load)} lacks parameters of {page.path}: {missing}.")
         for template in (page.template, page.fragment):
             if template and not templates.has(template):
                 raise PluginError(f"The page {page.path} of {name} has no template {template}.")

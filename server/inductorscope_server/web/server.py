@@ -87,8 +87,7 @@ def address_of(settings: Settings) -> str:
 
 def check(settings: Settings) -> None:
     """Refuses a token that can be guessed, and a non-loopback address without token or accounts."""
-    refusal = refusal_of_token(settings.token)
-    if refusal is not None:
+    if refusal := refusal_of_token(settings.token):
         raise SettingError(refusal)
     if settings.new_role not in ROLES:
         roles = ", ".join(ROLES)

@@ -23,7 +23,6 @@ from inductorscope.jobs.queue.slots import Slot, reserve
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
-from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.database.private import close_to_others, open_to_others
 from inductorscope.store.database.usable import check_content, check_data
 
@@ -143,7 +142,7 @@ class Supervised:
 def supervise(
     settings: Settings, workers: int, web: bool, first_capture: str | None = None
 ) -> None:
-    """Runs until SIGTERM or SIGINT, then stops everything in order. Raises StartError, PluginError.
+    """Runs until SIGTERM or SIGINT, then stops everything in order. Raises InWords.
 
     `first_capture` names a built-in model to capture if the database is empty.
     """
@@ -155,7 +154,11 @@ def supervise(
         variables = environment(settings, PYTHONUNBUFFERED="1")
         try:
             if first_capture is not None:
-                _first_capture(settings, first_capture)
+                from inductorscope.jobs.first import (
+                    capture_if_empty,
+                )  # only then: this process waits
+
+                capture_if_empty(settings, first_capture)
             with announced(settings) if web else nullcontext():
                 while not stop.wait(LOOK_SECONDS):
                     for process in supervised:
@@ -184,7 +187,7 @@ def _signals_and_umask() -> Iterator[threading.Event]:
 
 
 def _reserve(settings: Settings, workers: int, web: bool) -> list[Slot]:
-    """Returns the slots of the workers, then the server's own. Raises StartError."""
+    """Returns the slots of the workers, then the server's own. Raises StartError, UnusableError."""
     try:
         check_data(settings)
         check_content(settings)
@@ -194,8 +197,6 @@ def _reserve(settings: Settings, workers: int, web: bool) -> list[Slot]:
             log.warning(why)
         if web and workers:
             slots.append(_alone(settings))
-    except UnusableError as error:
-        raise StartError(str(error)) from error
     except OSError as error:
         raise StartError(f"The data folder cannot be used: {cause_of(error)}.") from error
     return slots
@@ -223,18 +224,6 @@ def _processes(settings: Settings, workers: list[str], web: bool) -> list[Superv
         module = program("inductorscope.jobs.queue.worker", "--executor-id", name)
         supervised.append(Supervised(f"worker {name}", module))
     return supervised
-
-
-def _first_capture(settings: Settings, model: str) -> None:
-    # Imported here: this process only waits, and should stay small.
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from inductorscope.jobs.first import capture_if_empty
-
-    try:
-        capture_if_empty(settings, model)
-    except (UnusableError, SQLAlchemyError, OSError) as error:
-        raise StartError(f"The database cannot be opened: {cause_of(error)}") from error
 
 
 def _stop(supervised: list[Supervised]) -> None:

@@ -206,12 +206,9 @@ def main(arguments: list[str] | None = None) -> int:
         settings = load()
         speak(settings)
         run_worker(settings, given.executor_id)
-    except SlotTakenError as error:
+    except (SlotTakenError, SettingError, UnusableError) as error:
         log.error("%s", error)
-        return 1
-    except (SettingError, UnusableError) as error:
-        log.error("%s", error)
-        return INVALID_SETTINGS
+        return 1 if isinstance(error, SlotTakenError) else INVALID_SETTINGS
     except (SQLAlchemyError, OSError) as error:
         log.error("the database cannot be opened: %s", cause_of(error))
         return 1

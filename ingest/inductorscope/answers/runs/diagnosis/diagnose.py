@@ -28,11 +28,8 @@ from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
 from inductorscope.answers.trials.trials import newest_improvement, trials_of
 from inductorscope.plugins import added, package_of
 
-log = logging.getLogger(__name__)
-
 Check = Callable[[Evidence], Cause | Cleared | None]
-THEIRS: list[Check] = added("causes")
-"""The checks of other packages."""
+THEIRS: list[Check] = added("causes")  # of other packages
 CHECKS: tuple[Check, ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
     *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
@@ -55,7 +52,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
         except Exception as error:
             if check not in THEIRS:
                 raise
-            log.exception("A check of another package failed.")
+            logging.getLogger(__name__).exception("A check of another package failed.")
             why = f"the check {check.__name__} failed: {type(error).__name__}: {error}"
             result = Cleared(f"{package_of('causes', check)}: {why}", judged=False)
         if isinstance(result, Cause):
