@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -81,6 +83,22 @@ def test_a_package_adds_to_each_table(tmp_path: Path, fixtures: Path) -> None:
         ],
     }
     assert "ValueError: boom" in done.stderr  # with its traceback
+
+
+@pytest.mark.parametrize("command", [["inductorscope", "serve"], ["inductorscope_server"]])
+def test_a_server_says_in_one_line_what_does_not_fit(command: list[str], tmp_path: Path) -> None:
+    shutil.copytree(PLUGIN, tmp_path / "plugin")
+    (tmp_path / "plugin" / "toy" / "kinds.py").write_text("INDUCTORSCOPE = '0.1'")
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        env=os.environ
+        | {"PYTHONPATH": str(tmp_path / "plugin"), "INDUCTORSCOPE_DATA": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert re.fullmatch(r"toy 1\.0 cannot extend Inductorscope\..*\n", done.stderr)
 
 
 def test_a_copy_of_the_package_adds_the_same() -> None:
