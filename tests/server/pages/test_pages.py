@@ -130,7 +130,7 @@ async def untyped(number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
         ("/of/{run}/{number}", load_number, "run.html", r"load_number lacks .*: run\."),
         ("/of/{number}", untyped, "run.html", r"untyped needs a return type"),
         ("/of/{number}", load_number, "none.html", r"load_number has no template none\.html\."),
-        ("/jobs/{number}", load_number, "job.html", r"load_number has the address of .*load_job\."),
+        ("/jobs/{number}", load_number, "job.html", r"load_number has the address of .*load_job,"),
     ],
 )
 def test_a_page_that_cannot_work_stops_the_start(
