@@ -161,7 +161,7 @@ def no_backward(evidence: Evidence) -> Cause | None:
     forward = {graph.slug for graph in evidence.graphs if graph.direction == "forward"}
     us = sum(kernel.us for kernel in evidence.kernels if kernel.graph in forward)
     step = evidence.step_us
-    if evidence.script is None or "backward" in directions or not step or us < STANDS_OUT * step:
+    if evidence.script is None or directions != {"forward"} or not step or us < STANDS_OUT * step:
         return None
     return Cause(
         "no backward",
