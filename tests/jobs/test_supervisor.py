@@ -19,7 +19,6 @@ from inductorscope.jobs.first import capture_if_empty
 from inductorscope.jobs.queue.address import answers
 from inductorscope.jobs.queue.processes import environment, processes_of
 from inductorscope.jobs.queue.supervisor import Supervised
-from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 
 from tests.support.serving import START_SECONDS, Served, free_port, serve
@@ -54,29 +53,12 @@ def until(look: Callable[[], bool], seconds: float = START_SECONDS) -> bool:
     return False
 
 
-def test_what_dies_is_started_again_and_said_and_nothing_outlives_the_supervisor(
-    tmp_path: Path,
-) -> None:
-    with serve(tmp_path / "data") as served:
-        before = children(served.process.pid)
-        for pid in before:
-            os.kill(pid, signal.SIGKILL)
-        assert until(lambda: not set(before) & set(children(served.process.pid)))
-        assert until(lambda: len(children(served.process.pid)) == 2)
-        assert until(lambda: _answers(served.url)), served.said()
-        assert "ended by SIGKILL; starting it again" in served.said()
-        started = children(served.process.pid)
-        served.process.kill()
-        served.process.wait()
-        assert until(lambda: not living(started))
-
-
 def test_a_web_process_that_does_not_answer_is_started_again(tmp_path: Path) -> None:
     port = free_port()
     settings = Settings(data=tmp_path / "data", database_url="", port=port)
     web = Supervised(
         "web process",
-        program("inductorscope_server"),
+        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
         answers=partial(answers, "127.0.0.1", port),
         silent_after=1.0,
     )
@@ -125,9 +107,10 @@ def test_a_taken_port_is_an_error_not_a_loop(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_processes_on_one_folder_have_different_names_and_a_second_server_is_refused(
+def test_processes_on_one_folder_have_different_names_and_what_dies_is_started_again(
     tmp_path: Path,
 ) -> None:
+    """And a second server with workers is refused, and nothing outlives a supervisor."""
     data = tmp_path / "data"
 
     def names(url: str) -> set[str]:
@@ -146,12 +129,23 @@ def test_processes_on_one_folder_have_different_names_and_a_second_server_is_ref
         more = subprocess.Popen(workers)
         assert until(lambda: len(names(first.url)) == 2)
         assert names(first.url) == names(second.url)
-        started = children(first.process.pid) + children(second.process.pid)
-        started += children(more.pid)
+        before = children(first.process.pid)
+        started = [*before, *children(second.process.pid), *children(more.pid)]
         assert len(started) == 4
         more.terminate()
         assert more.wait(20) == 0
-    assert (first.process.returncode, second.process.returncode) == (0, 0)
+
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        assert until(lambda: not set(before) & set(children(first.process.pid)))
+        assert until(lambda: len(children(first.process.pid)) == 2)
+        assert until(lambda: _answers(first.url)), first.said()
+        assert "ended by SIGKILL; starting it again" in first.said()
+        started += children(first.process.pid)
+        first.process.kill()
+        first.process.wait()
+        assert until(lambda: not living(started[-2:]))
+    assert second.process.returncode == 0
     assert living(started) == []
 
 
