@@ -133,3 +133,10 @@ def filled(
     with serve(data, "--workers", "0") as served:
         others = {"other": run, "story": story, "failed": failed, "trace": trace, "number": "3"}
         yield served, others | parts_of(served, run)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """An empty server with one worker, which no other tests fill."""
+    with serve(tmp_path_factory.mktemp("server") / "data") as served:
+        yield served
