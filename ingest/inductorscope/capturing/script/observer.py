@@ -324,7 +324,8 @@ class Observer:
 
     def _note_waste(self) -> None:
         """Records what the steps compute in vain. Until torch compiles it costs nothing."""
-        if "torch._dynamo" not in sys.modules or self.order.label != COMPILED:
+        unused = "torch._dynamo" not in sys.modules or self.order.label != COMPILED
+        if unused or self.pid != os.getpid():
             return
         from inductorscope.capturing.script.wasted import unread_gradients
 
@@ -334,7 +335,10 @@ class Observer:
         elif self._compiling and not mine.unread_gradients:
             self._keep_inputs()
             mine.unchanged, mine.denormal = self._arguments.unchanged(), self._arguments.denormal
-            mine.unread_gradients = unread_gradients()
+            try:
+                mine.unread_gradients = unread_gradients()
+            except Exception as error:  # noqa: BLE001  # it looks at objects of any library
+                self.facts.missing.append(f"Gradients that nobody reads: {error!r}.")
 
     def _wait(self) -> None:
         """Waits to be ended, at a point where the script writes no file."""
