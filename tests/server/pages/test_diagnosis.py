@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,8 @@ from inductorscope.store.runs.draft import FxNodeDraft
 from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
+
+from tests.support.places import ROOT
 
 HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
 """Traces of an H200 whose device waits for the host."""
@@ -444,3 +447,12 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     assert found.wins_us is not None
     assert found.share is not None
     assert 0 < found.share < 1
+
+
+def test_the_docs_name_every_cause() -> None:
+    page = (ROOT / "docs" / "diagnosis.md").read_text()
+    folder = ROOT / "ingest/inductorscope/answers/runs/diagnosis"
+    text = "".join(path.read_text() for path in folder.glob("*.py"))
+    kinds = set(re.findall(r'Cause\(\n +"([^"]+)",', text))
+    assert len(kinds) > 30
+    assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
