@@ -47,7 +47,7 @@ def filled(
 ) -> Iterator[Filled]:
     """The application, and what reads a kind of run into it, once, and returns its id."""
     settings = Settings(data=tmp_path_factory.mktemp("crawled") / "data", database_url="")
-    with opened(settings, alone=False) as client:
+    with opened(settings) as client:
 
         @cache
         def run_of(kind: str) -> str:
