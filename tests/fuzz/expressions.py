@@ -144,6 +144,9 @@ class _Texts:
         self.alphabet = "".join(dict.fromkeys(literals + ALPHABET))
         self.prefixes: list[str] = []
         self.pumps: list[tuple[str, str]] = []
+        self.repeats = False
+        """Whether a quantifier takes many repetitions. Without one, each place of a text costs at
+        most the expression's own length."""
         self.walk(self.tree, "")
 
     def _literals(self, tree: Any) -> Iterator[str]:
@@ -204,6 +207,7 @@ class _Texts:
             if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
                 _, most, body = argument
                 if most == codes.MAXREPEAT or most >= MANY:
+                    self.repeats = True
                     self.pumps += [(before, each) for each in self.bodies(body)]
                 self.walk(body, before)
             elif operation is codes.SUBPATTERN:
@@ -259,6 +263,8 @@ def _within(character: str, kind: Any, value: Any) -> bool:
 def pumps(expression: re.Pattern[Any]) -> list[Pump]:
     """Texts that may be expensive for this expression."""
     texts = _Texts(expression)
+    if not texts.repeats:
+        return []
     classes: dict[tuple[str, ...], tuple[str, str]] = {}
     for before, body in texts.pumps:
         # Characters that the same quantifiers repeat behave alike: one of them is enough.
@@ -273,10 +279,12 @@ def pumps(expression: re.Pattern[Any]) -> list[Pump]:
         for _, other in classes.values():
             if len(body) == len(other) == 1 and body < other:
                 found[before, body + other, "\x00"] = None
+    of_lines = re.search(r"[\^$\n]|\\n|\\s", str(expression.pattern)) is not None
     for prefix in texts.prefixes:
         if prefix:
             found["", prefix, "\x00"] = None
-            found["", prefix + "\n", "\x00"] = None
+            if of_lines:
+                found["", prefix + "\n", "\x00"] = None
     return [Pump(*parts) for parts in found if parts[1]]
 
 
