@@ -57,6 +57,12 @@ def test_arguments_that_stay_the_same_are_found_with_their_zeros(teacher: Any) -
     decayed = torch.tensor([1.0, 0.0, 1e-40, -1e-42])
     module.look(teacher.__call__, (decayed,), {}, closely=True)
     assert module.denormal == {"x": 0.5}
+    for lengths in ((3, 2), (5, 4)):
+        ids = torch.zeros(2, 10, dtype=torch.long)
+        for row, length in zip(ids, lengths, strict=True):
+            row[:length] = 7
+        module.look(teacher.__call__, (ids,), {"scale": ids * 0}, closely=False)
+    assert module.padding == {"x": 0.5, "scale": 0.0}  # one value everywhere is no padding
 
 
 def test_gradients_that_no_optimizer_reads(teacher: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,6 +265,8 @@ class ScriptSteps(msgspec.Struct):
     """Modules with gradients that no optimizer reads → share of all numbers of gradients."""
     uncalled: list[Wrapped] = msgspec.field(default_factory=list)
     """What was compiled, if the script called no compiled function."""
+    padding: dict[str, float] = msgspec.field(default_factory=dict)
+    """Arguments of the compiled function → share of last columns with one value in all calls."""
     denormal: dict[str, float] = msgspec.field(default_factory=dict)
     """Arguments of the compiled function → share of numbers too small for full speed."""
 

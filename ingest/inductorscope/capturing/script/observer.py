@@ -335,6 +335,7 @@ class Observer:
         elif self._compiling and not mine.unread_gradients:
             self._keep_inputs()
             mine.unchanged, mine.denormal = self._arguments.unchanged(), self._arguments.denormal
+            mine.padding = self._arguments.padding
             try:
                 mine.unread_gradients = unread_gradients()
             except Exception as error:  # noqa: BLE001  # it looks at objects of any library

@@ -32,6 +32,8 @@ class Arguments:
         self._calls = 0
         self.denormal: dict[str, float] = {}
         """Arguments → the largest share of denormal numbers that was seen."""
+        self.padding: dict[str, float] = {}
+        """Arguments → the smallest share of last columns with one value that was seen."""
         self._same: dict[str, tuple[int, int]] = {}
         self._last: dict[str, Callable[[], torch.Tensor | None]] = {}
 
@@ -45,15 +47,19 @@ class Arguments:
         given: dict[str, Any] = {}
         with contextlib.suppress(TypeError, ValueError):  # a signature that Python cannot tell
             given = inspect.signature(function).bind(*args, **kwargs).arguments
-        tensors = {
-            name: value
-            for name, value in given.items()
-            if isinstance(value, torch.Tensor) and not value.is_inference()
-        }
+        tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
         self._last = {name: weakref.ref(value) for name, value in tensors.items()}
-        now = {name: (id(value), value._version) for name, value in tensors.items()}
-        for name, value in tensors.items() if closely else ():
-            if value.is_cpu and value.is_floating_point() and value.numel():
+        now = {
+            name: (id(value), value._version)
+            for name, value in tensors.items()
+            if not value.is_inference()
+        }
+        for name, value in tensors.items():
+            numbers = value.is_floating_point() or value.is_complex()
+            if not numbers and value.dim() == 2 and 0 < value.numel() <= LARGE:
+                if closely or value.is_cpu:
+                    self.padding[name] = min(self.padding.get(name, 1.0), _padding(value))
+            elif closely and value.is_cpu and value.is_floating_point() and value.numel():
                 self.denormal[name] = max(self.denormal.get(name, 0.0), _denormal(value))
         self._calls += 1
         if self._calls == 1:
@@ -68,6 +74,12 @@ class Arguments:
             for name, tensor in tensors.items()
             if tensor is not None and self._calls >= FEWEST_CALLS
         }
+
+
+def _padding(tensor: torch.Tensor) -> float:
+    """Returns the share of last columns in which all rows have one value; 0 if all columns are."""
+    same = (tensor == tensor[-1, -1]).all(dim=0).flip(0).tolist()
+    return 0.0 if all(same) else same.index(False) / len(same)
 
 
 def _denormal(tensor: torch.Tensor) -> float:

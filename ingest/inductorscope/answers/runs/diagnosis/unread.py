@@ -22,6 +22,8 @@ from inductorscope.units import microseconds, percent
 SLOWEST = 5
 PART = 0.5
 """Largest share of a product's numbers that may be read."""
+PADDED = 0.3
+"""Smallest share of columns that are padding in every call."""
 _SAME = frozenset(("view", "_unsafe_view", "reshape", "permute", "transpose", "t", "unsqueeze",
                    "squeeze"))  # fmt: skip
 _CASTS = frozenset(("convert_element_type", "_to_copy"))
@@ -176,4 +178,23 @@ def no_backward(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (unread, one_hot, unread_gradients, no_backward)
+def padding(evidence: Evidence) -> Cause | None:
+    """Every row of an argument is padded."""
+    script = script_of(evidence.run)
+    shares = {} if script is None else script.processes[0].padding
+    name = max(shares, key=lambda each: shares[each], default="")
+    if shares.get(name, 0.0) < PADDED:
+        return None
+    return Cause(
+        "padding",
+        f"The last {percent(shares[name])} of the columns of `{name}` hold one value in every row "
+        "and every call: padding, which is computed too.",
+        "Pad each batch to its longest row, or to one of a few sizes, since each size has its own "
+        "compile.",
+        urls.time(evidence.id),
+        concerns=shares[name],
+        lines=evidence.lines({each.id for each in evidence.kernels}),
+    )
+
+
+CHECKS = (unread, one_hot, unread_gradients, no_backward, padding)
