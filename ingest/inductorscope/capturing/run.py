@@ -41,7 +41,6 @@ def run_capture(
     progress: Progress | None = None,
     *,
     log: LogCallback | None = None,
-    cancelled: Callable[[], bool] | None = None,
     trusted: bool = False,
     cache: Path | None = None,
     measured: Callable[[Path], None] | None = None,
@@ -51,18 +50,17 @@ def run_capture(
 
     A model that fails to compile is a result too: the facts' state says so, and `out` contains the
     files written so far. So is a script that fails after something was recorded. Raises SpecError
-    for a model that is missing or not permitted, CaptureCancelled if `cancelled()` becomes true,
-    CaptureFailed for everything else; `out` then contains the log. `trusted` permits models outside
-    the configured folders and options that could run commands or write anywhere (a user at the
-    command line). `cache` keeps compiled kernels for the next capture, whose first call is then
-    faster than a real compile. `measured` is called with a folder to read when a script that runs
-    to its end has been measured.
+    for a model that is missing or not permitted, CaptureFailed for everything else; `out` then
+    contains the log. `trusted` permits models outside the configured folders and options that could
+    run commands or write anywhere (a user at the command line). `cache` keeps compiled kernels for
+    the next capture, whose first call is then faster than a real compile. `measured` is called with
+    a folder to read when a script that runs to its end has been measured.
     """
     folders = [*model_folders(settings.model_folders), *launch.folders]
     loading = permit(spec, folders, trusted)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)
     out.mkdir(parents=True, exist_ok=True)
-    watch = Watch("capture", limits, progress, log, cancelled=cancelled)
+    watch = Watch("capture", limits, progress, log)
     try:
         if spec.kind == "script":
             return capture_script(spec, loading, out, watch, cache, measured, launch)

@@ -36,10 +36,6 @@ class CaptureFailed(InWords):
     """The child produced no result; the message is a sentence for the user."""
 
 
-class CaptureCancelled(CaptureFailed):
-    """The child was stopped on request."""
-
-
 class CaptureInterrupted(CaptureFailed):
     """A person pressed Ctrl-C before anything was recorded."""
 
@@ -61,7 +57,6 @@ class Watch:
         log: LogCallback | None = None,
         *,
         partial: PartialCallback | None = None,
-        cancelled: Callable[[], bool] | None = None,
     ) -> None:
         """`what` names the work in sentences: "The capture took longer than …"."""
         self.what = what
@@ -69,7 +64,6 @@ class Watch:
         self.progress = progress or silent
         self.log = log or _ignore
         self.partial = partial or _ignore
-        self.cancelled = cancelled or (lambda: False)
         self.read_end, self.write_end = os.pipe()
         self._unfinished = b""
 
@@ -123,8 +117,6 @@ class Watch:
 
     def check(self, group: int, deadline: float) -> None:
         """Raises if the processes must be stopped."""
-        if self.cancelled():
-            raise CaptureCancelled(f"The {self.what} was cancelled.")
         if time.monotonic() > deadline:
             raise CaptureFailed(
                 f"The {self.what} took longer than its time limit of {self.limits.seconds} s and "

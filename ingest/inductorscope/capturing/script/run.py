@@ -27,13 +27,7 @@ from inductorscope.capturing.script.gather import Gathered, add_eager, gather
 from inductorscope.capturing.script.order import STOP, Order, statuses
 from inductorscope.capturing.script.steps import COMPILES, PROFILED
 from inductorscope.capturing.spec import LAUNCHERS, CaptureSpec
-from inductorscope.capturing.watch import (
-    CaptureCancelled,
-    CaptureFailed,
-    CaptureInterrupted,
-    Watch,
-    last_lines,
-)
+from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted, Watch, last_lines
 from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
@@ -119,7 +113,7 @@ def capture_script(
     """Captures a script into `out`, and writes and returns the facts.
 
     A script that fails after something was recorded is a result: its state says so. Raises
-    CaptureFailed if nothing was recorded, and CaptureCancelled.
+    CaptureFailed if nothing was recorded.
     """
     (out / environment.TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
@@ -175,8 +169,6 @@ def _run(running: Running, *, shown: bool) -> str | None:
         )
     try:
         ended = _follow(running, process, log if shown else None)
-    except CaptureCancelled:
-        raise
     except CaptureFailed as failed:
         return str(failed)
     finally:
@@ -309,7 +301,7 @@ def _run_eager(running: Running) -> tuple[Gathered, str | None, bool]:
     if not running.spec.eager:
         limits = replace(limits, seconds=min(EAGER_S, limits.seconds))
     old = running.watch
-    watch = Watch("eager run", limits, old.progress, old.log, cancelled=old.cancelled)
+    watch = Watch("eager run", limits, old.progress, old.log)
     try:
         failure = _run(replace(running, watch=watch), shown=False)
     finally:
