@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.machine.serving import is_around, serving
 from inductorscope.answers.compare.compare import compare_page
+from inductorscope.answers.compare.markdown import compared
 from inductorscope.answers.compare.page import GroupRow, KernelCalls
 from inductorscope.answers.compare.texts import explained
 from inductorscope.answers.limits import NotAnalysed
@@ -112,7 +113,7 @@ def test_a_comparison_names_another_configuration_and_its_instructions(
     assert sum(pair.more.values()) == pair.b.instructions - pair.a.instructions
     assert sum(each.b - each.a for each in pair.nodes) == sum(pair.more.values())
     assert ["add"] in [each.nodes for each in pair.nodes]
-    assert f"{pair.a.registers} → {pair.b.registers}" in page.markdown
+    assert f"{pair.a.registers} → {pair.b.registers}" in "\n".join(compared(page))
 
 
 SIGNS = (

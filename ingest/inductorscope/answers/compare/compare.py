@@ -20,7 +20,6 @@ from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.compiling import compiling_rows, events_in_words
 from inductorscope.answers.compare.history import levels_of
 from inductorscope.answers.compare.inputs import input_rows, source_rows, tensor_rows
-from inductorscope.answers.compare.markdown import as_markdown
 from inductorscope.answers.compare.measured import measured
 from inductorscope.answers.compare.page import (
     ComparedRun,
@@ -62,15 +61,7 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
     judged = None if shown.found is None else shown.found.judged
     verdict = judged.answer if judged is not None and shown.complete else "cannot tell"
     said = sentences(differ, shown, verdict, levels)
-    return view(
-        ComparePage,
-        differ,
-        said=said,
-        verdict=verdict,
-        measured=shown,
-        levels=levels,
-        markdown=as_markdown(differ, said),
-    )
+    return view(ComparePage, differ, said=said, verdict=verdict, measured=shown, levels=levels)
 
 
 def _stored(session: Session, run: Run) -> Hashable:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from inductorscope.answers.compare.page import Difference, GroupRow, KernelCalls, Said
+from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls
 from inductorscope.answers.machine.compared import MachineDifference
 from inductorscope.markdown.text import code, plain, prose, table
 from inductorscope.units import DASH, dash, microseconds, signed_microseconds
@@ -15,15 +15,12 @@ MOST_NODES = 5
 MOST_NAMES = 4
 
 
-def as_markdown(page: Difference, said: Sequence[Said]) -> str:
-    return "\n".join(_lines(page, said)) + "\n"
-
-
-def _lines(page: Difference, said: Sequence[Said]) -> Iterator[str]:
+def compared(page: ComparePage) -> Iterator[str]:
+    """Yields the lines of a comparison, without a title."""
     a, b = (f"{code(one.name)} ({one.id})" for one in (page.a, page.b))
     yield f"**A** {a} → **B** {b}"
     yield ""
-    yield from (f"- **{prose(sentence.label)}**: {prose(sentence.text)}" for sentence in said)
+    yield from (f"- **{prose(sentence.label)}**: {prose(sentence.text)}" for sentence in page.said)
     if page.inputs:
         rows = (
             (row.kind, code(row.name), code(row.a or "") or DASH, code(row.b or "") or DASH)

@@ -172,5 +172,3 @@ class ComparePage(Difference, frozen=True):
     levels: Levels | None
     """The levels of the steps of all runs of this name; None if the runs have different names, or
     few runs have this one."""
-    markdown: Hidden[str]
-    """The same comparison as Markdown, for a pull request."""

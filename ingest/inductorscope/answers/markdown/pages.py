@@ -9,6 +9,7 @@ from typing import Any
 
 from inductorscope import urls
 from inductorscope.analyze.machine.geometry import Geometry
+from inductorscope.answers.compare.markdown import compared
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.explorer.kernel import CodeText, KernelPage
 from inductorscope.answers.failures.failures import FailuresPage
@@ -244,7 +245,7 @@ def _body(text: CodeText) -> str:
 def _compare(page: ComparePage, base: str) -> Iterator[str]:
     links = Links(base, page.a.id)
     address = links.to(urls.compare(page.a.id, page.b.id))
-    yield from (f"# {link('Two runs compared', address)}", "", page.markdown)
+    yield from (f"# {link('Two runs compared', address)}", "", *compared(page))
     lines = page.measured.lines
     caused = (f"- {link(prose(line.words), links.to(line.href))}" for line in lines)
     yield from _part("What caused it", caused)

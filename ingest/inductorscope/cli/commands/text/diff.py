@@ -18,6 +18,7 @@ def diff(
 ) -> None:
     """Print what differs between two runs: inputs, time, kernels, compiling."""
     from inductorscope.answers.compare.compare import compare_page
+    from inductorscope.answers.compare.markdown import compared
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.reading import reading
 
@@ -26,4 +27,4 @@ def diff(
     if as_json:
         print_json(page, indent=1)
     else:
-        typer.echo(page.markdown, nl=False)
+        typer.echo("\n".join(compared(page)))
