@@ -31,28 +31,33 @@ _ONLY: dict[str, Callable[[Compile], bool]] = {
 }
 
 
-class CompileRow(msgspec.Struct, frozen=True):
-    """One compile."""
+class CompileHead(msgspec.Struct, frozen=True):
+    """What the list and the page of a compile show."""
 
     ref: CompileRef
     function: str
     resumed_at: int | None
     file: str | None
-    line: int | None
     outcome: str
     attempts: int
+    seconds: float | None
+    backward_seconds: float | None
+    nodes: int | None
+    ops: int | None
+    graphs: list[CompileGraph]
+    log: str
+
+
+class CompileRow(CompileHead, frozen=True):
+    """One compile."""
+
+    line: int | None
     breaks: int
     recompile: bool
     hits: int
-    seconds: float | None
-    backward_seconds: float | None
     guards: int | None
-    nodes: int | None
-    ops: int | None
     codes: int
-    graphs: list[CompileGraph]
     work: dict[str, Microseconds]
-    log: str
 
 
 class CompileList(msgspec.Struct, frozen=True):
@@ -119,8 +124,12 @@ def compile_list(
         counts={name: sum(map(test, every)) for name, test in _ONLY.items()},
         ranked=any(compile_.rank is not None for compile_ in every),
         longest=max((_seconds(compile_) for compile_ in every), default=0.0),
-        compiles=[_row(compile_, logs, graphs) for compile_ in shown],
-    )
+        compiles=[
+            view(CompileRow, compile_head(compile_, logs, graphs), compile_,
+                 line=compile_.first_line, work=compile_.phases)
+            for compile_ in shown
+        ],
+    )  # fmt: skip
 
 
 def _holds(compile_: Compile, words: list[str]) -> bool:
@@ -142,19 +151,12 @@ def _key(compile_: Compile, sort: Sort) -> tuple[float, str]:
     return (-1.0 if value is None else float(value)), ""
 
 
-def _row(
+def compile_head(
     compile_: Compile, logs: list[str], graphs: dict[tuple[str, str | None], list[CompileGraph]]
-) -> CompileRow:
+) -> CompileHead:
     name, at = resumed(compile_.function or "")
     log = logs[compile_.log]
     return view(
-        CompileRow,
-        compile_,
-        ref=ref_of(compile_),
-        function=name,
-        resumed_at=at,
-        line=compile_.first_line,
-        graphs=graphs.get((log, compile_.id), []),
-        work=compile_.phases,
-        log=log,
-    )
+        CompileHead, compile_, ref=ref_of(compile_), function=name, resumed_at=at,
+        graphs=graphs.get((log, compile_.id), []), log=log,
+    )  # fmt: skip

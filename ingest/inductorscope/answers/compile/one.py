@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.metrics import MetricGroup, group_metrics
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.records import metrics_of
-from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.answers.compile.list import CompileHead, compile_head
 from inductorscope.answers.compile.parts import (
     CompileRef,
     FrameRow,
@@ -42,7 +42,7 @@ from inductorscope.answers.compile.symbols import (
 )
 from inductorscope.answers.compile.time import CompiledKernel
 from inductorscope.answers.compile.tunings import TunedRow, tuned_rows
-from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
+from inductorscope.answers.logs.log import graphs_of_compiles
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
 from inductorscope.fields import Hidden, Prose, view
@@ -82,38 +82,26 @@ class MetricsRow(msgspec.Struct, frozen=True):
     groups: list[MetricGroup]
 
 
-class CompileOnePage(msgspec.Struct, frozen=True):
+class CompileOnePage(CompileHead, frozen=True):
     """Everything known about one compile."""
 
     run: RunName
-    ref: CompileRef
     previous: Hidden[CompileRef | None]
     next: CompileRef | None
     earlier: CompileRef | None
     """The function's previous compile."""
     later: CompileRef | None
-    log: str
     log_artifact: Hidden[int | None]
     line: int
-    function: str
-    resumed_at: int | None
-    file: str | None
     first_line: int | None
     file_artifact: Hidden[int | None]
-    outcome: str
-    attempts: int
-    seconds: float | None
-    backward_seconds: float | None
     seconds_from: str
     guard_count: int | None
     guard_us: float | None
-    ops: int | None
-    nodes: int | None
     inputs: int | None
     cudagraph_skip: str | None
     links: list[tuple[str, str]]
     stack: list[FrameRow]
-    graphs: list[CompileGraph]
     step: StepRow | None
     breaks: list[BreakRow]
     failures: list[FailureRow]
@@ -151,10 +139,10 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     }
     records = [replace(row, earlier=earlier_artifacts.get(row.what)) for row in records]
     guards = next((row for row in records if row.what in GUARDS and row.artifact), None)
-    name, at = resumed(compile_.function or "")
     source = run_story.sources.get(compile_.file or "")
     logs = [log.path for log in story.logs]
-    log = logs[compile_.log]
+    ids = {compile_.id} if compile_.id is not None else set()
+    head = compile_head(compile_, logs, graphs_of_compiles(session, run_id, logs, ids))
     mine = [place for place in break_places(story) if number in place.compiles]
     steps = [
         step for history in histories(story) for step in history.steps
@@ -164,27 +152,19 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     texts = run_story.records(wanted)
     return view(
         CompileOnePage,
+        head,
         compile_,
         run=run_story.name,
-        ref=ref_of(compile_),
         previous=run_story.ref(number - 1),
         next=run_story.ref(number + 1),
         earlier=None if earlier is None else ref_of(earlier),
         later=next(
             (ref_of(each) for each in story.compiles[number + 1 :] if _same(compile_, each)), None
         ),
-        log=log,
-        log_artifact=_log_artifact(run_story, log),
-        function=name,
-        resumed_at=at,
+        log_artifact=_log_artifact(run_story, head.log),
         file_artifact=None if source is None else source[0],
         guard_count=compile_.guards,
         stack=run_story.frames(compile_.stack),
-        graphs=(
-            graphs_of_compiles(session, run_id, logs, {compile_.id}).get((log, compile_.id), [])
-            if compile_.id is not None
-            else []
-        ),
         step=step_row(run_story, steps[0], texts) if steps else None,
         breaks=break_rows(run_story, mine),
         failures=failure_rows(run_story, [row for row in story.failures if row.compile == number]),
@@ -206,7 +186,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         guards=_guards(session, guards),
         guards_artifact=None if guards is None else guards.artifact,
         guards_earlier=None if guards is None else guards.earlier,
-        metrics=_metrics(run_story, log, records),
+        metrics=_metrics(run_story, head.log, records),
     )  # fmt: skip
 
 

@@ -20,27 +20,18 @@ from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.unfused import UnfusedRow, unfused_rows
 from inductorscope.answers.machine.geometry import Launches
-from inductorscope.answers.parts import (
-    FIRST_CALL,
-    GraphName,
-    KernelName,
-    RunName,
-    graph_name,
-    share,
-)
-from inductorscope.answers.runs.state import RunState, unfinished
+from inductorscope.answers.parts import FIRST_CALL, KernelName, graph_name, share
+from inductorscope.answers.runs.state import unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import CallsOfKernel
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
-from inductorscope.answers.time.roofline import run_peaks, step_time
+from inductorscope.answers.time.roofline import SHOWN, KernelsShown, run_peaks, step_time
 from inductorscope.fields import Bytes, Hidden, Percent, Prose, view
 from inductorscope.formats.code.short_names import ShortName, short_name
 from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import middle, plural, telling
-
-SHOWN = 100
 
 KernelOrder = Literal["time", "calls", "registers", "roof", "name"]
 
@@ -68,31 +59,20 @@ class KernelInTable(KernelName, frozen=True, kw_only=True):
     why_href: Hidden[str] = ""
 
 
-class KernelsPage(msgspec.Struct, frozen=True, kw_only=True):
+class KernelsPage(KernelsShown, frozen=True):
     """Kernels `/runs/{run}/kernels`."""
 
-    run: RunName
     kernels: list[KernelInTable]
-    kernel_count: int
-    """Kernels that match the filter."""
     all_count: int
-    time_us: float | None
-    """Time of all kernels in one step."""
     spilling: int
     """Kernels that use local memory."""
     under_a_wave: int
     """Kernels with fewer blocks than the device has multiprocessors."""
-    notes: list[Prose]
-    unfinished: RunState | None
-    graphs: Hidden[list[GraphName]]
     kinds: Hidden[list[tuple[str, str]]]
     """Kinds and categories to choose from."""
     q: str
-    graph: str
     category: str
     order: KernelOrder
-    first: Hidden[int]
-    shown: Hidden[int]
 
 
 _ORDERS: dict[str, Callable[[KernelInTable], tuple[object, ...]]] = {
@@ -154,7 +134,6 @@ def kernels_page(
         category=category,
         order=order,
         first=first,
-        shown=SHOWN,
     )
 
 

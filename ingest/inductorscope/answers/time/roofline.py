@@ -74,10 +74,26 @@ class Dot(msgspec.Struct, frozen=True):
     launch: str
 
 
-class RooflinePage(msgspec.Struct, frozen=True):
-    """Roofline `/runs/{run}/roofline`."""
+class KernelsShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of a table of kernels."""
 
     run: RunName
+    kernel_count: int
+    """Kernels that match the filter."""
+    time_us: float | None
+    """Time of all timed kernels in one step."""
+    notes: list[Prose]
+    unfinished: RunState | None
+    """Progress of reading and aligning; None once all graphs are here."""
+    graphs: Hidden[list[GraphName]]
+    graph: str
+    first: Hidden[int]
+    shown: Hidden[int] = SHOWN
+
+
+class RooflinePage(KernelsShown, frozen=True):
+    """Roofline `/runs/{run}/roofline`."""
+
     device: str | None
     peaks: Peaks | None
     dtype: str
@@ -86,13 +102,11 @@ class RooflinePage(msgspec.Struct, frozen=True):
     step_from: Prose
     """The source of the step's time, as a sentence."""
     kernels: list[KernelWork]
-    kernel_count: int
     drawn: Hidden[list[Dot]]
     timed: int
     """Number of kernels with a profiled time."""
     counted: int
     """Number of those whose bytes are known too."""
-    time_us: float | None
     counted_us: float
     saves: float | None
     """The total headroom, as a share of the step."""
@@ -107,11 +121,6 @@ class RooflinePage(msgspec.Struct, frozen=True):
     agreed: int
     """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
-    notes: list[Prose]
-    unfinished: RunState | None
-    """Progress of reading and aligning; None once all graphs are here."""
-    graphs: Hidden[list[GraphName]]
-    graph: str
     profile: str | None
     """Label of the trace that the kernels come from, in a run without a graph."""
     profile_steps: int | None
@@ -122,8 +131,6 @@ class RooflinePage(msgspec.Struct, frozen=True):
     sources: Hidden[list[Source]]
     """Sources that occur in the run."""
     order: Order
-    first: Hidden[int]
-    shown: Hidden[int]
 
 
 def run_peaks(run: Run) -> Peaks | None:
@@ -223,7 +230,6 @@ def roofline_page(
         sources=list(sources),
         order=order,
         first=first,
-        shown=SHOWN,
     )
 
 
