@@ -121,7 +121,7 @@ def test_what_no_settings_explain_is_said(tmp_path: Path) -> None:
 
 def test_kernels_of_one_name_are_told_apart() -> None:
     def row(a: str, b: str) -> GroupRow:
-        one, other = ([KernelCalls("g", name, 0, "triton", "pointwise", 1, None, None)
+        one, other = ([KernelCalls("g", name, 0, "triton", 1, "pointwise", None, None)
                        for name in names.split()] for names in (a, b))  # fmt: skip
         return GroupRow(one, other, "same code", "name", "", False, 0, None, None, None, {})
 

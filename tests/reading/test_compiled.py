@@ -100,7 +100,7 @@ def test_a_comparison_names_another_configuration_and_its_instructions(
     a, b = (db.read(folder).run_id for folder in (fixtures / "triton-cache", other))
     with db.sessions() as session:
         (slug,) = session.scalars(select(Graph.slug).distinct())
-        calls = [KernelCalls(slug, KERNEL, 1, "triton", "triton_pointwise", 1, None, None)]
+        calls = [KernelCalls(slug, KERNEL, 1, "triton", 1, "triton_pointwise", None, None)]
         row = GroupRow(
             calls, calls, "same code", "code", "exact", False, 1, 5.0, 9.0, 4.0, {}
         )  # fmt: skip

@@ -25,14 +25,19 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     code: str | None = None
 
 
-class GraphBreak(msgspec.Struct):
-    """A graph break in one compile."""
+class Recorded(msgspec.Struct):
+    """What a record of a log says about a compile."""
 
     compile: int
     """Number of the compile; -1 if the record names none."""
     log: int
     line: int
     """Line of the record in the log."""
+
+
+class GraphBreak(Recorded):
+    """A graph break in one compile."""
+
     file: str | None
     at: int | None
     """Line in the user's file."""
@@ -56,22 +61,16 @@ class BecameDynamic(msgspec.Struct):
     reason: str
 
 
-class Recompile(msgspec.Struct):
+class Recompile(Recorded):
     """Why a frame was compiled again."""
 
-    compile: int
-    log: int
-    line: int
     failures: list[GuardFailure] = []
     text: str = ""
 
 
-class Symbol(msgspec.Struct):
+class Symbol(Recorded):
     """A symbolic size or number."""
 
-    compile: int
-    log: int
-    line: int
     name: str
     source: str
     subject: str
@@ -84,12 +83,9 @@ class Symbol(msgspec.Struct):
     """Line of the user's program that created it."""
 
 
-class SymbolGuard(msgspec.Struct):
+class SymbolGuard(Recorded):
     """A guard or a conclusion about symbols."""
 
-    compile: int
-    log: int
-    line: int
     kind: str
     """`guard`, `specialisation`, `real tensors`."""
     text: str
@@ -135,12 +131,9 @@ class KernelCompiled(msgspec.Struct):
     """Configurations to choose from."""
 
 
-class Tuning(msgspec.Struct):
+class Tuning(Recorded):
     """One autotuning in a TORCH_TRACE log: the operation and its fastest candidates."""
 
-    compile: int
-    log: int
-    line: int
     what: str
     shapes: str
     us: float | None
@@ -150,12 +143,9 @@ class Tuning(msgspec.Struct):
     """Number of candidates."""
 
 
-class Failure(msgspec.Struct):
+class Failure(Recorded):
     """A compile that failed, or was abandoned and restarted."""
 
-    compile: int
-    log: int
-    line: int
     kind: str
     """Type of the exception."""
     message: str

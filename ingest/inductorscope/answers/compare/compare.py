@@ -163,7 +163,7 @@ def _kernels(calls: Iterable[Call]) -> list[KernelCalls]:
         by_name[call.graph.slug, call.kernel].append(call)
     return [
         KernelCalls(
-            graph, kernel, alike[0].handle, alike[0].kind, alike[0].category, len(alike),
+            graph, kernel, alike[0].handle, alike[0].kind, len(alike), alike[0].category,
             _sum(call.launches for call in alike), _time(alike),
         )
         for (graph, kernel), alike in by_name.items()

@@ -9,6 +9,7 @@ import msgspec
 from inductorscope.analyze.compare.kernels import Change, Known
 from inductorscope.analyze.compare.waterfall import Bar
 from inductorscope.analyze.measure.judge import Answer
+from inductorscope.analyze.measure.result import Kernel
 from inductorscope.analyze.verdicts import Level
 from inductorscope.answers.compare.compiling import CompilingRows
 from inductorscope.answers.compare.history import Levels
@@ -40,15 +41,10 @@ class ComparedRun(msgspec.Struct, frozen=True):
     graphs: int
 
 
-class KernelCalls(msgspec.Struct, frozen=True):
+class KernelCalls(Kernel, frozen=True):
     """A kernel's calls in a group."""
 
-    graph: str
-    kernel: str
-    handle: int
-    kind: str
     category: str
-    calls: int
     launches: float | None
     time_us: float | None
 

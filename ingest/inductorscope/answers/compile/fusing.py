@@ -11,14 +11,13 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.fusing import ask, in_words
 from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken, Story
 from inductorscope.analyze.fusing.rules import RULES
-from inductorscope.answers.compile.parts import read_run_story
+from inductorscope.answers.compile.parts import CompilesPage, read_run_story
 from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_report
 from inductorscope.answers.compile.unfused import (
     UnfusedRow,
     unfused_rows,
     with_lines,
 )
-from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.fields import Hidden, Prose, view
@@ -83,11 +82,9 @@ class RuleCount(msgspec.Struct, frozen=True):
     count: int
 
 
-class FusingPage(msgspec.Struct, frozen=True):
+class FusingPage(CompilesPage, frozen=True):
     """Not fused `/runs/{run}/compile/fusing`."""
 
-    run: RunName
-    known: bool
     logs: int
     """TORCH_LOGS texts in the upload."""
     graphs: int
@@ -167,9 +164,9 @@ def fusing_page(
     says = torch_report(session, run_id)
     in_code = {graph.slug: known.nests for graph, known in facts.items()}
     table = loops(session, run_id, says, in_code, words)
-    return FusingPage(
-        run=run_story.name,
-        known=run_story.story is not None,
+    return view(
+        FusingPage,
+        run_story.page,
         logs=len(story.spoken),
         graphs=len(graphs),
         unfinished=unfinished(session, run_id),

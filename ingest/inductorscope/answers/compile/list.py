@@ -10,10 +10,8 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile
 from inductorscope.analyze.compile.resumptions import resumed
-from inductorscope.answers.compile.parts import CompileRef, read_run_story, ref_of
+from inductorscope.answers.compile.parts import CompileRef, CompilesPage, read_run_story, ref_of
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
-from inductorscope.answers.parts import RunName
-from inductorscope.answers.runs.watch import watch_key
 from inductorscope.fields import Hidden, Microseconds, view
 
 PAGE = 100
@@ -60,12 +58,9 @@ class CompileRow(CompileHead, frozen=True):
     work: dict[str, Microseconds]
 
 
-class CompileList(msgspec.Struct, frozen=True):
+class CompileList(CompilesPage, frozen=True):
     """A page of the list of compiles."""
 
-    run: RunName
-    watch: Hidden[str | None]
-    known: bool
     q: str
     only: str
     sort: str
@@ -109,10 +104,9 @@ def compile_list(
     shown = matching[(page - 1) * PAGE : page * PAGE]
     ids = {compile_.id for compile_ in shown if compile_.id is not None}
     graphs = graphs_of_compiles(session, run_id, logs, ids) if ids else {}
-    return CompileList(
-        run=run_story.name,
-        watch=watch_key(run_story.run.tags),
-        known=run_story.story is not None,
+    return view(
+        CompileList,
+        run_story.page,
         q=q,
         only=only,
         sort=sort,

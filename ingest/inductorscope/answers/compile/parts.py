@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Compile, Frame, Story
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.answers.runs.watch import watch_key
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text, text_of
@@ -51,6 +52,16 @@ class FrameRow(msgspec.Struct, frozen=True):
     """Whether the frame is in the user's code, not in torch's or Python's."""
 
 
+class CompilesPage(msgspec.Struct, frozen=True):
+    """A page about the compiles of a run."""
+
+    run: RunName
+    watch: Hidden[str | None]
+    """Key of the watched folder, if the run was read from one."""
+    known: bool
+    """Whether the run has a story; runs read by older versions have none."""
+
+
 class RunStory(msgspec.Struct):
     """A run, with its story if it has one."""
 
@@ -66,6 +77,10 @@ class RunStory(msgspec.Struct):
     @property
     def name(self) -> RunName:
         return RunName(self.run.id, self.run.name)
+
+    @property
+    def page(self) -> CompilesPage:
+        return CompilesPage(self.name, watch_key(self.run.tags), self.story is not None)
 
     def ref(self, number: int) -> CompileRef | None:
         story = self.story

@@ -21,9 +21,8 @@ from inductorscope.analyze.ranks.differences import (
 )
 from inductorscope.answers.compile.collectives import LateCollectives, late_collectives, place_of
 from inductorscope.answers.compile.diff import compared
-from inductorscope.answers.compile.parts import RunStory, read_run_story
-from inductorscope.answers.parts import RunName
-from inductorscope.fields import Prose
+from inductorscope.answers.compile.parts import CompilesPage, RunStory, read_run_story
+from inductorscope.fields import Prose, view
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, SCHEDULE, name_of
 from inductorscope.formats.sizes import MIB
 from inductorscope.store.contents.texts import read_blob
@@ -77,11 +76,9 @@ class DifferenceRow(msgspec.Struct, frozen=True):
     """Line of its record in the log."""
 
 
-class RanksPage(msgspec.Struct, frozen=True):
+class RanksPage(CompilesPage, frozen=True):
     """The ranks of a job, compared with the first one."""
 
-    run: RunName
-    known: bool
     first: int | None
     """The rank that the others are compared with."""
     ranks: list[RankRow]
@@ -134,9 +131,9 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
     by_compile: dict[tuple[int | None, str | None], str] = {}
     for each in differences:
         by_compile.setdefault((each.rank, each.compile_id), each.text)
-    return RanksPage(
-        run=run_story.name,
-        known=run_story.story is not None,
+    return view(
+        RanksPage,
+        run_story.page,
         first=first,
         ranks=rows,
         areas=[area for area in ORDER if any(area in row.areas for row in rows)],

@@ -8,12 +8,13 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.answers.compile.parts import (
     CompileRef,
+    CompilesPage,
     FrameRow,
     RunStory,
     read_run_story,
     ref_of,
 )
-from inductorscope.answers.parts import RunName
+from inductorscope.fields import view
 
 MOST_NODES = 5000
 
@@ -40,11 +41,9 @@ class StackNode(msgspec.Struct):
     children: list[StackNode] = msgspec.field(default_factory=list)
 
 
-class StacksPage(msgspec.Struct, frozen=True):
+class StacksPage(CompilesPage, frozen=True):
     """All stacks that led to compiles, as one tree."""
 
-    run: RunName
-    known: bool
     roots: list[StackNode]
     without: list[StackCompile]
     """Compiles without a stack in the log."""
@@ -77,9 +76,9 @@ def stacks_page(session: Session, run_id: str) -> StacksPage:
             node = known
         if node is not root:
             node.compiles.append(compile_)
-    return StacksPage(
-        run=run_story.name,
-        known=run_story.story is not None,
+    return view(
+        StacksPage,
+        run_story.page,
         roots=[_shown(run_story, node) for node in root.children.values()],
         without=[_compile(compile_) for compile_ in story.compiles if not compile_.stack],
         cut=cut,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.breaks import break_places
@@ -16,7 +15,7 @@ from inductorscope.analyze.compile.words import (
     saved_seconds,
     work,
 )
-from inductorscope.answers.compile.parts import RunStory, has_log, read_run_story
+from inductorscope.answers.compile.parts import CompilesPage, RunStory, has_log, read_run_story
 from inductorscope.answers.compile.rows import (
     BreakRow,
     CacheGroup,
@@ -37,9 +36,7 @@ from inductorscope.answers.compile.rows import (
 from inductorscope.answers.compile.shapes import forecast_text, shape_forecasts
 from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
 from inductorscope.answers.limits import NotAnalysed, begin
-from inductorscope.answers.parts import RunName
-from inductorscope.answers.runs.watch import watch_key
-from inductorscope.fields import Hidden, Prose
+from inductorscope.fields import Prose, view
 from inductorscope.formats.call_shapes import read_shapes
 
 STORY = "story of compiling"
@@ -49,15 +46,10 @@ MOST_HISTORIES = 50
 MOST_FAILURES = 50
 
 
-class CompilePage(msgspec.Struct, frozen=True):
+class CompilePage(CompilesPage, frozen=True):
     """The story of all compiles of a run."""
 
-    run: RunName
-    watch: Hidden[str | None]
-    """Key of the watched folder, if the run was read from one."""
     reading: bool
-    known: bool
-    """Whether the run has a story; runs read by older versions have none."""
     has_log: bool
     said: list[SentenceRow]
     compiles: int
@@ -119,11 +111,10 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
     failed = [each for each in story.failures if not each.restarted]
     hits = sum(each.outcome == "hit" for each in story.caches)
     asked = sum(each.outcome in {"hit", "miss", "bypass"} for each in story.caches)
-    return CompilePage(
-        run=run_story.name,
-        watch=watch_key(run_story.run.tags),
+    return view(
+        CompilePage,
+        run_story.page,
         reading=run_story.run.state == "reading",
-        known=run_story.story is not None,
         has_log=has_log(session, run_id),
         said=[sentence_row(run_story, each) for each in overview(story)],
         compiles=len(story.compiles),

@@ -8,8 +8,13 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, read_run_story
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.compile.parts import (
+    CompileRef,
+    CompilesPage,
+    FrameRow,
+    RunStory,
+    read_run_story,
+)
 from inductorscope.fields import Hidden, view
 
 MOST = 500
@@ -56,11 +61,9 @@ class ExpressionRow(msgspec.Struct, frozen=True):
     depth: Hidden[int]
 
 
-class SymbolsPage(msgspec.Struct, frozen=True):
+class SymbolsPage(CompilesPage, frozen=True):
     """Symbols of a run, and the guards on them."""
 
-    run: RunName
-    known: bool
     symbols: list[SymbolRow]
     more_symbols: int
     guards: list[SymbolGuardRow]
@@ -71,9 +74,9 @@ class SymbolsPage(msgspec.Struct, frozen=True):
 def symbols_page(session: Session, run_id: str) -> SymbolsPage:
     run_story = read_run_story(session, run_id)
     story = run_story.story or Story()
-    return SymbolsPage(
-        run=run_story.name,
-        known=run_story.story is not None,
+    return view(
+        SymbolsPage,
+        run_story.page,
         symbols=symbol_rows(run_story, story.symbols[:MOST]),
         more_symbols=max(0, len(story.symbols) - MOST),
         guards=symbol_guard_rows(run_story, story.symbol_guards[:MOST]),

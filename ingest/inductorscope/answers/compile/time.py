@@ -9,13 +9,11 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.torch_says import TimedRow
 from inductorscope.analyze.compile.words import compile_seconds, work
 from inductorscope.answers.compile.beside import Beside, compare_phases
-from inductorscope.answers.compile.parts import CompileRef, read_run_story
+from inductorscope.answers.compile.parts import CompileRef, CompilesPage, read_run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.compile.spans import SpanRow, span_rows
 from inductorscope.answers.compile.torch_says import torch_report
 from inductorscope.answers.compile.tunings import tuned_rows
-from inductorscope.answers.parts import RunName
-from inductorscope.answers.runs.watch import watch_key
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.runs.compile_story import timeline
 
@@ -46,12 +44,9 @@ class CompiledKernel(msgspec.Struct, frozen=True):
     state: str
 
 
-class CompileTimePage(msgspec.Struct, frozen=True):
+class CompileTimePage(CompilesPage, frozen=True):
     """Where compile time goes."""
 
-    run: RunName
-    watch: Hidden[str | None]
-    known: bool
     seconds: float | None
     measured_from: str
     span_us: float
@@ -89,10 +84,9 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         if log.start_us is not None and log.end_us is not None
     ]
     sources = {each.seconds_from for each in story.compiles if each.seconds_from}
-    return CompileTimePage(
-        run=run_story.name,
-        watch=watch_key(run_story.run.tags),
-        known=run_story.story is not None,
+    return view(
+        CompileTimePage,
+        run_story.page,
         seconds=compile_seconds(story),
         measured_from=" and ".join(sorted(sources)),
         span_us=max(spans_of_logs, default=0.0),

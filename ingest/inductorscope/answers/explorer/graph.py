@@ -189,15 +189,10 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     answer = explorer(session, run, slug)
-    graph = graph_of(session, run, slug)
     return view(
         ExplorerPage,
         answer,
-        graphs=graphs_of(session, run),
-        failed=run_of(session, run).failure is not None,
-        annotated=can_annotate(session, graph.id),
-        forkable=is_forkable(session, graph.id),
-        state=state,
+        explorer_head(session, run, slug, state),
         selected=_selected(session, run, slug, state.sel),
     )
 

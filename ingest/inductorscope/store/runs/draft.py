@@ -213,20 +213,15 @@ class EventChunk(msgspec.Struct):
     payload: bytes
 
 
-class TimelineChunkDraft(msgspec.Struct):
+class TimelineChunkDraft(EventChunk, kw_only=True):
     """Packed bars of one level of a timeline, or names."""
 
     level: int
-    number: int
-    first: int
-    count: int
-    first_row: int
-    last_row: int
-    begin_us: float
-    end_us: float
-    longest_us: float
-    sums: list[list[float]]
-    payload: bytes
+    first_row: int = 0
+    last_row: int = 0
+    begin_us: float = 0.0
+    end_us: float = 0.0
+    sums: list[list[float]] = []
 
 
 class TimelineDraft(msgspec.Struct):

@@ -74,9 +74,10 @@ class Packer:
                 sums = sums_of(part.category, columns["parent"], part.us)
             chunks.append(
                 TimelineChunkDraft(
-                    level, len(chunks), begin + first, len(part), int(part.row[0]),
-                    int(part.row[-1]), float(part.ts.min()), float((part.ts + part.us).max()),
-                    float(part.us.max()), sums, _pack(columns),
+                    len(chunks), begin + first, len(part), float(part.us.max()), _pack(columns),
+                    level=level, first_row=int(part.row[0]), last_row=int(part.row[-1]),
+                    begin_us=float(part.ts.min()), end_us=float((part.ts + part.us).max()),
+                    sums=sums,
                 )
             )  # fmt: skip
 
@@ -97,11 +98,7 @@ class Packer:
         for number, first in enumerate(range(0, len(names), CHUNK)):
             some = [name[:LONGEST_NAME] for name in names[first : first + CHUNK]]
             payload = compressor(COMPRESSION).compress(json.dumps(some).encode())
-            chunks.append(
-                TimelineChunkDraft(
-                    NAMES, number, first, len(some), 0, 0, 0.0, 0.0, 0.0, [], payload
-                )
-            )
+            chunks.append(TimelineChunkDraft(number, first, len(some), 0.0, payload, level=NAMES))
         facts.resolutions_us = resolutions
         return TimelineDraft(facts, chunks)
 
