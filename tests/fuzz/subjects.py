@@ -62,6 +62,7 @@ from inductorscope.formats.machine.definitions import definition_of
 from inductorscope.formats.machine.mca import loop_text
 from inductorscope.formats.machine.ncu import EXECUTED, Launch
 from inductorscope.formats.machine.sass import read_sass
+from inductorscope.formats.printed.intermediate_values import parse_intermediate_values
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from msgspec.structs import replace
 
@@ -76,6 +77,7 @@ GIVEN: dict[str, Callable[[str], object]] = {
     "bytes": lambda text: text.encode("utf-8", "replace"),
     "bytes | None": lambda text: text.encode("utf-8", "replace"),
     "list[str]": lambda text: text.split("\n"),
+    "IntermediateValues": parse_intermediate_values,
 }
 """How a parameter of a type is given a text."""
 

@@ -168,7 +168,7 @@ class Client:
                         f"{self._http.base_url} did not answer for {PATIENCE_SECONDS:.0f} s: "
                         f"{error}. Is the server running, and is the address right?"
                     ) from error
-                if attempt == 0:
+                if attempt == 0 and sys.stderr.isatty():
                     print(f"No answer yet: trying for {PATIENCE_SECONDS:.0f} s.", file=sys.stderr)
                 time.sleep(wait)
                 continue
