@@ -125,7 +125,7 @@ def test_links_takes_any_level(fixtures: Path, level: str) -> None:
         (["links", "/nowhere/at/all"], 3, "does not exist"),
         (["capture", "neg-maximum-kat"], 2, "Did you mean neg-maximum-cat?"),
         (["capture", "gpt-small", "--config", "a"], 2, "KEY=VALUE"),
-        (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "trying for 1 s."),
+        (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "did not answer for 1 s"),
         (["push", __file__, "--server", "127.0.0.1:1"], 4, "is it http://127.0.0.1:1?"),
         (["runs", "--data", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist"),
         (["delete", "ffff"], 1, "No run starts with ffff"),
