@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Run
 from inductorscope.store.who import OWNER
 from sqlalchemy import delete
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from tests.server.conftest import Opened
@@ -236,6 +238,12 @@ def limited(filled_settings: Settings, opened: Opened) -> Iterator[TestClient]:
         yield client
 
 
+def parts_of(client: TestClient) -> Any:
+    """The parts of the application that the client calls."""
+    assert isinstance(client.app, Starlette)
+    return client.app.state.parts
+
+
 @pytest.mark.parametrize(
     ("answer", "path"),
     [
@@ -246,7 +254,7 @@ def limited(filled_settings: Settings, opened: Opened) -> Iterator[TestClient]:
 def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
     limited: TestClient, run: str, kernel: str, answer: str, path: str
 ) -> None:
-    parts = limited.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient
+    parts = parts_of(limited)
     with parts.read() as session:
         texts = graph_texts(session, graph_of(session, run, GRAPH).id)
     passed_over = parts.analysis._passed_over
@@ -261,7 +269,7 @@ def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
 
 
 def test_a_run_without_its_story_still_has_its_page(limited: TestClient, run: str) -> None:
-    passed_over = limited.app.state.parts.analysis._passed_over  # type: ignore[attr-defined]
+    passed_over = parts_of(limited).analysis._passed_over
     passed_over.add(
         (f"run_page of run {run}", OWNER), "story of compiling", "needs more than 1 GiB"
     )
