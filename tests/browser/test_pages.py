@@ -170,8 +170,12 @@ def test_from_any_page_to_any_other(
         if phone or name == "Jobs":
             page.get_by_role("button", name="Menu").click()
             assert name != "Jobs" or axe(page) == []
-        page.get_by_role("link", name=name, exact=True).locator("visible=true").click()
+        link = page.get_by_role("link", name=name, exact=True).locator("visible=true")
+        address = link.get_attribute("href")
+        link.click()
+        page.wait_for_url(f"{served.url}{address}")  # the page before has a heading as well
         expect(page.get_by_role("heading", level=1)).to_be_attached()
+    expect(page.get_by_role("combobox", name="Search")).to_be_attached()
     page.keyboard.press("Control+k")
     page.keyboard.type("history")
     page.locator("#palette").get_by_text("History", exact=True).click()
