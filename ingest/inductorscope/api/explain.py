@@ -79,12 +79,11 @@ def explain(
     Like torch._dynamo.explain, it discards all code compiled before.
     """
     import torch
-    from torch._dynamo import OptimizedModule
 
-    compiles = hasattr(function, "_torchdynamo_orig_callable")
-    if not compiles and not isinstance(function, OptimizedModule):
+    original = getattr(function, "_orig_mod", function)
+    if original is function and not hasattr(function, "_torchdynamo_orig_callable"):
         function = torch.compile(function)
-    name = getattr(function, "__qualname__", type(function).__name__)
+    name = getattr(original, "__qualname__", type(original).__name__)
     with explained(name) as explanations:
         function(*args, **kwargs)
     return explanations[0]
