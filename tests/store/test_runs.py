@@ -66,7 +66,7 @@ def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:
         artifact_of("other", f"{number}.txt", content_of_bytes(content), graph=run.graphs[0])
         for number, content in enumerate(contents)
     ]
-    row = ProfilerRowDraft("aten::mm", "cpu_op", 3, 1.0, 2.0, None, float("nan"))
+    row = ProfilerRowDraft("aten::mm", 3, 1.0, 2.0, None, float("nan"), category="cpu_op")
     run.profiles = [ProfileDraft("eager", "cpu", 3, [row])]
     return run
 

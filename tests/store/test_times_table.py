@@ -56,7 +56,7 @@ def run_id(engine: Engine) -> str:
         for number in range(KERNELS)
     ]  # fmt: skip
     rows = [
-        ProfilerRowDraft(f"row_{number}", "cpu_op", 2, float(number), None, None, None)
+        ProfilerRowDraft(f"row_{number}", 2, float(number), category="cpu_op")
         for number in range(ROWS)
     ]
     figures = TraceFigures(True, 0.0, None, [], lanes=[("0", "7"), ("0", "20")])

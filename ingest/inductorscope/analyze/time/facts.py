@@ -196,8 +196,6 @@ class ProfileFacts(msgspec.Struct, omit_defaults=True):
     """The part of it that belongs to kernels of the run's code."""
     attributed_by: dict[str, float] | None = None
     """That part by the way the kernels were found."""
-    rows_from: str | None = None
-    """'trace' if it has no table of its own."""
     breakdown: TraceFigures | None = None
     comparison: Comparison | None = None
     collectives: CollectiveCalls | None = None

@@ -190,7 +190,6 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     rows = [_row(row) for row in profile.rows or []]
     if not rows and trace is not None:
         rows = _rows_of_trace(trace, profile.kept.breakdown.cpu if profile.kept else [])
-        facts.rows_from = "trace"
     device = trace.device_kind if trace is not None and trace.kernels else None
     if device is None and (rows or trace is not None):
         on_device = any(row.self_device_us for row in rows)
@@ -260,7 +259,7 @@ def _rows_of_trace(trace: ChromeTrace, own: list[SelfTime]) -> list[ProfilerRowD
     device: dict[tuple[str, str], ProfilerRowDraft] = {}
     for kernel in trace.kernels:
         key = (kernel.name[:LONGEST_NAME], kernel.kind)
-        row = device.setdefault(key, ProfilerRowDraft(*key, 0, None, None, 0.0, 0.0))
+        row = device.setdefault(key, ProfilerRowDraft(key[0], category=kernel.kind))
         row.calls += kernel.calls
         row.self_device_us = row.device_us = (row.device_us or 0.0) + kernel.total_us
     self_us: dict[str, float] = {}
@@ -268,13 +267,7 @@ def _rows_of_trace(trace: ChromeTrace, own: list[SelfTime]) -> list[ProfilerRowD
         self_us[time.name] = self_us.get(time.name, 0.0) + time.self_us
     operators = [
         ProfilerRowDraft(
-            op.name[:LONGEST_NAME],
-            "cpu_op",
-            op.calls,
-            self_us.get(op.name),
-            op.total_us,
-            None,
-            None,
+            op.name[:LONGEST_NAME], op.calls, self_us.get(op.name), op.total_us, category=CPU_OP
         )
         for op in trace.ops
     ]

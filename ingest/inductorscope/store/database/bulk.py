@@ -18,59 +18,56 @@ Convert = Callable[[Any], Any]
 
 def insert_records(
     session: Session, model: type[Base], records: Sequence[msgspec.Struct], **fixed: int | str
-) -> int:
-    """Inserts records whose fields are named like the model's columns; returns their number.
+) -> None:
+    """Inserts what records have under the names of the model's columns.
 
     `fixed` are columns with the same value in all rows, such as their graph. Supports columns of
     text, numbers, booleans and JSON.
     """
-    if not records:
-        return 0
-    table = table_of(model)
-    own = records[0].__struct_fields__
-    columns = [*fixed, *own]
-    rows = _rows(table, records, own, tuple(fixed.values()))
-    _insert(session, table, columns, rows)
-    return len(rows)
+    if records:
+        columns, rows = _rows(model, records)
+        constant = tuple(fixed.values())
+        _insert(session, model, [*fixed, *columns], [constant + row for row in rows])
 
 
 def insert_numbered(
-    session: Session, model: type[Base], records: Sequence[msgspec.Struct], **fixed: int | str
+    session: Session, model: type[Base], records: Sequence[msgspec.Struct]
 ) -> list[int]:
     """Inserts records like `insert_records`; returns the ids of the rows, in their order. For
     tables that may reuse the ids of deleted rows."""
     if not records:
         return []
+    columns, rows = _rows(model, records)
     if session.get_bind().dialect.name == "postgresql":
-        own = records[0].__struct_fields__
-        columns = [*fixed, *own]
-        rows = _rows(table_of(model), records, own, tuple(fixed.values()))
         named = [dict(zip(columns, row, strict=True)) for row in rows]
         return insert_returning(session, model, named)
     # No other process writes during the transaction, so choosing the ids here is safe.
-    table = table_of(model)
-    own = records[0].__struct_fields__
-    first = (session.scalar(select(func.max(table.c.id))) or 0) + 1
-    numbers = list(range(first, first + len(records)))
-    rows = _rows(table, records, own, tuple(fixed.values()))
-    numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
-    _insert(session, table, ["id", *fixed, *own], numbered)
-    return numbers
+    first = (session.scalar(select(func.max(table_of(model).c.id))) or 0) + 1
+    numbered = [(number, *row) for number, row in enumerate(rows, first)]
+    _insert(session, model, ["id", *columns], numbered)
+    return [number for number, *_ in numbered]
 
 
 def _rows(
-    table: Table, records: Sequence[msgspec.Struct], own: tuple[str, ...], constant: tuple[Any, ...]
-) -> list[tuple[Any, ...]]:
+    model: type[Base], records: Sequence[msgspec.Struct]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Returns the columns that the records have, but their ids, and the values of each row."""
     columns = [
-        [None if value is None else change(value) for value in map(attrgetter(name), records)]
-        for name, change in ((name, _converter(table.c[name])) for name in own)
+        column
+        for column in table_of(model).c
+        if column.name != "id" and hasattr(records[0], column.name)
     ]
-    return [constant + row for row in zip(*columns, strict=True)]
+    values = [
+        [None if value is None else change(value) for value in map(attrgetter(name), records)]
+        for name, change in ((column.name, _converter(column)) for column in columns)
+    ]
+    return [column.name for column in columns], list(zip(*values, strict=True))
 
 
 def _insert(
-    session: Session, table: Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+    session: Session, model: type[Base], columns: Sequence[str], rows: list[tuple[Any, ...]]
 ) -> None:
+    table = table_of(model)
     if session.get_bind().dialect.name == "postgresql":
         _copy(session, table.name, columns, rows)
     else:

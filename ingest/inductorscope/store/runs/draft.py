@@ -13,6 +13,7 @@ import msgspec
 
 from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.analyze.timeline.facts import TimelineFacts
+from inductorscope.formats.printed.key_averages import KeyAverageRow
 from inductorscope.store.contents.content import Content
 from inductorscope.store.database.storable import JsonObject
 
@@ -77,6 +78,10 @@ class CallDraft(msgspec.Struct):
     runs_at: list[int]
     """Its places among all calls of one run of the wrapper: several, if a subgraph has it that is
     called several times."""
+    graph_id: int | None = None
+    kernel_id: int | None = None
+    number: int = 0
+    """Index among the calls of its graph."""
 
 
 class KernelDraft(msgspec.Struct, eq=False):
@@ -95,6 +100,7 @@ class KernelDraft(msgspec.Struct, eq=False):
     """Hash of its source, or of an extern kernel's name."""
     id: int | None = None
     """Id of its row, once stored."""
+    graph_id: int | None = None
     stored_calls: int = 0
     """`call_count`, after the calls were dropped from memory."""
 
@@ -178,14 +184,8 @@ def _call_order(kernels: Sequence[KernelDraft]) -> list[tuple[int, int]]:
     return [(position, number) for _, position, number in sorted(order)]
 
 
-class ProfilerRowDraft(msgspec.Struct):
-    name: str
+class ProfilerRowDraft(KeyAverageRow, kw_only=True):
     category: str
-    calls: int
-    self_cpu_us: float | None
-    cpu_us: float | None
-    self_device_us: float | None
-    device_us: float | None
 
 
 class TraceKernelDraft(msgspec.Struct):
@@ -201,6 +201,10 @@ class TraceKernelDraft(msgspec.Struct):
     max_us: float | None
     kernel: KernelDraft | None = None
     """The kernel of the run's code, if known."""
+
+    @property
+    def kernel_id(self) -> int | None:
+        return self.kernel.id if self.kernel is not None else None
 
 
 class EventChunk(msgspec.Struct):

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from inductorscope.fields import view
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
 from inductorscope.store.contents.fulltext import unindex
@@ -26,6 +24,7 @@ from inductorscope.store.database.bulk import (
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
+    CallDraft,
     GraphDraft,
     ProfileDraft,
     RunDraft,
@@ -222,17 +221,20 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
     statement = update(table).where(table.c.id == bindparam("graph"))
     values = [{"graph": graph_id, **_graph_values(graph)} for graph, graph_id in graphs]
     session.connection().execute(statement, values)
-    kernels = [(graph_id, kernel) for graph, graph_id in graphs for kernel in graph.kernels]
-    rows = [view(KernelRow, kernel, graph_id=graph_id) for graph_id, kernel in kernels]
-    calls: list[CallRow] = []
-    numbers: Counter[int] = Counter()
-    ids = insert_numbered(session, Kernel, rows)
-    for kernel_id, (graph_id, kernel) in zip(ids, kernels, strict=True):
+    kernels = [kernel for graph, _ in graphs for kernel in graph.kernels]
+    for graph, graph_id in graphs:
+        for kernel in graph.kernels:
+            kernel.graph_id = graph_id
+    for kernel, kernel_id in zip(kernels, insert_numbered(session, Kernel, kernels), strict=True):
         kernel.id = kernel_id
+    calls: list[CallDraft] = []
+    numbers: Counter[int | None] = Counter()
+    for kernel in kernels:
         for call in kernel.calls:
-            where = (graph_id, kernel_id, call.handle, call.handle_known, call.line)
-            calls.append(CallRow(*where, number=numbers[graph_id], permalink=call.permalink))
-            numbers[graph_id] += 1
+            call.graph_id, call.kernel_id = kernel.graph_id, kernel.id
+            call.number = numbers[call.graph_id]
+            numbers[call.graph_id] += 1
+            calls.append(call)
     insert_records(session, KernelCall, calls)
     nodes: list[NodesRow] = []
     links: list[Values] = []
@@ -243,30 +245,6 @@ def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> N
             links.append(row_of(Links, graph.links, graph_id=graph_id))
     insert_rows(session, GraphNodes, nodes)
     insert_rows(session, Links, links)
-
-
-class KernelRow(msgspec.Struct):
-    graph_id: int
-    name: str
-    kind: str
-    category: str
-    first_line: int | None
-    last_line: int | None
-    call_count: int
-    time_us: float | None
-    time_calls: float | None
-    time_source: str | None
-    digest: int | None
-
-
-class CallRow(msgspec.Struct):
-    graph_id: int
-    kernel_id: int
-    handle: int
-    handle_known: bool
-    line: int
-    number: int
-    permalink: str
 
 
 def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:

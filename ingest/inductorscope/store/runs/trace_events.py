@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.store.contents.packing import compressor, decompressed
-from inductorscope.store.database.bulk import insert_records, insert_rows, row_of
+from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.runs.draft import EventChunk, TraceKernelDraft
 from inductorscope.store.tables.times import TraceChunk, TraceKernel
 
@@ -81,14 +81,7 @@ def insert_trace(
     kernels: Sequence[TraceKernelDraft],
     chunks: Sequence[EventChunk],
 ) -> None:
-    rows = [
-        row_of(
-            TraceKernel, kernel, profile_id=profile_id,
-            kernel_id=kernel.kernel.id if kernel.kernel else None,
-        )
-        for kernel in kernels
-    ]  # fmt: skip
-    insert_rows(session, TraceKernel, rows)
+    insert_records(session, TraceKernel, kernels, profile_id=profile_id)
     insert_records(session, TraceChunk, chunks, profile_id=profile_id)
 
 
