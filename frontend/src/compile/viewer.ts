@@ -6,24 +6,10 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { coloured } from "../explorer/code/colour";
 import { make } from "../shared/elements";
+import { LOOK } from "../shared/look";
 import { askText, sentenceOf } from "../shared/server";
 
-const LOOK = EditorView.theme({
-  "&": {
-    fontSize: "12px",
-    backgroundColor: "var(--panel)",
-    color: "var(--ink)",
-    maxHeight: "72vh",
-  },
-  "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "19px" },
-  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
-  ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
-  ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
-  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
-  ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
-  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
-});
+const LIMITED = EditorView.theme({ "&": { maxHeight: "72vh" } });
 
 function languageOf(name: string, text: string): string {
   if (/graph|code|runnable|program|ORIGINAL|MODIFIED/.test(name)) {
@@ -68,6 +54,7 @@ export function startViewer(): void {
           keymap.of([...standardKeymap, ...searchKeymap]),
           coloured(languageOf(name, text)),
           LOOK,
+          LIMITED,
         ],
       }),
     });

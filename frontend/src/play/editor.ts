@@ -6,11 +6,11 @@ import { Compartment, EditorSelection, EditorState, Prec } from "@codemirror/sta
 import { EditorView, keymap } from "@codemirror/view";
 import { coloured } from "../explorer/code/colour";
 import { litLines, numbers, setMarks } from "../explorer/code/lit-lines";
-import { LOOK } from "../explorer/code/look";
 import { squiggled } from "../explorer/code/squiggles";
 import { type TintOf, tinted } from "../explorer/code/tinted";
 import { type Marks, NO_MARKS } from "../explorer/state/marks";
 import { PLAIN } from "../explorer/state/tints";
+import { LOOK } from "../shared/look";
 import { completing, type Names } from "./completion";
 
 const INDENT = "    ";

@@ -2,9 +2,9 @@
 // highlighted lines and the scroll position are applied together.
 import { EditorState, type Extension, StateEffect, type Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
+import { LOOK } from "../../shared/look";
 import { NO_MARKS } from "../state/marks";
 import { litLines, numbers, setMarks } from "./lit-lines";
-import { LOOK } from "./look";
 
 /** Scrolls to the beginning of a line, by known heights: measuring the position of the line and of
  * each box around it would cost layouts. */

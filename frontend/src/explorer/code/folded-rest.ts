@@ -5,7 +5,7 @@ import { StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import type { Range } from "../state/links";
 import type { Marks } from "../state/marks";
-import { Mark, opened } from "./folded-runs";
+import { mark, opened } from "./folded-runs";
 import { marksField } from "./lit-lines";
 
 /** Lines that stay before and after a highlighted one. */
@@ -53,11 +53,7 @@ export function foldedRest(first: number): Extension {
       const [from, to] = [doc.line(run.first).from, doc.line(run.last).to];
       const found = !main.empty && main.to >= from && main.from <= to; // a match of the search
       if (open.has(run.first) || found) continue;
-      ranges.push(
-        Decoration.replace({
-          widget: new Mark(run, "that the selection does not light", "o"),
-        }).range(from, to),
-      );
+      ranges.push(mark(run, "that the selection does not light", "o").range(from, to));
     }
     return { open, shown: Decoration.set(ranges) };
   };

@@ -8,9 +8,11 @@ import {
   StateField,
   type Text,
 } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
+import { make } from "../../shared/elements";
 import { firstFrom, type Range } from "../state/links";
 import { textOf } from "./documents";
+import { Inserted } from "./elements";
 import { marksField } from "./lit-lines";
 
 /** Sample: `op3: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */
@@ -20,7 +22,6 @@ const SIGN = "SchedulerNode(";
 const BODY = /^(?:class |\w+\.node\.|\w+\.snodes\b|\w+: |\s*$)/;
 /** Fewer lines are not folded. */
 const LEAST = 3;
-/** Lines of a text, counted from 1, both included, and their start and end positions. */
 const LEAST_UNKNOWN = 2;
 
 /** Lines of a text, counted from 1 and both included, and where they begin and end in it. */
@@ -131,54 +132,28 @@ export const GAPS: Folding = {
 
 export const opened = StateEffect.define<number>();
 
-export class Mark extends WidgetType {
-  private readonly key: string;
-
-  constructor(
-    private readonly run: Range,
-    private readonly words: string,
-    key = "t",
-  ) {
-    super();
-    this.key = key;
-  }
-
-  override eq(other: Mark): boolean {
-    return other.run.first === this.run.first && other.run.last === this.run.last;
-  }
-
-  override toDOM(view: EditorView): HTMLElement {
-    const mark = document.createElement("span");
-    mark.className = "folded run";
-    mark.textContent = `⋯ ${this.run.last - this.run.first + 1} lines`;
-    mark.title = `Lines ${this.words}. Click to show them; ${this.key} shows all.`;
-    mark.addEventListener("mousedown", (event) => {
+/** What stands for folded lines. `key` shows all of them. */
+export function mark(run: Range, words: string, key = "t"): Decoration {
+  const widget = new Inserted(`${run.first}–${run.last}`, (view) => {
+    const title = `Lines ${words}. Click to show them; ${key} shows all.`;
+    const label = `⋯ ${run.last - run.first + 1} lines`;
+    const element = make("span", { class: "folded run", title }, label);
+    element.addEventListener("mousedown", (event) => {
       event.preventDefault();
       event.stopPropagation();
-      view.dispatch({ effects: opened.of(this.run.first) });
+      view.dispatch({ effects: opened.of(run.first) });
     });
-    return mark;
-  }
+    return element;
+  });
+  return Decoration.replace({ widget });
 }
 
-/** Where a text has missing lines. */
-class Gap extends WidgetType {
-  constructor(private readonly run: Range) {
-    super();
-  }
-
-  override eq(other: Gap): boolean {
-    return other.run.first === this.run.first && other.run.last === this.run.last;
-  }
-
-  override toDOM(): HTMLElement {
-    const gap = document.createElement("span");
-    gap.className = "gap";
-    const { first, last } = this.run;
-    gap.textContent = last > first ? `${first}–${last} not in the trace` : "not in the trace";
-    gap.title = "No graph quotes these lines, and the file was not uploaded.";
-    return gap;
-  }
+/** Says that a text has missing lines. */
+function gap({ first, last }: Range): Decoration {
+  const title = "No graph quotes these lines, and the file was not uploaded.";
+  const words = last > first ? `${first}–${last} not in the trace` : "not in the trace";
+  const widget = new Inserted(words, () => make("span", { class: "gap", title }, words));
+  return Decoration.replace({ widget });
 }
 
 interface Folds {
@@ -213,10 +188,9 @@ export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): 
     const closed = runs.filter((run) => !isOpen(state, run, open));
     const folded = closed.map((run) => run.first).join();
     if (folded === before?.folded) return before; // there are thousands of marks
-    const ranges = closed.map((run) => {
-      const widget = unknown ? new Gap(run) : new Mark(run, words);
-      return Decoration.replace({ widget }).range(run.from, run.to);
-    });
+    const ranges = closed.map((run) =>
+      (unknown ? gap(run) : mark(run, words)).range(run.from, run.to),
+    );
     return { runs, open, folded, shown: Decoration.set(ranges) };
   };
   return StateField.define<Folds>({

@@ -3,7 +3,9 @@
 // comments. A folded type is a dot and a folded path an ellipsis, with the whole text on hover; the
 // rest is hidden.
 import type { Extension } from "@codemirror/state";
-import { Decoration, WidgetType } from "@codemirror/view";
+import { Decoration } from "@codemirror/view";
+import { make } from "../../shared/elements";
+import { Inserted } from "./elements";
 import { visibleLines } from "./visible-lines";
 
 /** Sample: `add_1: "f32[4, 256][256, 1]cpu" = torch.ops.…`, `primals_1: "f32[8192, 256]", …` */
@@ -18,38 +20,20 @@ const FOLDERS = /^(\s*# File: )(\/\S*\/)(?=[^/\s]+:\d)/;
 /** The text remains for search and copy. */
 const QUIET = Decoration.mark({ class: "quiet" });
 
-class Folded extends WidgetType {
-  constructor(
-    private readonly text: string,
-    private readonly sign: string,
-  ) {
-    super();
-  }
-
-  override eq(other: Folded): boolean {
-    return other.text === this.text;
-  }
-
-  override toDOM(): HTMLElement {
-    const dot = document.createElement("span");
-    dot.className = "folded";
-    dot.textContent = this.sign;
-    dot.title = this.text;
-    return dot;
-  }
+function folded(text: string, sign: string): Decoration {
+  const widget = new Inserted(text, () => make("span", { class: "folded", title: text }, sign));
+  return Decoration.replace({ widget });
 }
 
 export const foldedAnnotations: Extension = visibleLines((add, line) => {
   const comment = FOLDERS.exec(line.text);
   if (comment?.[1] && comment[2]) {
     const from = line.from + comment[1].length;
-    const widget = new Folded(comment[2], "…/");
-    add(from, from + comment[2].length, Decoration.replace({ widget }));
+    add(from, from + comment[2].length, folded(comment[2], "…/"));
     return;
   }
   const types = Array.from(line.text.matchAll(ANNOTATION), (found) => {
-    const widget = new Folded(found[0].slice(3, -1), "·");
-    return { found, decoration: Decoration.replace({ widget }) };
+    return { found, decoration: folded(found[0].slice(3, -1), "·") };
   });
   const noise = Array.from(line.text.matchAll(NOISE), (found) => ({ found, decoration: QUIET }));
   const inOrder = [...types, ...noise].sort((one, other) => one.found.index - other.found.index);

@@ -3,10 +3,11 @@
 // live registers.
 
 import { type Extension, StateEffect, StateField } from "@codemirror/state";
-import { GutterMarker, gutter } from "@codemirror/view";
+import { gutter } from "@codemirror/view";
 import type { FileHeat } from "../../shared/api";
 import { count, microseconds, share } from "../../shared/figures";
 import { ask } from "../../shared/server";
+import { Sign } from "./elements";
 import { firstLine } from "./lit-lines";
 
 export interface LineTime {
@@ -88,27 +89,6 @@ const heatField = StateField.define<WarmthOf>({
   },
 });
 
-class Warmth extends GutterMarker {
-  override readonly elementClass: string;
-  private readonly words: string;
-
-  constructor({ share, words }: Warm) {
-    super();
-    this.elementClass = `heat-${stepOf(share)}`;
-    this.words = words;
-  }
-
-  override eq(other: Warmth): boolean {
-    return other.elementClass === this.elementClass && other.words === this.words;
-  }
-
-  override toDOM(): HTMLElement {
-    const strip = document.createElement("span");
-    strip.title = this.words;
-    return strip;
-  }
-}
-
 export const heatStrip: Extension = [
   heatField,
   gutter({
@@ -116,7 +96,7 @@ export const heatStrip: Extension = [
     lineMarker: ({ state }, block) => {
       const line = state.doc.lineAt(block.from).number + state.facet(firstLine) - 1;
       const warm = state.field(heatField)(line);
-      return warm && new Warmth(warm);
+      return warm && new Sign(`heat-${stepOf(warm.share)}`, warm.words);
     },
     lineMarkerChange: (update) =>
       update.startState.field(heatField) !== update.state.field(heatField),

@@ -1,31 +1,12 @@
 // Empty rows and marks that keep two texts aligned.
 import type { Extension, Range } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
+import { make } from "../../shared/elements";
+import { Inserted } from "./elements";
 import type { Side } from "./level";
 
 /** Line height in the style sheet. */
 const LINE_PX = 20;
-
-class Space extends WidgetType {
-  constructor(private readonly rows: number) {
-    super();
-  }
-
-  override eq(other: Space): boolean {
-    return other.rows === this.rows;
-  }
-
-  override get estimatedHeight(): number {
-    return this.rows * LINE_PX;
-  }
-
-  override toDOM(): HTMLElement {
-    const space = document.createElement("div");
-    space.className = "level-space";
-    space.style.height = `${this.rows * LINE_PX}px`;
-    return space;
-  }
-}
 
 const ONLY = {
   left: Decoration.line({ class: "level-only level-left" }),
@@ -45,7 +26,16 @@ export function levelled(side: Side): Extension {
     for (const [line, rows] of side.spaces) {
       const after = line > doc.lines;
       const at = after ? doc.length : doc.line(line).from;
-      const widget = new Space(rows);
+      const px = rows * LINE_PX;
+      const widget = new Inserted(
+        String(rows),
+        () => {
+          const space = make("div", { class: "level-space" });
+          space.style.height = `${px}px`;
+          return space;
+        },
+        px,
+      );
       ranges.push(Decoration.widget({ widget, block: true, side: after ? 1 : -1 }).range(at));
     }
     for (const line of side.only) {

@@ -1,8 +1,9 @@
 // Highlighted lines of a code view. Only visible lines are decorated, so that ten thousand matches
 // cost no more than ten.
 import { type Extension, Facet, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, GutterMarker, gutter, lineNumbers } from "@codemirror/view";
+import { Decoration, gutter, lineNumbers } from "@codemirror/view";
 import { classesOf, type Marks, NO_MARKS } from "../state/marks";
+import { Sign } from "./elements";
 import { visibleLines } from "./visible-lines";
 
 export const setMarks = StateEffect.define<Marks>();
@@ -31,25 +32,12 @@ function decoration(classes: string): Decoration {
 
 /** The edge next to a highlighted line, in the gutter, so that it stays visible when the code
  * scrolls. */
-class Edge extends GutterMarker {
-  override readonly elementClass: string;
-
-  constructor(classes: string) {
-    super();
-    this.elementClass = classes;
-  }
-
-  override eq(other: Edge): boolean {
-    return other.elementClass === this.elementClass;
-  }
-}
-
 const edges = gutter({
   class: "edges",
   lineMarker: ({ state }, block) => {
     const line = state.doc.lineAt(block.from).number + state.facet(firstLine) - 1;
     const classes = classesOf(state.field(marksField), line);
-    return classes ? new Edge(classes) : null;
+    return classes ? new Sign(classes) : null;
   },
   lineMarkerChange: (update) =>
     update.startState.field(marksField) !== update.state.field(marksField),

@@ -1,30 +1,15 @@
 // Compiler errors at their place in the generated code.
 import { type Extension, Facet } from "@codemirror/state";
-import { Decoration, EditorView, WidgetType } from "@codemirror/view";
+import { Decoration, EditorView } from "@codemirror/view";
+import { make } from "../../shared/elements";
 import type { CompileError } from "../state/compile-errors";
+import { Inserted } from "./elements";
 import { firstLine } from "./lit-lines";
 import { visibleLines } from "./visible-lines";
 
 const errorsOf = Facet.define<readonly CompileError[], readonly CompileError[]>({
   combine: ([errors]) => errors ?? [],
 });
-
-class Message extends WidgetType {
-  constructor(private readonly words: string) {
-    super();
-  }
-
-  override eq(other: Message): boolean {
-    return other.words === this.words;
-  }
-
-  override toDOM(): HTMLElement {
-    const message = document.createElement("div");
-    message.className = "compile-error";
-    message.textContent = this.words;
-    return message;
-  }
-}
 
 const squiggles = visibleLines((add, { text, from, number }, { state }) => {
   const line = number + state.facet(firstLine) - 1;
@@ -43,8 +28,9 @@ const messages = EditorView.decorations.compute(["doc", firstLine, errorsOf], (s
   const ranges = state.facet(errorsOf).flatMap(({ line, message }) => {
     const number = line - state.facet(firstLine) + 1;
     if (number < 1 || number > state.doc.lines) return [];
-    const widget = Decoration.widget({ widget: new Message(message), block: true, side: 1 });
-    return [widget.range(state.doc.line(number).to)];
+    const widget = new Inserted(message, () => make("div", { class: "compile-error" }, message));
+    const below = Decoration.widget({ widget, block: true, side: 1 });
+    return [below.range(state.doc.line(number).to)];
   });
   return Decoration.set(ranges, true);
 });

@@ -1,7 +1,8 @@
 // A symbol for what each line of a wrapper does: most lines handle memory, and readers look for the
 // calls.
 import type { Extension } from "@codemirror/state";
-import { GutterMarker, gutter } from "@codemirror/view";
+import { gutter } from "@codemirror/view";
+import { Sign } from "./elements";
 
 export type WrapperKind = "allocate" | "reuse" | "free" | "view" | "call" | "library call";
 
@@ -42,29 +43,15 @@ export function wrapperKind(text: string): WrapperKind | null {
   return KINDS.find(([, sample]) => sample.test(text))?.[0] ?? null;
 }
 
-class Sign extends GutterMarker {
-  constructor(private readonly kind: WrapperKind) {
-    super();
-  }
-
-  override eq(other: Sign): boolean {
-    return other.kind === this.kind;
-  }
-
-  override toDOM(): HTMLElement {
-    const sign = document.createElement("span");
-    sign.textContent = SIGNS[this.kind];
-    sign.title = WORDS[this.kind];
-    sign.className = this.kind.endsWith("call") ? "sign does" : "sign";
-    return sign;
-  }
+function signOf(kind: WrapperKind): Sign {
+  return new Sign(kind.endsWith("call") ? "sign does" : "sign", WORDS[kind], SIGNS[kind]);
 }
 
 export const wrapperSigns: Extension = gutter({
   class: "wrapper-signs",
   lineMarker: (view, block) => {
     const kind = wrapperKind(view.state.doc.lineAt(block.from).text);
-    return kind ? new Sign(kind) : null;
+    return kind && signOf(kind);
   },
-  initialSpacer: () => new Sign("allocate"),
+  initialSpacer: () => signOf("allocate"),
 });
