@@ -39,8 +39,7 @@ def _shown(story: Story, each: SymbolGuard) -> Shown:
         component=COMPONENT, component_title=COMPONENTS[COMPONENT],
         title=_TITLES[each.kind].format(each.text[:300]), sentences=sentences, kinds=[each.kind],
         message=each.reason or each.text, fix=Fix("", _REMEDIES[each.kind]), fault="unsupported",
-        command="", errors=[], unplaced=[],
-        lowering=None, nodes=[], triton=None, chain=[],
+        command="", errors=[], unplaced=[], nodes=[],
         user=None if at is None else Frame(at.file, at.line, at.function, at.code),
         cause="", sure=False,
     )  # fmt: skip

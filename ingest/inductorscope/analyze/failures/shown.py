@@ -8,13 +8,10 @@ import msgspec
 
 from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
 from inductorscope.analyze.failures.cpp_types import definition
-from inductorscope.analyze.failures.environment import Fix
-from inductorscope.analyze.failures.fold import Folded
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
-from inductorscope.analyze.failures.text import COMPONENTS, Explained, Fault
+from inductorscope.analyze.failures.text import COMPONENTS, Explained, FailureFacts
 from inductorscope.fields import Prose, view
 from inductorscope.formats.errors.compilers import Diagnostic
-from inductorscope.formats.errors.lowering import LoweringError
 from inductorscope.formats.errors.triton import TritonError
 from inductorscope.formats.log.record import Frame
 from inductorscope.formats.vocabulary import POST_GRAD
@@ -70,25 +67,14 @@ class LoweredNode(msgspec.Struct, frozen=True):
     chain: list[ChainStep]
 
 
-class Shown(msgspec.Struct, frozen=True):
+class Shown(FailureFacts, kw_only=True):
     """One failure, explained and linked to graphs and kernels."""
 
-    component: str
     component_title: str
-    title: str
-    sentences: list[Prose]
-    kinds: list[str]
-    message: str
-    fix: Fix | None
-    fault: Fault
     command: str
     errors: list[PlacedError]
     unplaced: list[Diagnostic]
-    lowering: LoweringError | None
     nodes: list[LoweredNode]
-    triton: TritonError | None
-    chain: list[Folded]
-    user: Frame | None
     cause: str
     """The operation to blame, if known: `neg`."""
     sure: bool
@@ -113,14 +99,19 @@ def show(
     none."""
     errors, unplaced = _place(read, graphs)
     nodes = _lowered(read, graphs)
-    compiler = read.compiler
-    return Shown(
-        read.component, COMPONENTS[read.component], read.title, read.sentences, read.kinds,
-        read.message, read.fix, read.fault,
-        compiler.command if compiler is not None else "", errors, unplaced,
-        read.lowering, nodes, read.triton, read.chain,
-        read.user or (None if at is None else Frame(*at, "")), *_cause(read, errors, nodes),
-    )  # fmt: skip
+    cause, sure = _cause(read, errors, nodes)
+    return view(
+        Shown,
+        read,
+        component_title=COMPONENTS[read.component],
+        command=read.compiler.command if read.compiler is not None else "",
+        errors=errors,
+        unplaced=unplaced,
+        nodes=nodes,
+        user=read.user or (None if at is None else Frame(*at, "")),
+        cause=cause,
+        sure=sure,
+    )
 
 
 def _cause(

@@ -13,6 +13,7 @@ import msgspec
 
 from inductorscope.analyze.failures.environment import Fix, fix_for
 from inductorscope.analyze.failures.fold import Folded, fold, users_frame
+from inductorscope.fields import Prose
 from inductorscope.formats.errors.compilers import CompilerOutput, read_compiler_output
 from inductorscope.formats.errors.lowering import LoweringError, read_lowering_error
 from inductorscope.formats.errors.tracebacks import Raised, quoted_frames, read_traceback
@@ -47,25 +48,30 @@ _LOWERED = re.compile(r"lowerings\[target\]\(")
 LONGEST_MESSAGE = 20_000
 
 
-class Explained(msgspec.Struct):
-    """One failure, with its parsed parts."""
+class FailureFacts(msgspec.Struct):
+    """What the text of a failure says."""
 
     component: str
     """A key of `COMPONENTS`."""
     title: str
-    sentences: list[str]
+    sentences: list[Prose]
     kinds: list[str]
     """Types of exceptions, outermost first."""
     message: str
     fix: Fix | None = None
     fault: Fault = "unknown"
-    compiler: CompilerOutput | None = None
     lowering: LoweringError | None = None
     triton: TritonError | None = None
     chain: list[Folded] = msgspec.field(default_factory=list)
     """In order of occurrence."""
     user: Frame | None = None
     """The frame of the user's program."""
+
+
+class Explained(FailureFacts):
+    """One failure, with its parsed parts."""
+
+    compiler: CompilerOutput | None = None
 
 
 def explain(
