@@ -118,7 +118,6 @@ def explained(name: str) -> Iterator[list[Explanation]]:
 
 def _read(name: str, run: str, url: str) -> Explanation:
     from inductorscope.analyze.compile.breaks import break_places
-    from inductorscope.analyze.compile.model import Story
     from inductorscope.answers.compile.parts import read_run_story
     from inductorscope.answers.compile.rows import break_rows
     from inductorscope.answers.explorer.source_lines import kernel_lines
@@ -133,6 +132,6 @@ def _read(name: str, run: str, url: str) -> Explanation:
             url=url,
             graphs=graph_rows(session, run),
             kernels=kernel_rows(session, run, sys.maxsize),
-            breaks=break_rows(story, break_places(story.story or Story())),
+            breaks=break_rows(story, break_places(story.story_or_empty)),
             all_lines=kernel_lines(session, run),
         )

@@ -76,7 +76,7 @@ def project(
         select(Graph).where(Graph.run_id == run).order_by(Graph.position)
     ).all()
     # If its process compiled before, a run also has the sources of those compiles.
-    compiles = run_story.story.compiles if run_story.story else []
+    compiles = run_story.story_or_empty.compiles
     made.files = {each.file for each in compiles if each.file}.union(*(of.sources for of in graphs))
     for graph in graphs:
         made.add_graph(graph)
@@ -232,7 +232,7 @@ class _Made:
     def _function(self, graph: Graph) -> str:
         """Formats the function of a graph: `block`, line 12 of model.py,"""
         own = (graph.compile_id or "").partition("_")[0]
-        compiles = self.run_story.story.compiles if self.run_story.story else []
+        compiles = self.run_story.story_or_empty.compiles
         known = next((each for each in compiles if each.id == own and each.function), None)
         if known is None:
             return ""

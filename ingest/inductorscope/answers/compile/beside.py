@@ -57,7 +57,7 @@ class Beside(msgspec.Struct, frozen=True):
 
 def compare_phases(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
     """Compares the phases of two compiles; `a` and `b` are ids or numbers."""
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     left, right = _chosen(story, a), _chosen(story, b)
     unknown = [text for text, compile_ in ((a, left), (b, right)) if text and compile_ is None]
     trouble = f"This run has no compile {', nor '.join(unknown)}." if unknown else ""

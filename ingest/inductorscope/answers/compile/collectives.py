@@ -67,7 +67,7 @@ def late_collectives(
     most = MOST_CALLS // len(by_rank)
     cut = any(found.cut or len(found.calls) > most for found in by_rank.values())
     found = lateness([_calls(rank, by_rank[rank], most) for rank in sorted(by_rank)])
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     numbers = _numbers(story)
     rows = []
     for call in found.calls[:MOST_SHOWN]:

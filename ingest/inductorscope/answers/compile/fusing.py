@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.fusing import ask, in_words
-from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken, Story
+from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken
 from inductorscope.analyze.fusing.rules import RULES
 from inductorscope.answers.compile.parts import CompilesPage, read_run_story
 from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_report
@@ -122,7 +122,7 @@ def fusing_page(
     """Returns the page. `a` and `b`: kernels or nodes of a pair; `rule`: only pairs that it
     affects."""
     run_story = read_run_story(session, run_id)
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     logs = run_story.texts_spoken
     words = q.lower().split()
     a, b = a.strip(), b.strip()

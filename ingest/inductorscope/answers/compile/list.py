@@ -89,8 +89,8 @@ def compile_list(
     page: int = 1,
 ) -> CompileList:
     run_story = read_run_story(session, run_id)
-    every = run_story.story.compiles if run_story.story is not None else []
-    logs = [log.path for log in run_story.story.logs] if run_story.story is not None else []
+    every = run_story.story_or_empty.compiles
+    logs = [log.path for log in run_story.story_or_empty.logs]
     words = q.lower().split()
     matching = [
         compile_

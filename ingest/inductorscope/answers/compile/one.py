@@ -123,8 +123,8 @@ class CompileOnePage(CompileHead, frozen=True):
 def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePage:
     """The page of one compile; raises NotHere for an unknown number."""
     run_story = read_run_story(session, run_id)
-    story = run_story.story
-    if story is None or not 0 <= number < len(story.compiles):
+    story = run_story.story_or_empty
+    if not 0 <= number < len(story.compiles):
         raise NotHere(
             f"Run {run_id} has no compile {number}.",
             f"Its compiles are listed at /runs/{run_id}/compile/list.",
@@ -207,8 +207,7 @@ def _same_function(story: Story, compile_: Compile) -> list[Compile]:
 
 def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], bool]:
     """Returns the compile's records in the order of the log, up to where its id starts again."""
-    story = run_story.story
-    assert story is not None
+    story = run_story.story_or_empty
     later = [
         other.line for other in story.compiles[compile_.number + 1 :]
         if other.log == compile_.log and other.id == compile_.id

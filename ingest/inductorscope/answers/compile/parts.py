@@ -75,6 +75,11 @@ class RunStory(msgspec.Struct):
     """Path of a TORCH_LOGS text → its artifact."""
 
     @property
+    def story_or_empty(self) -> Story:
+        """The story; an empty one if the run has none."""
+        return self.story or Story()
+
+    @property
     def name(self) -> RunName:
         return RunName(self.run.id, self.run.name)
 
@@ -83,10 +88,8 @@ class RunStory(msgspec.Struct):
         return CompilesPage(self.name, watch_key(self.run.tags), self.story is not None)
 
     def ref(self, number: int) -> CompileRef | None:
-        story = self.story
-        if story is None or not 0 <= number < len(story.compiles):
-            return None
-        return ref_of(story.compiles[number])
+        compiles = self.story_or_empty.compiles
+        return ref_of(compiles[number]) if 0 <= number < len(compiles) else None
 
     def refs(self, numbers: Iterable[int]) -> list[CompileRef]:
         return [ref for ref in map(self.ref, numbers) if ref is not None]
@@ -102,8 +105,7 @@ class RunStory(msgspec.Struct):
         )
 
     def frames(self, numbers: Iterable[int]) -> list[FrameRow]:
-        assert self.story is not None
-        return [self.frame(self.story.frames[number]) for number in numbers]
+        return [self.frame(self.story_or_empty.frames[number]) for number in numbers]
 
     def code_around(
         self, file: str | None, line: int | None, code: str | None = None
@@ -137,10 +139,9 @@ class RunStory(msgspec.Struct):
 
     def records(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Maps log and line of records to the artifact that holds their payload, if any."""
-        assert self.story is not None
         wanted = list(places)[:2000]
         lines = sorted({line for _, line in wanted})
-        logs = {log.path: number for number, log in enumerate(self.story.logs)}
+        logs = {log.path: number for number, log in enumerate(self.story_or_empty.logs)}
         artifacts: dict[tuple[int, int], int] = {}
         for start in range(0, len(lines), 500):
             rows = select(LogEntry.log, LogEntry.line, LogEntry.artifact_id).where(
@@ -179,9 +180,10 @@ def read_run_story(session: Session, run_id: str) -> RunStory:
     for path, artifact, digest, derived in session.execute(rows):
         if path not in result.sources or not derived:
             result.sources[path] = (artifact, digest)
-    if result.story is not None and result.story.spoken:
+    spoken = [log.path for log in result.story_or_empty.spoken]
+    if spoken:
         texts = select(Artifact.path, Artifact.id).where(
-            Artifact.run_id == run_id, Artifact.path.in_([log.path for log in result.story.spoken])
+            Artifact.run_id == run_id, Artifact.path.in_(spoken)
         )
         result.texts_spoken = {path: artifact for path, artifact in session.execute(texts)}  # noqa: C416  # rows
     return result

@@ -98,7 +98,7 @@ class RanksPage(CompilesPage, frozen=True):
 
 def ranks_page(session: Session, run_id: str) -> RanksPage:
     run_story = read_run_story(session, run_id)
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     logs = sorted(
         enumerate(story.logs), key=lambda item: (item[1].rank is None, item[1].rank or 0, item[0])
     )[:MOST_RANKS]

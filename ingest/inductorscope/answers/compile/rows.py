@@ -177,7 +177,7 @@ def sentence_row(run_story: RunStory, sentence: Sentence) -> SentenceRow:
 
 
 def break_rows(run_story: RunStory, places: Sequence[BreakPlace]) -> list[BreakRow]:
-    records = run_story.records(place.records[0] for place in places) if run_story.story else {}
+    records = run_story.records(place.records[0] for place in places)
     rows = []
     for place in places:
         source = run_story.sources.get(place.file or "")
@@ -200,7 +200,7 @@ def history_rows(run_story: RunStory, changed: Sequence[History]) -> list[Histor
     wanted = [
         step.record for history in changed for step in history.steps[:MOST_STEPS] if step.record
     ]
-    records = run_story.records(wanted) if run_story.story else {}
+    records = run_story.records(wanted)
     return [history_row(run_story, history, records) for history in changed]
 
 
@@ -239,8 +239,6 @@ def step_row(run_story: RunStory, step: Step, records: dict[tuple[int, int], int
 
 
 def failure_rows(run_story: RunStory, failures: Sequence[Failure]) -> list[FailureRow]:
-    if run_story.story is None:
-        return []
     records = run_story.records((failure.log, failure.line) for failure in failures)
     rows = []
     for failure in failures:
@@ -250,7 +248,7 @@ def failure_rows(run_story: RunStory, failures: Sequence[Failure]) -> list[Failu
                 FailureRow,
                 failure,
                 compile=run_story.ref(failure.compile),
-                function=run_story.story.compiles[failure.compile].function or "",
+                function=run_story.story_or_empty.compiles[failure.compile].function or "",
                 line=failure.at,
                 artifact=None if source is None else source[0],
                 record=records.get((failure.log, failure.line)),
@@ -260,8 +258,6 @@ def failure_rows(run_story: RunStory, failures: Sequence[Failure]) -> list[Failu
 
 
 def cache_rows(run_story: RunStory, caches: Sequence[CacheEvent]) -> list[CacheRow]:
-    if run_story.story is None:
-        return []
     records = run_story.records((event.log, event.line) for event in caches)
     return [
         view(

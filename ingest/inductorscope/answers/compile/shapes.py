@@ -38,7 +38,7 @@ class FunctionForecast(msgspec.Struct, frozen=True):
 
 def guard_trees(run_story: RunStory) -> Iterator[tuple[Compile, GuardTree]]:
     """The compiles with their guards, in order; those without a record are left out."""
-    story = run_story.story
+    story = run_story.story_or_empty
     query = (
         select(LogEntry.log, LogEntry.compile_id, LogEntry.line, Artifact.digest)
         .join(Artifact, Artifact.id == LogEntry.artifact_id)
@@ -52,8 +52,8 @@ def guard_trees(run_story: RunStory) -> Iterator[tuple[Compile, GuardTree]]:
     texts: dict[tuple[str, str | None], list[tuple[int, str]]] = {}
     for log, compile_id, line, digest in run_story.session.execute(query):
         texts.setdefault((log, compile_id), []).append((line, digest))
-    for compile_ in story.compiles if story else ():
-        own = texts.get((story.logs[compile_.log].path, compile_.id), []) if story else []
+    for compile_ in story.compiles:
+        own = texts.get((story.logs[compile_.log].path, compile_.id), [])
         of_compile = [digest for line, digest in own if compile_.line <= line <= compile_.last_line]
         text = read_blob(run_story.session, of_compile[-1]) if of_compile else None
         if text is not None:
@@ -62,13 +62,13 @@ def guard_trees(run_story: RunStory) -> Iterator[tuple[Compile, GuardTree]]:
 
 def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[FunctionForecast]:
     """Returns one forecast for each function of the run, in the order of their first compile."""
-    if run_story.story is None or not calls:
+    if not calls:
         return []
     trees = {compile_.number: tree for compile_, tree in guard_trees(run_story)}
     options = run_story.run.environment.get("options")
     automatic = not (isinstance(options, dict) and options.get("dynamic") is False)
     rows = []
-    for history in histories(run_story.story, only_recompiled=False):
+    for history in histories(run_story.story_or_empty, only_recompiled=False):
         steps = [step.compile for step in history.steps]
         known = [(each.id or "", trees[each.number]) for each in steps if each.number in trees]
         cost, missing = None, ""

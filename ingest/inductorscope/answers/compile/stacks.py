@@ -58,7 +58,7 @@ class _Node(msgspec.Struct):
 
 def stacks_page(session: Session, run_id: str) -> StacksPage:
     run_story = read_run_story(session, run_id)
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     root = _Node(-1)
     same = _same_frames(story)
     nodes, cut = 0, False

@@ -139,7 +139,7 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
             if lookup.event.outcome in MISSED
         }.values()
     )
-    seconds = compile_seconds(run_story.story) if run_story.story else None
+    seconds = compile_seconds(run_story.story_or_empty)
     start = _server_start(session, run_id)
     beside = _server_start(session, other_id)
     factors = [
@@ -152,10 +152,10 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         run=run_story.name,
         other=other.name if other else None,
         runs=runs,
-        known=run_story.story is not None and bool(run_story.story.compiles),
-        other_known=other is not None and other.story is not None and bool(other.story.caches),
+        known=bool(run_story.story_or_empty.compiles),
+        other_known=other is not None and bool(other.story_or_empty.caches),
         seconds=seconds,
-        other_seconds=compile_seconds(other.story) if other and other.story else None,
+        other_seconds=compile_seconds(other.story_or_empty) if other else None,
         missed_seconds=missed,
         counts=_counts(lookups),
         rows=rows,
@@ -227,9 +227,7 @@ def _previous(session: Session, run: Run) -> str:
 
 
 def _lookups(run_story: RunStory) -> list[_Lookup]:
-    story = run_story.story
-    if story is None:
-        return []
+    story = run_story.story_or_empty
     events = story.caches[:MOST_LOOKUPS]
     records = run_story.records((event.log, event.line) for event in events)
     digests = _digests(run_story.session, records.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.breaks import break_places
-from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.words import (
     compile_seconds,
@@ -105,7 +104,7 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
     reads."""
     calls = read_shapes(shapes)
     run_story = read_run_story(session, run_id)
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     says = torch_report(session, run_id)
     places, changed = break_places(story), histories(story)
     failed = [each for each in story.failures if not each.restarted]

@@ -73,7 +73,7 @@ class SymbolsPage(CompilesPage, frozen=True):
 
 def symbols_page(session: Session, run_id: str) -> SymbolsPage:
     run_story = read_run_story(session, run_id)
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     return view(
         SymbolsPage,
         run_story.page,
@@ -86,9 +86,7 @@ def symbols_page(session: Session, run_id: str) -> SymbolsPage:
 
 
 def symbol_rows(run_story: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRow]:
-    story = run_story.story
-    if story is None:
-        return []
+    story = run_story.story_or_empty
     guards: dict[int, list[str]] = {}
     for guard in story.symbol_guards:
         guards.setdefault(guard.compile, []).append(guard.text)
@@ -107,9 +105,7 @@ def symbol_rows(run_story: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRo
 
 
 def symbol_guard_rows(run_story: RunStory, guards: Sequence[SymbolGuard]) -> list[SymbolGuardRow]:
-    story = run_story.story
-    if story is None:
-        return []
+    story = run_story.story_or_empty
     by_text: dict[str, Expression] = {}
     for expression in story.expressions:
         by_text.setdefault(expression.text, expression)
@@ -157,6 +153,4 @@ def _made(
 
 
 def _frame(run_story: RunStory, number: int | None) -> FrameRow | None:
-    if number is None or run_story.story is None:
-        return None
-    return run_story.frame(run_story.story.frames[number])
+    return None if number is None else run_story.frames([number])[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.torch_says import TimedRow
 from inductorscope.analyze.compile.words import compile_seconds, work
 from inductorscope.answers.compile.beside import Beside, compare_phases
@@ -72,7 +71,7 @@ class CompileTimePage(CompilesPage, frozen=True):
 
 def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -> CompileTimePage:
     run_story = read_run_story(session, run_id)
-    story = run_story.story or Story()
+    story = run_story.story_or_empty
     says = torch_report(session, run_id)
     spans = timeline(session, run_id)
     kinds = work(story)

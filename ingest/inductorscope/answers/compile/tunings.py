@@ -102,9 +102,7 @@ def tuned_rows(
 ) -> list[TunedRow]:
     """Returns the autotunings of one compile or of all, the longest first. `calls`: graph → its
     compile's id and the calls that may run a winner."""
-    story = run_story.story
-    if story is None:
-        return []
+    story = run_story.story_or_empty
     ids = {
         compile_.id: ref_of(compile_)
         for compile_ in reversed(story.compiles)

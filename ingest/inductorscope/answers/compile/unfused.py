@@ -133,8 +133,8 @@ def _logged(
 ) -> dict[Names, tuple[str, Fusion]]:
     """Returns torch's own reason for each pair of kernels, from its last attempt with nodes of
     both. Skips compiles with two graphs, because their nodes have the same names."""
-    story = run_story.story
-    if story is None or not any(log.fusions for log in story.spoken) or graph.compile_id is None:
+    story = run_story.story_or_empty
+    if not any(log.fusions for log in story.spoken) or graph.compile_id is None:
         return {}
     same = select(Graph.id).where(
         Graph.run_id == graph.run_id, Graph.compile_id == graph.compile_id

@@ -90,7 +90,7 @@ NOT_CAPTURED_HERE = (
 )
 
 
-class FailureShown(Shown, frozen=True):
+class FailureShown(Shown, kw_only=True):
     """A failure and where it belongs in the run."""
 
     number: int
@@ -160,7 +160,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
     # A fault of the machine comes first: it is often what makes the others.
     shown.sort(key=lambda each: each.fault != "machine")
     shown = [replace(each, number=number) for number, each in enumerate(shown, 1)]
-    over = skipped_problems(run_story.story) if run_story.story is not None else []
+    over = skipped_problems(run_story.story_or_empty)
     for guard, failure in over[: MOST_FAILURES - len(shown)]:
         shown.append(
             _numbered(run_story, failure, len(shown) + 1, run_story.ref(guard.compile), None)
@@ -223,11 +223,7 @@ def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
         message = str(error.get("message") or "")
         trace, kind = str(error.get("trace") or ""), str(error.get("kind") or "")
         failures.append(_Failure(message, trace, kind, eager=_eager_outcome(run_story.run)))
-    failed = (
-        [failure for failure in run_story.story.failures if not failure.restarted]
-        if run_story.story
-        else []
-    )
+    failed = [each for each in run_story.story_or_empty.failures if not each.restarted]
     for row in failure_rows(run_story, failed[: 4 * MOST_FAILURES]):
         at = (row.file, row.line or 0, row.function) if row.file else None
         trace = _record(session, row.record) or row.trace

@@ -34,8 +34,8 @@ def known_of(session: Session, run_id: str) -> Known:
     found = diagnose(gather(session, run, graph_rows(session, run_id)))
     # A trial judges what a change trades for its gain.
     causes = sorted((*found.causes, *found.more), key=lambda cause: rank(replace(cause, trade="")))
-    story = read_run_story(session, run_id).story
-    logging = functions_that_log(story) if story else ()
+    story = read_run_story(session, run_id).story_or_empty
+    logging = functions_that_log(story)
     return Known(
         cuda=run.device_kind == "cuda",
         trains=bool(optimizer or run.environment.get("options", {}).get("train")),
@@ -46,7 +46,7 @@ def known_of(session: Session, run_id: str) -> Known:
         nodes=len(nodes),
         operations=frozenset(operation(node.target) for node in nodes),
         dtypes=frozenset(_DTYPES[short] for short in dtypes),
-        marks=sizes_that_differ(story) if story else (),
+        marks=sizes_that_differ(story),
         ignored=tuple(name for name in logging if name not in PRINTS),
         reordered=tuple(name for name in logging if name in PRINTS),
         threads=int(run.environment.get("threads") or 0),
