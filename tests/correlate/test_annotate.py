@@ -263,7 +263,6 @@ def test_nothing_is_lost_whatever_the_text_and_the_links(
         entities=["fx:a", "op:op0.add"],
         stages={
             "code": StageLinks(
-                "code",
                 [line for line, _ in columns],
                 [entity for _, entity in columns],
                 [2 for _ in columns],

@@ -20,7 +20,6 @@ from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store import facts
 from inductorscope.store.database.engine import Sessions, sessions
-from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.relinked import lines_of, outdated
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.models import GraphNodes, Links, Run
@@ -229,7 +228,7 @@ def test_old_links_that_cannot_be_renewed_are_not_tried_again(
     graphs = outdated_graphs(factory)
     assert relink(engine).failed == graphs
     assert outdated_graphs(factory) == 0
-    assert state(factory) == [(TODAYS_ENGINE, b"old")] * graphs
+    assert state(factory) == [(ENGINE, b"old")] * graphs
     with factory() as session:
         assert all("older version" in notes[-1] for notes in session.scalars(select(Links.notes)))
 

@@ -18,10 +18,10 @@ ROWS = st.lists(
 )
 
 
-def columns(name: str, rows: list[tuple[int, int, int, int]]) -> StageLinks:
+def columns(rows: list[tuple[int, int, int, int]]) -> StageLinks:
     rows = sorted(rows)
     lines, entities, known, calls = ([row[at] for row in rows] for at in range(4))
-    return StageLinks(name, lines, entities, known, calls, "digest")
+    return StageLinks(lines, entities, known, calls, "digest")
 
 
 @given(entities=st.lists(NAMES), stages=st.dictionaries(NAMES, ROWS, max_size=4))
@@ -30,13 +30,13 @@ def test_round_trip(
 ) -> None:
     links = GraphLinks(
         entities=entities,
-        stages={name: columns(name, rows) for name, rows in stages.items()},
+        stages={name: columns(rows) for name, rows in stages.items()},
     )
     assert unpack_links(pack_links(links)) == links
 
 
 def test_the_payload_is_the_answer() -> None:
-    stage = StageLinks("code", [3, 4], [0, 0], [3, 1], [-1, -1], "1f")
+    stage = StageLinks([3, 4], [0, 0], [3, 1], [-1, -1], "1f")
     payload = pack_links(GraphLinks(entities=["fx:neg"], stages={"code": stage}))
     assert json.loads(decompressed(payload)) == {
         "engine": ENGINE,

@@ -75,7 +75,6 @@ class Collector:
             references = self._references.pop(stage)  # of all stages, they take much memory
             keys = sorted(references)
             self.links.stages[stage] = StageLinks(
-                stage,
                 lines=[key >> 2 * _BITS for key in keys],
                 entities=[key >> _BITS & _MASK for key in keys],
                 confidence=[int(references[key]) for key in keys],

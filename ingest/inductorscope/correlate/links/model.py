@@ -37,20 +37,19 @@ class Confidence(IntEnum):
     """Recorded while the code was generated, or written in the text itself."""
 
 
-class StageLinks(msgspec.Struct):
-    """References of one stage's text, as parallel columns sorted by line.
+class StageLinks(msgspec.Struct, gc=False):
+    """References of one stage's text, as parallel columns sorted by line."""
 
-    `call` restricts a reference to one call site of a shared kernel: an index into
-    `GraphLinks.entities` (a `call:` entity), or -1 when it holds for every call.
-    """
-
-    stage: str
-    lines: list[int] = msgspec.field(default_factory=list)
-    entities: list[int] = msgspec.field(default_factory=list)
-    confidence: list[int] = msgspec.field(default_factory=list)
-    call: list[int] = msgspec.field(default_factory=list)
+    lines: list[int]
+    entities: list[int]
+    """Indices into `GraphLinks.entities`."""
+    confidence: list[int]
+    """1 kernel, 2 inferred, 3 exact."""
+    call: list[int]
+    """Index of the `call:` entity that the reference is valid for, or -1 for every call."""
     digest: str = ""
-    """Digest of the text whose lines these are; empty for a source."""
+    """Digest of the text whose lines these are: no other text of the stage has these references;
+    empty for a source."""
 
 
 class Coverage(msgspec.Struct):

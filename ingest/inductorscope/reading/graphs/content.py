@@ -215,8 +215,8 @@ class _Reading:
         )
         if links is not None:
             self._find_nodes(links)
-            for stage in links.stages.values():
-                given = self.task.texts.get(stage.stage)
+            for name, stage in links.stages.items():
+                given = self.task.texts.get(name)
                 stage.digest = "" if given is None else given.digest
             self.result.links = packed(links)
 

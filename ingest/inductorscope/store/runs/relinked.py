@@ -9,11 +9,10 @@ import msgspec
 from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from inductorscope.correlate.links.model import CALLS
+from inductorscope.correlate.links.model import CALLS, ENGINE
 from inductorscope.store.database.bulk import row_of
 from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
 from inductorscope.store.runs.draft import KernelDraft, PackedLinks
-from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.nodes import call_texts, rows_of_nodes
 from inductorscope.store.runs.packing import CALLS as STORED_CALLS
 from inductorscope.store.runs.packing import GRAPH_FACTS, PackedNodes, pack_kernels
@@ -72,7 +71,7 @@ def outdated(session: Session, run: str | None = None) -> list[tuple[str, int]]:
         select(Graph.run_id, Graph.id)
         .join(Links, Links.graph_id == Graph.id)
         .join(Run, Run.id == Graph.run_id)
-        .where(Links.engine != TODAYS_ENGINE, Run.state == COMPLETE)
+        .where(Links.engine != ENGINE, Run.state == COMPLETE)
         .order_by(Graph.id.desc())
     )
     if run is not None:
@@ -92,7 +91,7 @@ def renew_links(
 
     Calls with unknown nodes get the nodes that their lines were aligned with.
     """
-    outdated = (Links.graph_id.in_(graphs), Links.engine != TODAYS_ENGINE)
+    outdated = (Links.graph_id.in_(graphs), Links.engine != ENGINE)
     # Empty the old rows first: the new payloads reuse their pages, or the file would grow.
     session.execute(update(Links).where(*outdated).values(payload=b""))
     renewed = update(Links).where(*outdated).values(row_of(Links, links)).returning(Links.graph_id)
@@ -109,12 +108,12 @@ def renew_links(
 
 def mark_unaligned(session: Session, graphs: Sequence[int], why: str) -> None:
     """Marks graphs whose lines cannot be aligned; they keep the links they have."""
-    outdated = (Links.graph_id.in_(graphs), Links.engine != TODAYS_ENGINE)
+    outdated = (Links.graph_id.in_(graphs), Links.engine != ENGINE)
     query = select(Links.graph_id, Links.notes, Links.engine).where(*outdated)
     for graph, notes, engine in session.execute(query).all():
         kept = FAILED if engine == CALLS else KEPT
         note = f"{kept} The reason: {why}." if why else kept
-        values = {"engine": TODAYS_ENGINE, "notes": [*notes, note]}
+        values = {"engine": ENGINE, "notes": [*notes, note]}
         session.execute(update(Links).where(Links.graph_id == graph).values(values))
 
 
