@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow
+from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.answers.parts import kernel_time
 from inductorscope.fields import Microseconds, view
 from inductorscope.store.tables.models import Graph, Kernel
@@ -62,15 +62,19 @@ def node_times(session: Session, run: str, limit: int | None = None) -> list[Nod
     whole = kernel_time(session, run)
     if not whole:
         return []
-    return [
-        view(
-            NodeTime,
-            row,
-            graph=slug,
-            time_us=row.inclusive_us,
-            share=row.shared_us / whole,
+    query = (
+        select(
+            Graph.slug.label("graph"), NodeCost.name, NodeCost.target, NodeCost.line,
+            NodeCost.kernels, NodeCost.inclusive_us, NodeCost.shared_us,
         )
-        for slug, row in _node_costs(session, run, limit)
+        .join(Graph, Graph.id == NodeCost.graph_id)
+        .where(Graph.run_id == run)
+        .order_by(NodeCost.shared_us.desc(), Graph.slug, NodeCost.line)
+        .limit(limit)
+    )  # fmt: skip
+    return [
+        view(NodeTime, row, time_us=row.inclusive_us, share=row.shared_us / whole)
+        for row in session.execute(query)
     ]
 
 
@@ -117,21 +121,3 @@ def source_times(session: Session, run: str) -> dict[str | None, float]:
     )
     spent: dict[str | None, float] = dict(session.execute(query).all())
     return spent
-
-
-def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str, NodeCostRow]]:
-    """Returns the costs of nodes with the slugs of their graphs."""
-    query = (
-        select(
-            Graph.slug, NodeCost.name, NodeCost.target, NodeCost.line, NodeCost.kernels,
-            NodeCost.inclusive_us, NodeCost.shared_us,
-        )
-        .join(Graph, Graph.id == NodeCost.graph_id)
-        .where(Graph.run_id == run)
-        .order_by(NodeCost.shared_us.desc(), Graph.slug, NodeCost.line)
-        .limit(limit)
-    )  # fmt: skip
-    return [
-        (slug, NodeCostRow(name, target, line, kernels, inclusive_us, shared_us))
-        for slug, name, target, line, kernels, inclusive_us, shared_us in session.execute(query)
-    ]
