@@ -84,6 +84,11 @@ def closing(text: str, position: int) -> int:
     return len(text)
 
 
+def arguments_at(text: str, opened: int) -> list[str]:
+    """Returns the arguments in the bracket that opens at a position."""
+    return split_top(text[opened + 1 : closing(text, opened)])
+
+
 def whole_number(text: str) -> int | None:
     """Returns the number that a text is, if it consists of digits and is no longer than torch's
     numbers."""
@@ -107,7 +112,7 @@ def call_arguments(text: str) -> tuple[str, list[str]]:
     opened = text.find("(")
     if opened < 0:
         return text.strip(), []
-    return text[:opened].strip(), split_top(text[opened + 1 : closing(text, opened)])
+    return text[:opened].strip(), arguments_at(text, opened)
 
 
 def lines_of(text: str) -> list[str]:

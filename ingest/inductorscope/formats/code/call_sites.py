@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from inductorscope.formats.code import cpp_calls
 from inductorscope.formats.code.records import CodeCall, OutputCode
 from inductorscope.formats.graph.provenance import split_handle
-from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.text import arguments_at, closing, split_top
 
 SOURCE_NODES = re.compile(r"(?:#|//) (?:Topologically Sorted |Unsorted )?Source Nodes: \[")
 HANDLES = re.compile(r"(?:#|//) \[Provenance debug handles\] ")
@@ -172,4 +172,4 @@ class CallSites:
 def source_nodes(line: str) -> list[str]:
     """`# Source Nodes: [a, b], Original ATen: …` → [`a`, `b`]."""
     opened = line.find("[")
-    return [name for name in split_top(line[opened + 1 : closing(line, opened)]) if name]
+    return [name for name in arguments_at(line, opened) if name]

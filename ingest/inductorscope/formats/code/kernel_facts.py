@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from inductorscope.formats.machine.metadata import COMPILED_FOR
-from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.text import arguments_at, closing, split_top
 from inductorscope.formats.vocabulary import (
     CATEGORIES,
     CPP_FUSED,
@@ -101,7 +101,7 @@ def _body(lines: list[str], number: int, last: int, *, cpp: bool) -> Body:
             break
     whole = " ".join(signature)
     opened = whole.find("(")
-    parameters = split_top(whole[opened + 1 : closing(whole, opened)]) if opened >= 0 else []
+    parameters = arguments_at(whole, opened) if opened >= 0 else []
     names = [_parameter(parameter, cpp) for parameter in parameters]
     return Body(number, _body_end(lines, head, last, cpp=cpp), names)
 
@@ -179,7 +179,7 @@ def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, obj
         if line.lstrip().startswith("extern"):
             facts["signature"] = _cpp_types(block)
         elif opened >= 0:
-            types = split_top(line[opened + 1 : closing(line, opened)])
+            types = arguments_at(line, opened)
             facts["signature"] = [kind.strip("'") for kind in types]
         return facts
     for line in block[: body_first + 1]:
@@ -209,14 +209,14 @@ def _cpp_types(block: list[str]) -> list[str]:
     """Types of a C++ function's parameters, as `async_compile.cpp_pybinding` lists them."""
     whole = " ".join(line.strip() for line in block[:_LONGEST_SIGNATURE])
     opened = whole.find("(")
-    parameters = split_top(whole[opened + 1 : closing(whole, opened)]) if opened >= 0 else []
+    parameters = arguments_at(whole, opened) if opened >= 0 else []
     return [parameter.rpartition(" ")[0].strip() for parameter in parameters]
 
 
 def _mapping(line: str, opened: int) -> dict[str, str]:
     """`{'in_ptr0': '*fp32', 0: '*fp32'}` → names and types as text."""
     pairs: dict[str, str] = {}
-    for item in split_top(line[opened + 1 : closing(line, opened)]):
+    for item in arguments_at(line, opened):
         key, _, value = item.partition(":")
         pairs[key.strip().strip("'")] = value.strip().strip("'")
     return pairs

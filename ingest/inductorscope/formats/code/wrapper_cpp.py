@@ -6,13 +6,20 @@ import re
 
 from inductorscope.formats.code.layouts import Layout, dtype_of, sizes
 from inductorscope.formats.code.records import CodeCall
-from inductorscope.formats.code.wrapper_python import LineKind, PythonWrapper, WrapperLine, sized
-from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.code.wrapper_python import (
+    LineKind,
+    PythonWrapper,
+    Readers,
+    WrapperLine,
+    first_read,
+    sized,
+)
+from inductorscope.formats.text import arguments_at
 
 # `static constexpr int64_t int_array_0[] = {32L, 128L};`
 _ARRAY = re.compile(r"(?:static )?(?:constexpr|const) int64_t (\w+)\[\] = (\{[^{}]*\})")
-_EMPTY = re.compile(r"aoti_torch_empty_strided(?:_pinned)?\(")
-_POOL = re.compile(r"aoti_torch__alloc_from_pool\(")
+_EMPTY = re.compile(r".*?aoti_torch_empty_strided(?:_pinned)?\(")
+_POOL = re.compile(r".*?aoti_torch__alloc_from_pool\(")
 _HANDLE = re.compile(r"&(\w+?)(?:_handle)?\)*;?$")
 _DEVICE_TYPE = re.compile(r"(?:cached_torch|aoti_torch)_device_type_(\w+)")
 # Until 2.4: `at::Tensor buf0 = at::detail::empty_strided_cpu({8L, 4L}, {4L, 1L}, at::kFloat);`
@@ -22,7 +29,7 @@ _MOVED = re.compile(
     r"(?:auto&?|decltype\(auto\)|RAIIAtenTensorHandle) (\w+) = (?:std::move\((\w+)\)|(\w+));"
 )
 # `auto buf3 = std::get<0>(buf2);`
-_UNPACKED = re.compile(r"auto (\w+) = std::get<(\d{1,5})>\((\w+)\);")
+_UNPACKED = re.compile(r"auto (?P<name>\w+) = std::get<(?P<index>\d{1,5})>\((?P<source>\w+)\);")
 _INPUT = re.compile(
     r"(?:\[\[maybe_unused\]\] )?auto&? (\w+) = "
     r"(?:std::move\((?:inputs|args)\[\d+\]\)"
@@ -56,18 +63,12 @@ class CppWrapper(PythonWrapper):
         if array is not None:
             self.arrays[array.group(1)] = sizes(array.group(2))
             return WrapperLine(number, "other")
-        for read in (
-            self._empty,
-            self._tensor,
-            self._pool,
-            self._moved_or_input,
-            self._view,
-            self._held,
-        ):
-            made = read(line, number)
-            if made is not None:
-                return made
-        return self._plain(line, number)
+        readers: Readers = (
+            (_EMPTY, self._empty), (_TENSOR, self._tensor), (_POOL, self._pool),
+            (_INPUT, self._input), (_UNPACKED, self._unpacked), (_MOVED, self._moved),
+            (_VIEW, self._view), (_HELD, self._held),
+        )  # fmt: skip
+        return first_read(readers, line, number) or self._plain(line, number)
 
     def _plain(self, line: str, number: int) -> WrapperLine:
         reset = _RESET.match(line)
@@ -86,12 +87,9 @@ class CppWrapper(PythonWrapper):
             kind = "copy"
         return WrapperLine(number, kind, uses=self._names(line))
 
-    def _empty(self, line: str, number: int) -> WrapperLine | None:
+    def _empty(self, match: re.Match[str], number: int) -> WrapperLine | None:
         """`…(aoti_torch_empty_strided(2, sizes, strides, dtype, device, 0, &buf0_handle));`"""
-        match = _EMPTY.search(line) if "aoti_torch_empty" in line else None
-        if match is None:
-            return None
-        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
+        arguments = arguments_at(match.string, match.end() - 1)
         handle = _HANDLE.match(arguments[-1]) if len(arguments) > 5 else None
         if handle is None:
             return None
@@ -102,23 +100,17 @@ class CppWrapper(PythonWrapper):
         )  # fmt: skip
         return sized(WrapperLine(number, "allocate", [handle.group(1)]), layout)
 
-    def _tensor(self, line: str, number: int) -> WrapperLine | None:
-        match = _TENSOR.match(line)
-        if match is None:
-            return None
-        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
+    def _tensor(self, match: re.Match[str], number: int) -> WrapperLine | None:
+        arguments = arguments_at(match.string, match.end() - 1)
         if len(arguments) < 3:
             return None
         name, device = match.groups()
         layout = Layout(sizes(arguments[0]), sizes(arguments[1]), dtype_of(arguments[2]), device)
         return sized(WrapperLine(number, "allocate", [name]), layout)
 
-    def _pool(self, line: str, number: int) -> WrapperLine | None:
+    def _pool(self, match: re.Match[str], number: int) -> WrapperLine | None:
         """`…(aoti_torch__alloc_from_pool(pool, offset, dtype, 2, sizes, strides, &tmp_0));`"""
-        match = _POOL.search(line) if "alloc_from_pool" in line else None
-        if match is None:
-            return None
-        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
+        arguments = arguments_at(match.string, match.end() - 1)
         if len(arguments) < 7:
             return None
         pool = self.layouts.get(arguments[0])
@@ -131,11 +123,8 @@ class CppWrapper(PythonWrapper):
         )
         return WrapperLine(number, "other", uses=[arguments[0]])
 
-    def _held(self, line: str, number: int) -> WrapperLine | None:
+    def _held(self, match: re.Match[str], number: int) -> WrapperLine | None:
         """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns memory of a pool, or a view."""
-        match = _HELD.match(line)
-        if match is None:
-            return None
         name, handle = match.groups()
         made = self.pooled.pop(handle, None)
         if made is None and handle in self.layouts:
@@ -145,27 +134,19 @@ class CppWrapper(PythonWrapper):
         made.line, made.defines = number, [name]
         return made
 
-    def _moved_or_input(self, line: str, number: int) -> WrapperLine | None:
-        taken = _INPUT.match(line)
-        if taken is not None:
-            return WrapperLine(number, "input", [taken.group(1)])
-        unpacked = _UNPACKED.match(line)
-        if unpacked is not None and unpacked.group(3) in self.layouts:
-            name, index, source = unpacked.groups()
-            return WrapperLine(number, "unpack", [name], [source], offset=index)
-        match = _MOVED.match(line)
-        name, before = (match[1], match[2] or match[3]) if match is not None else ("", "")
+    def _input(self, match: re.Match[str], number: int) -> WrapperLine:
+        return WrapperLine(number, "input", [match.group(1)])
+
+    def _moved(self, match: re.Match[str], number: int) -> WrapperLine | None:
+        name, before = match[1], match[2] or match[3]
         if before not in self.layouts:
             return None
-        made = WrapperLine(number, "reuse", [name], [before], [before])
-        made.layout = self.layouts[before]
-        return made
+        layout = self.layouts[before]
+        return WrapperLine(number, "reuse", [name], [before], [before], layout=layout)
 
-    def _view(self, line: str, number: int) -> WrapperLine | None:
-        match = _VIEW.match(line) if "reinterpret_tensor" in line else None
-        if match is None:
-            return None
-        arguments = split_top(line[match.end() + 1 : closing(line, match.end())])
+    def _view(self, match: re.Match[str], number: int) -> WrapperLine:
+        line = match.string
+        arguments = arguments_at(line, match.end())
         if line.startswith("_wrapper", match.end() - len("_wrapper")):
             del arguments[1:2]  # the number of dimensions
         name, before = match.groups()

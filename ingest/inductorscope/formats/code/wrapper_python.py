@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from inductorscope.formats.code.layouts import Layout, dtype_of, sizes
 from inductorscope.formats.code.records import CodeCall
-from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.text import arguments_at, split_top
 
 LineKind = Literal[
     "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "comment",
@@ -43,7 +44,9 @@ _POOL = re.compile(r"(\w+) = alloc_from_pool\((\w+),")
 _VIEW = re.compile(r"(\w+) = (?:reinterpret_tensor|as_strided)\((\w+)(?=[,.])")
 _MOVED = re.compile(r"(\w+) = (\w+);")
 # `buf5 = buf4[0]`; a call's only output has no index: `buf5 = buf4`.
-_UNPACKED = re.compile(r"(\w+(?= = \w+\[)|\w*buf\d+) = (\w+)(?:\[(\d{1,5})\])?$")
+_UNPACKED = re.compile(
+    r"(?P<name>\w+(?= = \w+\[)|\w*buf\d+) = (?P<source>\w+)(?:\[(?P<index>\d{1,5})\])?$"
+)
 _BUFFER = re.compile(r"(\w*buf\d+) = ")
 _INPUTS = re.compile(r"((?:\w+, ?)*\w+),? = args$")
 _COPY = re.compile(r"(\w+)\.(?:copy_|zero_|fill_)\(")
@@ -51,6 +54,20 @@ _ASSERT = re.compile(r"assert_(?:size_stride|alignment)\((\w+), ?")
 _DELETED = re.compile(r"(?:^|; ?)del ([\w, ]+)")
 _DEVICE = re.compile(r"with torch\.\w+\._?DeviceGuard|torch\.\w+\.set_device\(|stream\d* = ")
 _KEYWORD = re.compile(r"(device|dtype)=(.+)")
+
+
+Reader = Callable[[re.Match[str], int], WrapperLine | None]
+Readers = Sequence[tuple[re.Pattern[str], Reader]]
+
+
+def first_read(readers: Readers, line: str, number: int) -> WrapperLine | None:
+    """Returns what the first reader makes of a line that its pattern matches."""
+    for pattern, read in readers:
+        match = pattern.match(line)
+        made = read(match, number) if match is not None else None
+        if made is not None:
+            return made
+    return None
 
 
 class PythonWrapper:
@@ -103,28 +120,29 @@ class PythonWrapper:
     def _assignment(self, line: str, number: int) -> WrapperLine:
         if line.startswith("stream"):
             return WrapperLine(number, "device")
-        for read in (self._allocated, self._pooled, self._viewed, self._moved):
-            made = read(line, number)
-            if made is not None:
-                return made
-        inputs = _INPUTS.match(line)
-        if inputs is not None:
-            return WrapperLine(number, "input", split_top(inputs.group(1)))
-        unpacked = _UNPACKED.match(line)
-        if unpacked is not None and unpacked.group(2) in self.layouts:
-            name, source, index = unpacked.groups()
-            return WrapperLine(number, "unpack", [name], [source], offset=index or "")
-        made = WrapperLine(number, "other", uses=self._names(line))
-        buffer = _BUFFER.match(line)
-        if buffer is not None:
-            made.defines = [buffer.group(1)]
+        readers: Readers = (
+            (_ALLOCATE, self._allocated), (_POOL, self._pooled), (_VIEW, self._viewed),
+            (_MOVED, self._moved), (_INPUTS, self._inputs), (_UNPACKED, self._unpacked),
+        )  # fmt: skip
+        made = first_read(readers, line, number)
+        if made is None:
+            made = WrapperLine(number, "other", uses=self._names(line))
+            buffer = _BUFFER.match(line)
+            made.defines = [buffer.group(1)] if buffer is not None else []
         return made
 
-    def _allocated(self, line: str, number: int) -> WrapperLine | None:
-        match = _ALLOCATE.match(line)
-        if match is None:
+    def _inputs(self, match: re.Match[str], number: int) -> WrapperLine:
+        return WrapperLine(number, "input", split_top(match.group(1)))
+
+    def _unpacked(self, match: re.Match[str], number: int) -> WrapperLine | None:
+        if match["source"] not in self.layouts:
             return None
-        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
+        made = WrapperLine(number, "unpack", [match["name"]], [match["source"]])
+        made.offset = match["index"] or ""
+        return made
+
+    def _allocated(self, match: re.Match[str], number: int) -> WrapperLine:
+        arguments = arguments_at(match.string, match.end() - 1)
         device, dtype = (match.group(2) or "").removesuffix("_pinned"), ""
         plain: list[str] = []
         for argument in arguments:
@@ -142,13 +160,9 @@ class PythonWrapper:
         made = WrapperLine(number, "allocate", [match.group(1)])
         return sized(made, Layout(shape, stride, dtype, device))
 
-    def _pooled(self, line: str, number: int) -> WrapperLine | None:
+    def _pooled(self, match: re.Match[str], number: int) -> WrapperLine | None:
         """`buf2 = alloc_from_pool(pool4, 16384, torch.float32, (32, 64), (64, 1))`"""
-        match = _POOL.match(line)
-        if match is None:
-            return None
-        opened = line.find("(")
-        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        arguments = arguments_at(match.string, match.string.find("("))
         if len(arguments) < 5:
             return None
         pool = self.layouts.get(match.group(2))
@@ -158,13 +172,10 @@ class PythonWrapper:
         layout = Layout(sizes(arguments[3]), sizes(arguments[4]), dtype_of(arguments[2]), device)
         return sized(made, layout)
 
-    def _viewed(self, line: str, number: int) -> WrapperLine | None:
+    def _viewed(self, match: re.Match[str], number: int) -> WrapperLine:
         """`buf4 = reinterpret_tensor(buf3, (64, 32), (1, 64), 0); del buf3  # reuse`"""
-        match = _VIEW.match(line)
-        if match is None:
-            return None
-        opened = line.find("(")
-        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        line = match.string
+        arguments = arguments_at(line, line.find("("))
         frees = _deleted(line)
         kind: LineKind = "reuse" if frees or "# reuse" in line else "reinterpret"
         made = WrapperLine(number, kind, [match.group(1)], [match.group(2)], frees)
@@ -175,15 +186,13 @@ class PythonWrapper:
         made.offset = arguments[3] if len(arguments) > 3 else ""
         return made
 
-    def _moved(self, line: str, number: int) -> WrapperLine | None:
+    def _moved(self, match: re.Match[str], number: int) -> WrapperLine | None:
         """`buf3 = buf1; del buf1  # reuse`; no `del` where the memory belongs to a pool."""
-        match = _MOVED.match(line)
-        if match is None or match.group(2) not in self.layouts:
-            return None
         name, before = match.groups()
-        made = WrapperLine(number, "reuse", [name], [before], _deleted(line))
-        made.layout = self.layouts[before]
-        return made
+        if before not in self.layouts:
+            return None
+        frees, layout = _deleted(match.string), self.layouts[before]
+        return WrapperLine(number, "reuse", [name], [before], frees, layout=layout)
 
     def _assertion(self, line: str, number: int) -> WrapperLine:
         match = _ASSERT.match(line)
@@ -194,7 +203,7 @@ class PythonWrapper:
     def _asserted(self, name: str, line: str, opened: int, number: int) -> WrapperLine:
         """An assertion of a buffer's sizes and strides, whose arguments begin at a bracket."""
         made = WrapperLine(number, "assert", uses=self._names(line))
-        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        arguments = arguments_at(line, opened)
         if len(arguments) > 2:
             known = self.layouts.get(name) or Layout()
             shape, stride = sizes(arguments[1]), sizes(arguments[2])

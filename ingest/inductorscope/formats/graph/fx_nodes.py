@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from inductorscope.formats.text import Problem, call_arguments, closing, split_top
+from inductorscope.formats.text import Problem, arguments_at, call_arguments, closing
 
 Kind = Literal["placeholder", "call", "output", "get_attr"]
 
@@ -69,7 +69,7 @@ def parse_annotation(text: str) -> tuple[str, tuple[str, ...] | None]:
     if match is None:
         return "", None
     opened = match.end() - 1
-    return match.group(1), tuple(split_top(text[opened + 1 : closing(text, opened)]))
+    return match.group(1), tuple(arguments_at(text, opened))
 
 
 def parse_file_comment(comment: str) -> tuple[str, int, str, str] | None:

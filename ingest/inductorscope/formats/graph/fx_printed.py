@@ -13,7 +13,7 @@ import re
 import msgspec
 
 from inductorscope.formats.graph.fx_nodes import Kind, short_name
-from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.text import arguments_at, closing, split_top
 
 # `%add : [num_users=1] = call_function[`; older versions wrote `#users`, newer ones write a type.
 _NODE = re.compile(
@@ -57,7 +57,7 @@ def parse_printed(line: str) -> PrintedNode | None:
         named = line.find("kwargs = {", stop)
         if named >= 0:
             first = named + len("kwargs = ")
-            pairs = split_top(line[first + 1 : closing(line, first)])
+            pairs = arguments_at(line, first)
             arguments += [pair.replace(": ", " = ", 1) for pair in pairs]
     inputs = _USED.findall(" ".join(arguments))
     kind = _KINDS[written]
