@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.bytes.cpp import read_cpp
+from inductorscope.analyze.bytes.cpp import CppReader
 from inductorscope.analyze.bytes.graph import CallWork, read_graph, work_of
 from inductorscope.analyze.bytes.index import Space, distinct, reach
 from inductorscope.analyze.bytes.library_flops import library_flops, operation
-from inductorscope.analyze.bytes.triton import read_triton
+from inductorscope.analyze.bytes.triton import TritonReader
 from inductorscope.formats.code.layouts import Layout
 
 
@@ -120,7 +120,7 @@ CPP = """
 
 
 def test_a_triton_kernel_by_hand() -> None:
-    work = read_triton(TRITON, {})
+    work = TritonReader({}).read_all(TRITON)
     assert work.readable
     reads = {name: sum(access.reads.values()) for name, access in work.accesses.items()}
     writes = {name: sum(access.writes.values()) for name, access in work.accesses.items()}
@@ -132,7 +132,7 @@ def test_a_triton_kernel_by_hand() -> None:
 
 
 def test_a_cpp_kernel_by_hand() -> None:
-    work = read_cpp(CPP, {})
+    work = CppReader({}).read_all(CPP)
     assert work.readable
     reads = {name: sum(access.reads.values()) for name, access in work.accesses.items()}
     writes = {name: sum(access.writes.values()) for name, access in work.accesses.items()}
@@ -144,14 +144,14 @@ def test_a_cpp_kernel_by_hand() -> None:
 
 def test_lengths_that_the_call_gives() -> None:
     lines = [line for line in TRITON if "xnumel = 64" not in line]
-    work = read_triton(lines, {"xnumel": 16})
+    work = TritonReader({"xnumel": 16}).read_all(lines)
     assert sum(work.accesses["in_ptr0"].reads.values()) == 16 * 256
 
 
 @given(st.lists(st.text(max_size=80), max_size=20))
 def test_any_source_is_read(lines: list[str]) -> None:
-    read_triton(lines, {})
-    read_cpp(lines, {"ks0": 3})
+    TritonReader({}).read_all(lines)
+    CppReader({"ks0": 3}).read_all(lines)
 
 
 def layout(*shape: int, dtype: str = "float32") -> Layout:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.analyze.bytes.index import MOST_VARIABLES, Space, numbers_only
-from inductorscope.analyze.bytes.source import DEEPEST, SourceWork
+from inductorscope.analyze.bytes.index import MOST_VARIABLES, numbers_only
+from inductorscope.analyze.bytes.source import SourceReader
 from inductorscope.formats.text import closing
 
 LOOP = re.compile(
@@ -46,26 +46,14 @@ _STORING = ("atomic_add", "transpose_mxn", ",")
 _TEMPLATE = ("kernel_micro_gemm", "micro_gemm", "cblas_", "brgemm", "AMXState")
 
 
-def read_cpp(lines: list[str], numbers: dict[str, int]) -> SourceWork:
-    """Reads a kernel. `lines` are those of the function; `numbers` are the values of its number
-    parameters."""
-    reader = _Reader(numbers)
-    for line in lines:
-        reader.read(line.strip())
-    reader.work.readable = bool(reader.work.accesses) and not reader.foreign
-    return reader.work
-
-
-class _Reader:
+class CppReader(SourceReader):
     def __init__(self, numbers: dict[str, int]) -> None:
-        self.work = SourceWork()
-        self.space = Space(numbers=dict(numbers))
+        super().__init__(numbers)
         self.blocks: list[list[tuple[str, int | None]]] = []
         """Open blocks, each with the variables that it gave a range, and their previous ranges."""
         self.waiting: list[tuple[str, int]] = []
         """Ranges for the next block."""
         self.aliases: dict[str, str] = {}
-        self.foreign = False
 
     def read(self, line: str) -> None:
         if not line or line.startswith(("//", "#")):
@@ -134,15 +122,7 @@ class _Reader:
             self.aliases[alias.group(1)] = alias.group(2)
             return
         words = {word: line.find(word) for word in _STORING}
-        around: list[int] = []
-        """Ends of the indices that the next use is nested in."""
-        for match in _USE.finditer(line):
-            while around and around[-1] <= match.start():
-                around.pop()
-            if len(around) == DEEPEST:
-                self.foreign = True
-                break
-            around.append(self._use(line, match, words))
+        self.each_use(_USE, line, lambda match: self._use(line, match, words))
         value = _VALUE.match(line)
         if value is not None:
             name, expression = value.groups()

@@ -12,16 +12,16 @@ from typing import Literal
 
 import msgspec
 
-from inductorscope.analyze.bytes.cpp import read_cpp
+from inductorscope.analyze.bytes.cpp import CppReader
 from inductorscope.analyze.bytes.index import LARGEST
 from inductorscope.analyze.bytes.source import Access, SourceWork
-from inductorscope.analyze.bytes.triton import read_triton
+from inductorscope.analyze.bytes.triton import TritonReader
 from inductorscope.analyze.memory.layouts import argument_name, pointer_types
 from inductorscope.analyze.memory.sizes import evaluated, settled
 from inductorscope.fields import Bytes
 from inductorscope.formats.code.layouts import ITEM_BYTES, Layout, sizes
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
-from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.text import arguments_at
 
 How = Literal["counted", "bounded", "whole", "recorded", "unknown"]
 """Every element counted; an upper bound; the whole operand; unknown."""
@@ -62,13 +62,10 @@ class CallBytes(msgspec.Struct):
 
 def source_work(kernel: CodeKernel, lines: list[str], numbers: dict[str, int]) -> SourceWork | None:
     """The work in a generated kernel's source; None for other kinds of source."""
-    body = lines[kernel.body_first - 1 : kernel.body_last]
-    if kernel.kind == "cpp":
-        work = read_cpp(body, numbers)
-    elif kernel.kind == "triton":
-        work = read_triton(body, numbers)
-    else:
+    reader = {"cpp": CppReader, "triton": TritonReader}.get(kernel.kind)
+    if reader is None:
         return None
+    work = reader(numbers).read_all(lines[kernel.body_first - 1 : kernel.body_last])
     return work if work.readable else None
 
 
@@ -192,7 +189,7 @@ def operand_layout(
     opened = argument.find("reinterpret_tensor")
     if opened >= 0:
         start = argument.find("(", opened)
-        parts = split_top(argument[start + 1 : closing(argument, start)])
+        parts = arguments_at(argument, start)
         if argument.startswith("_wrapper(", opened + len("reinterpret_tensor")):
             parts[1:2] = []  # C++ passes the number of dimensions
         if len(parts) > 2:

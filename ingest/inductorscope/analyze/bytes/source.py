@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -58,3 +59,38 @@ class SourceWork(msgspec.Struct):
         into[f"{index} {ranges}"] = elements.count
         access.exact = access.exact and elements.exact
         access.adds = access.adds or adds
+
+
+class SourceReader:
+    """Reads the source of a kernel line by line. `numbers` are the values of the kernel's number
+    parameters."""
+
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.work = SourceWork()
+        self.space = Space(numbers=dict(numbers))
+        self.foreign = False
+        """Whether it has what Inductor does not generate."""
+
+    def read_all(self, lines: list[str]) -> SourceWork:
+        """Reads the lines of the kernel's function."""
+        for line in lines:
+            self.read(line.strip())
+        self.work.readable = bool(self.work.accesses) and not self.foreign
+        return self.work
+
+    def read(self, line: str) -> None:
+        raise NotImplementedError
+
+    def each_use(
+        self, pattern: re.Pattern[str], line: str, use: Callable[[re.Match[str]], int]
+    ) -> None:
+        """Passes each load and store in a line to `use`, which returns where it ends."""
+        around: list[int] = []
+        """Ends of those that the next one is nested in."""
+        for match in pattern.finditer(line):
+            while around and around[-1] <= match.start():
+                around.pop()
+            if len(around) == DEEPEST:
+                self.foreign = True
+                break
+            around.append(use(match))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.analyze.bytes.index import MOST_VARIABLES, Space, numbers_only, values
-from inductorscope.analyze.bytes.source import DEEPEST, SourceWork
+from inductorscope.analyze.bytes.index import MOST_VARIABLES, numbers_only, values
+from inductorscope.analyze.bytes.source import SourceReader
 from inductorscope.formats.text import closing, split_top
 
 # `xnumel = 65536`, `r0_numel = 256`
@@ -35,23 +35,9 @@ _REDUCES = re.compile(
 _FULL = ("tl.full(", "tl.broadcast_to(tmp", "tl.arange(")
 
 
-def read_triton(lines: list[str], numbers: dict[str, int]) -> SourceWork:
-    """Reads a kernel. `lines` are those of the kernel function; `numbers` the values of its number
-    parameters."""
-    reader = _Reader(numbers)
-    for line in lines:
-        reader.read(line.strip())
-    work = reader.work
-    work.readable = bool(work.accesses) and not reader.foreign
-    return work
-
-
-class _Reader:
+class TritonReader(SourceReader):
     def __init__(self, numbers: dict[str, int]) -> None:
-        self.work = SourceWork()
-        self.space = Space(numbers=dict(numbers))
-        self.foreign = False
-        """Whether it has loops that Inductor does not generate."""
+        super().__init__(numbers)
         for name, number in numbers.items():
             self._numel(name, number)
 
@@ -72,7 +58,10 @@ class _Reader:
             self._split(split.group(1), split.group(2), split.group(3))
             return
         if "tl." in line and _MEMORY.search(line):
-            self._memory(line)
+            self.each_use(_MEMORY, line, self._access)
+            assigned = _ASSIGNED.match(line)
+            if assigned is not None:
+                self._depends(assigned.group(1), assigned.group(2))
             return
         assigned = _ASSIGNED.match(line)
         if assigned is not None:
@@ -95,29 +84,19 @@ class _Reader:
             self.space.ranges[variable] = size
             self.space.group[variable] = f"{prefix}index"
 
-    def _memory(self, line: str) -> None:
-        around: list[int] = []
-        """Ends of the calls that the next one is an argument of."""
-        for match in _MEMORY.finditer(line):
-            while around and around[-1] <= match.start():
-                around.pop()
-            if len(around) == DEEPEST:
-                self.foreign = True
-                break
-            end = closing(line, match.end() - 1)
-            around.append(end)
-            arguments = split_top(line[match.end() : end])
-            pointer = _POINTER.match(arguments[0]) if arguments else None
-            if pointer is None:
-                self.foreign = True
-                continue
-            adds = match.group(1).startswith("atomic")
-            store = adds or match.group(1) == "store"
-            index = arguments[0][pointer.end() :]
-            self.work.note(pointer.group(1), index, self.space, store=store, adds=adds)
-        assigned = _ASSIGNED.match(line)
-        if assigned is not None:
-            self._depends(assigned.group(1), assigned.group(2))
+    def _access(self, match: re.Match[str]) -> int:
+        """Records a load or a store; returns where it ends."""
+        end = closing(match.string, match.end() - 1)
+        arguments = split_top(match.string[match.end() : end])
+        pointer = _POINTER.match(arguments[0]) if arguments else None
+        if pointer is None:
+            self.foreign = True
+            return end
+        adds = match.group(1).startswith("atomic")
+        store = adds or match.group(1) == "store"
+        index = arguments[0][pointer.end() :]
+        self.work.note(pointer.group(1), index, self.space, store=store, adds=adds)
+        return end
 
     def _operation(self, target: str, expression: str) -> None:
         inputs = self._depends(target, expression)
