@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import Explained, LoopFacts, parse_facts
 
 ELSEWHERE = {
@@ -36,14 +37,14 @@ class TimedRow(msgspec.Struct, frozen=True):
 class LoopNest(msgspec.Struct, frozen=True):
     """One loop nest of a C++ kernel."""
 
-    graph: str
-    """Name of its debug folder."""
+    graph: str | None
+    """Name of its debug folder; on pages, the graph's slug."""
     kernel: str
     nodes: list[str]
     loops: list[str]
     """Size of each loop, outermost first; reductions are marked."""
     vectorised: bool
-    how: str
+    how: Prose
     """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 

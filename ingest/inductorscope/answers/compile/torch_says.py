@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.torch_says import LoopNest, TorchReport, report_in_capture
 from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
-from inductorscope.fields import Prose, view
+from inductorscope.fields import view
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
@@ -47,20 +47,11 @@ class ExplainedRow(msgspec.Struct, frozen=True):
     failed: str
 
 
-class LoopRow(msgspec.Struct, frozen=True):
+class LoopRow(LoopNest, frozen=True):
     """A loop nest of a C++ kernel."""
 
-    graph: str | None
-    """The graph's slug."""
     handle: int | None
     """Handle of the kernel's first call; with the slug it addresses the kernel's page."""
-    kernel: str
-    nodes: list[str]
-    loops: list[str]
-    """Size of each loop, outermost first; reductions are marked."""
-    vectorised: bool
-    how: Prose
-    """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 
 class LoopTable(msgspec.Struct, frozen=True):
@@ -132,7 +123,7 @@ def loops(
     rows = []
     for graph, nest in nests:
         if all(word in nest.kernel.lower() for word in words):
-            slug, handle = handles.get((graph, nest.kernel)) or (None, None)
+            slug, handle = handles.get((graph or "", nest.kernel)) or (None, None)
             rows.append(view(LoopRow, nest, graph=slug, handle=handle))
     if not recorded and not nests:
         return None

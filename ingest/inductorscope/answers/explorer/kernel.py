@@ -49,6 +49,7 @@ from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from inductorscope.store.tables.times import CallTime
@@ -65,15 +66,10 @@ class FxNodeRow(msgspec.Struct, frozen=True):
     stack_line: int | None
 
 
-class IrNodeRow(msgspec.Struct, frozen=True):
+class IrNodeRow(IrNodeDraft, kw_only=True):
     """An IR node that a kernel computes."""
 
-    name: str
-    kind: str
     stage: str
-    first_line: int
-    last_line: int
-    buffers: list[str]
 
 
 class KernelCallTime(msgspec.Struct, frozen=True):
@@ -116,14 +112,19 @@ class CodeText(msgspec.Struct, frozen=True):
     text: str
 
 
-class KernelElsewhere(msgspec.Struct, frozen=True):
-    """Another run with exactly this kernel call."""
+class KernelCallName(msgspec.Struct, frozen=True):
+    """Enough of a call to name it and link to it."""
+
+    name: str
+    handle: int
+
+
+class KernelElsewhere(KernelCallName, frozen=True):
+    """A run with exactly this kernel call."""
 
     run: RunName
     graph: GraphName
     created_at: datetime
-    name: str
-    handle: int
 
 
 class BytesMoved(CallBytes):
@@ -138,13 +139,6 @@ class KernelCallWork(CallWork):
     """The bytes that one call moves, and the operations it computes."""
 
     bytes: BytesMoved
-
-
-class KernelCallName(msgspec.Struct, frozen=True):
-    """Enough of a call to name it and link to it."""
-
-    name: str
-    handle: int
 
 
 class KernelPage(msgspec.Struct, frozen=True):
@@ -200,14 +194,10 @@ class KernelPage(msgspec.Struct, frozen=True):
     """Whether this installation captured the run; code of other runs is never executed."""
 
 
-class PermalinkAnswer(msgspec.Struct, frozen=True):
+class PermalinkAnswer(KernelElsewhere, frozen=True):
     """The target of a permalink in this database."""
 
     permalink: str
-    run: RunName
-    graph: GraphName
-    name: str
-    handle: int
     url: Hidden[str]
     """URL of the explorer with the kernel selected."""
     elsewhere: list[KernelElsewhere]
@@ -223,9 +213,7 @@ def permalink_answer(session: Session, permalink: str) -> PermalinkAnswer:
         )
     newest, *others = calls
     url = urls.kernel_in_explorer(newest.run.id, newest.graph.slug, newest.name, newest.handle)
-    return PermalinkAnswer(
-        permalink, newest.run, newest.graph, newest.name, newest.handle, url, others
-    )
+    return view(PermalinkAnswer, newest, permalink=permalink, url=url, elsewhere=others)
 
 
 def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewhere]:
@@ -385,7 +373,7 @@ def _ir_nodes(session: Session, graph: Graph, kernel: Kernel, handle: int) -> li
     of_call = f"call:{kernel.name}:{handle}"
     wanted = ir_names(links.payload, kernel.first_line, kernel.last_line, of_call)
     return [
-        IrNodeRow(node.name, node.kind, IR_POST, node.first_line, node.last_line, node.buffers)
+        view(IrNodeRow, node, stage=IR_POST)
         for node in ir_nodes(session, graph.id)
         if node.name in wanted
     ]
