@@ -79,9 +79,7 @@ def _find_peaks(plan: MemoryPlan) -> None:
     for step in plan.steps:
         if step.live > plan.peak:
             plan.peak, plan.peak_line = step.live, step.line
-        if step.live + step.inputs > plan.peak_with_inputs:
-            plan.peak_with_inputs = step.live + step.inputs
-            plan.peak_with_inputs_line = step.line
+        plan.peak_with_inputs = max(plan.peak_with_inputs, step.live + step.inputs)
     at = plan.peak_line
     held = [
         storage

@@ -44,7 +44,6 @@ class LaidTrack(msgspec.Struct):
 class TimelineFacts(msgspec.Struct):
     """A trace that is laid out. Times count from the start of its first event."""
 
-    origin_us: float = 0.0
     span_us: float = 0.0
     events: int = 0
     left_out: tuple[int, int] = (0, 0)

@@ -84,7 +84,6 @@ def lay_out(events: TraceEvents, breakdown: Breakdown, keep: Keep) -> TimelineFa
     chosen, left_out = _chosen(kinds, columns.lanes)
     resolutions = list(_resolutions(span))
     laid = TimelineFacts(
-        origin_us=origin,
         span_us=span,
         left_out=left_out,
         categories=list(categories),

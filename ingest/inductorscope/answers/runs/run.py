@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.verdicts import Verdict, verdicts
@@ -45,7 +45,7 @@ from inductorscope.answers.time.time import slowest_of_trace
 from inductorscope.correlate.links.model import Coverage
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.vocabulary import SOURCE
-from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
+from inductorscope.store.tables.models import Artifact, Graph, Run
 
 TOP_KERNELS = 100
 PARTS = {"failure": "failures", "graph breaks": "breaks"}
@@ -107,8 +107,6 @@ class RunPage(RunRow, frozen=True):
     """Kernel time of one step, or of what `kernel_time_of` says."""
     kernel_time_of: Prose
     file_count: int
-    log_count: int
-    """Number of TORCH_TRACE logs read so far."""
     dropped_count: int
     """Parts of the upload that could not be read; the page "What was read" lists them."""
 
@@ -158,7 +156,6 @@ def run_page(session: Session, run_id: str) -> RunPage:
         kernel_time_us=kernels_us,
         kernel_time_of=kernel_time_is_of(profiles),
         file_count=len(run.report.get("files", ())),
-        log_count=_log_count(session, run),
         dropped_count=facts.dropped,
     )
 
@@ -197,12 +194,6 @@ def _kinds(profile: ProfileShown) -> list[CategoryTime]:
         for kind in (breakdown.categories if breakdown is not None else ())
         if breakdown is not None and breakdown.total_us
     ]
-
-
-def _log_count(session: Session, run: Run) -> int:
-    """Returns the number of TORCH_TRACE logs read so far."""
-    logs = select(func.count(LogEntry.log.distinct())).where(LogEntry.run_id == run.id)
-    return max(len(run.report.get("logs", ())), session.scalar(logs) or 0)
 
 
 def _sources(session: Session, run: str) -> list[SourceRow]:
