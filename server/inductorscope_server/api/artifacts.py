@@ -10,14 +10,13 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from inductorscope.answers.missing import NotHere
+from starlette.requests import Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS_FILES
 from inductorscope_server.serving.downloads import Download
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
-    AcceptEncoding,
-    IfNoneMatch,
     content_headers,
     is_known,
     whole,
@@ -41,12 +40,11 @@ TEXT: Documented = {200: {"content": {"text/plain": {"schema": {"type": "string"
     responses={**TEXT, **documented(404, 422)},
 )
 def artifact_text(
+    request: Request,
     session: Reading,
     artifact: ArtifactId,
     first: LineNumber = None,
     last: LineNumber = None,
-    accept_encoding: AcceptEncoding = "",
-    if_none_match: IfNoneMatch = "",
 ) -> Response:
     """Returns lines `first` to `last`, inclusive, or the whole file; none if `last` is before
     `first`.
@@ -56,10 +54,10 @@ def artifact_text(
     content = _content(session, artifact)
     extra = {"Content-Type": "text/plain; charset=utf-8"}
     if first is None and last is None:
-        return whole(content, extra, accept_encoding, if_none_match)
+        return whole(request, content, extra)
     tag = f'"{content.digest}.{first or 1}-{last or ""}"'
     caching = content_headers(tag)
-    if is_known(tag, if_none_match):
+    if is_known(request, tag):
         return Response(status_code=304, headers=caching)
     return Download(content.lines(first or 1, last), {**extra, **caching})
 
@@ -70,19 +68,14 @@ def artifact_text(
     response_class=Response,
     responses={**openapi.BYTES, **documented(404, 422)},
 )
-def artifact_raw(
-    session: Reading,
-    artifact: ArtifactId,
-    accept_encoding: AcceptEncoding = "",
-    if_none_match: IfNoneMatch = "",
-) -> Response:
+def artifact_raw(request: Request, session: Reading, artifact: ArtifactId) -> Response:
     """Returns the bytes as a download, which browsers never show."""
     content = _content(session, artifact)
     extra = {
         "Content-Type": "application/octet-stream",
         "Content-Disposition": _attachment(content.path),
     }
-    return whole(content, extra, accept_encoding, if_none_match)
+    return whole(request, content, extra)
 
 
 def _content(session: Reading, artifact: int) -> Content:

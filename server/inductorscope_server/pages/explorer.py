@@ -32,13 +32,10 @@ from starlette.responses import RedirectResponse, Response
 from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
-    AcceptEncoding,
-    IfNoneMatch,
     as_json,
+    as_packed_json,
     json_bytes,
-    whole,
 )
-from inductorscope_server.web.blobs import packed_json
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import PLAIN, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Reading, Shared
@@ -106,17 +103,10 @@ def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:
     summary="Stages and kernels of a graph",
     responses={**openapi.answers(Explorer), **documented(404, 422)},
 )
-def get_explorer(
-    session: Reading,
-    run: RunId,
-    slug: Slug,
-    accept_encoding: AcceptEncoding = "",
-    if_none_match: IfNoneMatch = "",
-) -> Response:
+def get_explorer(request: Request, session: Reading, run: RunId, slug: Slug) -> Response:
     """The artifact with the text of each stage, and the kernels by time."""
     text = json_bytes(explorer(session, run, slug))
-    content = packed_json(zstandard.ZstdCompressor(level=3).compress(text))
-    return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
+    return as_packed_json(request, zstandard.ZstdCompressor(level=3).compress(text))
 
 
 @api.get(
@@ -150,13 +140,7 @@ def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
     summary="Links between lines",
     responses={**openapi.answers(Links), **documented(404, 422)},
 )
-def get_links(
-    session: Reading,
-    run: RunId,
-    slug: Slug,
-    accept_encoding: AcceptEncoding = "",
-    if_none_match: IfNoneMatch = "",
-) -> Response:
+def get_links(request: Request, session: Reading, run: RunId, slug: Slug) -> Response:
     """The references of every line. Lines of different stages are linked if they refer to the same
     entity.
 
@@ -169,5 +153,4 @@ def get_links(
         answer = as_json(NO_LINKS)
         answer.headers["Cache-Control"] = "no-store"
         return answer
-    content = packed_json(payload)
-    return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
+    return as_packed_json(request, payload)

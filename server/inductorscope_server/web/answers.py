@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import msgspec
-from fastapi import Header
 from pydantic import BaseModel
+from starlette.requests import Request
 from starlette.responses import Response
 
 from inductorscope_server.serving.downloads import Download
 from inductorscope_server.web import headers
-from inductorscope_server.web.blobs import CHUNK, Content
-
-AcceptEncoding = Annotated[str, Header(include_in_schema=False)]
-IfNoneMatch = Annotated[str, Header(include_in_schema=False)]
+from inductorscope_server.web.blobs import CHUNK, Content, packed_json
 
 
-def whole(
-    content: Content, extra: dict[str, str], accept_encoding: str, if_none_match: str
-) -> Response:
+def whole(request: Request, content: Content, extra: dict[str, str]) -> Response:
     """Returns the whole content, as stored zstd where the client accepts that."""
-    packed = content.is_zstd and takes_zstd(accept_encoding)
-    tag = f'"{content.digest}{".zst" if packed else ""}"'
+    as_zstd = content.is_zstd and takes_zstd(request.headers.get("accept-encoding", ""))
+    tag = f'"{content.digest}{".zst" if as_zstd else ""}"'
     caching = content_headers(tag)
-    if is_known(tag, if_none_match):
+    if is_known(request, tag):
         return Response(status_code=304, headers=caching)
-    sent = {**extra, **caching, **({"Content-Encoding": "zstd"} if packed else {})}
+    sent = {**extra, **caching, **({"Content-Encoding": "zstd"} if as_zstd else {})}
     size, chunks = (
-        (content.stored_size, content.stored()) if packed else (content.size, content.chunks())
+        (content.stored_size, content.stored()) if as_zstd else (content.size, content.chunks())
     )
     if size <= CHUNK:
         return Response(b"".join(chunks), headers=sent)
@@ -46,6 +40,11 @@ def _plain(value: object) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     raise NotImplementedError(f"{type(value).__name__} is not JSON")
+
+
+def as_packed_json(request: Request, payload: bytes) -> Response:
+    """Returns JSON that is packed with zstd."""
+    return whole(request, packed_json(payload), {"Content-Type": "application/json"})
 
 
 def as_json(answer: object, status: int = 200, extra: Mapping[str, str] | None = None) -> Response:
@@ -77,8 +76,10 @@ def content_headers(tag: str) -> dict[str, str]:
     }
 
 
-def is_known(tag: str, if_none_match: str) -> bool:
-    known = {part.strip().removeprefix("W/") for part in if_none_match.split(",")}
+def is_known(request: Request, tag: str) -> bool:
+    """Whether the client has the content already."""
+    parts = request.headers.get("if-none-match", "").split(",")
+    known = {part.strip().removeprefix("W/") for part in parts}
     return tag in known or "*" in known
 
 
