@@ -30,6 +30,10 @@ from tests.support.postgres import PostgresServer, binaries, shared_postgres
 from tests.support.serving import Served, serve
 from tests.support.spreading import Spreading, place
 
+# Compiled modules are always kept, those of tests too: compiling them again is 40 % of a start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Torch leaves the other cores to the processes of other tests.
 os.environ["OMP_NUM_THREADS"] = "1"
 # Kernels without vectors compile in a tenth of the time; what looks at vectors uses VECTORS.

@@ -40,7 +40,7 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
     """Follows whatever job is under way, hundreds of times, and reads nothing of it."""
     opened: list[socket.socket] = []
     try:
-        while not stop.wait(0.5):
+        while not stop.wait(2.0):
             with contextlib.suppress(OSError, httpx.HTTPError):
                 page = httpx.get(
                     f"{url}/api/jobs?active=true", headers=bearer(token), timeout=60

@@ -72,11 +72,18 @@ def seconds(work: Callable[[str], object], text: str, tries: int = 1) -> float:
 
 
 def growth(
-    work: Callable[[str], object], pump: Pump, small: int, large: int, cheap: float
+    work: Callable[[str], object],
+    pump: Pump,
+    small: int,
+    large: int,
+    cheap: float,
+    *,
+    even: float = 0.0,
 ) -> float:
     """How the cost of a character grows from a small to a large text: about 1 if work is linear.
 
-    Work that takes less than `cheap` seconds for the small text is not measured further. A
+    Work that takes less than `cheap` seconds for the small text is not measured further, nor that
+    whose character costs less than `even` times what it costs in a text an eighth as long. A
     suspicion is measured again, since other processes disturb the clock.
     """
     if seconds(work, pump.text(small // 8)) * 64 < cheap:  # also if its work is squared
@@ -84,7 +91,7 @@ def growth(
     ratio = 1.0
     for tries in (1, 2, 3):
         first = seconds(work, pump.text(small), tries)
-        if first < cheap:
+        if first < max(cheap, even * 8 * seconds(work, pump.text(small // 8), 3) if even else 0.0):
             return 1.0
         if first == float("inf"):
             return first

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 from playwright.sync_api import Page, ViewportSize
 
+from tests.support.chromium import Scheme
 from tests.support.places import ROOT
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 900}
-LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
-"""axe's rules about colours and sizes."""
+SIZES = ("scrollable-region-focusable",)
+"""axe's rules about sizes."""
 
 
 def open_wide(page: Page, url: str) -> None:
@@ -40,15 +42,17 @@ def paints(page: Page) -> dict[str, float]:
 
 
 def check(page: Page, where: str) -> None:
-    """One visit: wide and light, then in the dark and as narrow as a phone."""
+    """One visit: wide, then as narrow as a phone. Every other page is visited in the dark: pages
+    share their colours, and looking at those is most of what axe does."""
+    scheme: Scheme = "dark" if zlib.crc32(where.encode()) % 2 else "light"
     assert "Inductorscope" in page.title()
+    page.emulate_media(color_scheme=scheme)
     assert_fits(page, f"{where}, wide")
-    assert_no_violation(page, f"{where}, wide, light")
-    page.emulate_media(color_scheme="dark")
+    assert_no_violation(page, f"{where}, wide, {scheme}")
     page.set_viewport_size(NARROW)
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
     assert_fits(page, f"{where}, narrow")
-    assert_no_violation(page, f"{where}, narrow, dark", LOOKS)
+    assert_no_violation(page, f"{where}, narrow", SIZES)
 
 
 def assert_fits(page: Page, where: str) -> None:
