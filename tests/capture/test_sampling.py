@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from inductorscope.capturing.script.sampling import Sampler
 from inductorscope.formats.capture_facts import LineShare
 
@@ -36,6 +37,26 @@ def test_time_belongs_to_the_innermost_line_of_the_users_files(tmp_path: Path) -
     assert 0.9 < sum(line.share for line in lines) <= 1.0001
     [library, *_] = sampled("/venv/lib/python3.11/site-packages/data/loading.py")
     assert library.path == __file__
+
+
+@pytest.mark.parametrize(
+    ("path", "function", "again"),
+    [
+        ("torch/utils/data/dataloader.py", "_shutdown_workers", "loader"),
+        ("torch/utils/data/dataloader.py", "_next_data", ""),
+        ("torch/nn/modules/linear.py", "__init__", "modules"),
+        ("torch/nn/modules/linear.py", "forward", ""),
+    ],
+)
+def test_what_a_library_does_again_is_told_by_its_function(
+    path: str, function: str, again: str
+) -> None:
+    work = WORK.replace("work", function)
+    names: dict[str, Any] = {}
+    exec(compile(work, f"/lib/python3.11/site-packages/{path}", "exec"), names)
+    sampler = Sampler(threading.get_ident(), lambda: True)
+    names[function](0.4)
+    assert sampler.stop()[0].again == again
 
 
 def test_time_in_compiled_code_belongs_to_no_line() -> None:

@@ -213,6 +213,9 @@ class LineShare(msgspec.Struct):
     path: str
     line: int
     share: float
+    again: str = ""
+    """What takes a good part of that time, though a program needs it once: a data `loader`'s start,
+    `processes`, a `program`, making `modules`, `reading` or `saving` files."""
 
 
 class Wrapped(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.compile.branches import function_end, without_branch
+from inductorscope.analyze.compile.branches import ends_loop, function_end, without_branch
 
 SOURCES = (
     """
@@ -78,3 +78,20 @@ def test_what_is_not_one_value_is_no_suggestion() -> None:
 def test_no_source_makes_it_raise(source: str, line: int) -> None:
     without_branch(source, line)
     function_end(source, line)
+
+
+def test_what_ends_a_loop_is_told_from_what_branches_inside_of_it() -> None:
+    source = """
+for sweep in range(9):
+    change = (new - old).abs().max().item()
+    if change > 1:
+        old = old / 2
+    if change < 1e-6:
+        break
+while rest.sum() > 0:
+    rest = rest - 1
+if rest.max() < 3:
+    print(rest)
+"""
+    lines = [line for line in range(1, 13) if ends_loop(source, line)]
+    assert lines == [3, 6, 8, 9]

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from inductorscope.formats.log.cache_records import read_cache_answer
 from inductorscope.formats.log.cuda_graphs import skip_reason, skip_reasons
 from inductorscope.formats.log.graph_breaks import plain_reason, read_graph_break
-from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
+from inductorscope.formats.log.guard_failures import (
+    in_words,
+    read_guard_failures,
+    source_as_written,
+)
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.phase_events import PhaseEvents
 from inductorscope.formats.log.record import LogRecord
@@ -125,6 +129,8 @@ def test_without_a_place_the_last_frame_is_it() -> None:
          None),
         ("L['flag'] == 1   # return y * flag  # models.py:116 in f", "flag", "1", None),
         ("len(L['args']) == 2", "len(args)", "2", None),
+        ("___tuple_iterator_len(L['it']) == 2", "len(it)", "2", None),
+        ("not ___dict_contains('k', L['d'])", "'k' in d", None, None),
         ("L['x'].size()[0] == 4", "x.size(0)", "4", None),
         ("___check_obj_id(G['f'], 1234)", "G['f']", None, None),
             ("GLOBAL_STATE changed: grad_mode ", "grad_mode", None, None),
@@ -156,6 +162,25 @@ def test_sources_are_spoken_as_the_program_writes_them() -> None:
     assert source_as_written("L['x'].size()[0]") == "x.size(0)"
     assert source_as_written("L['self'].weight") == "self.weight"
     assert source_as_written("G['torch'].sin") == "G['torch'].sin"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("G['EPOCH']", "EPOCH"),
+        ("G['__builtins_dict___0']['len']", "len"),
+        ("G['__import_torch_dot_nn_dot_functional'].relu", "torch.nn.functional.relu"),
+        ("L['self']._modules['layers']._modules['0']._parameters['weight']",
+         "self.layers[0].weight"),
+        ("___normalize_range_iter(L['r'])", "r"),
+        ("___odict_getitem(L['d'], 'k')", "d['k']"),
+        ("___from_numpy(L['x']).size()[0]", "x.size(0)"),
+        ("___normalize_range_iter(___stack0)", "what an uncompiled call returned"),
+        ("___get_torch_function_mode_stack_at(0)", "what an uncompiled call returned"),
+    ],
+)  # fmt: skip
+def test_no_name_of_torchs_own_reaches_a_person(source: str, words: str) -> None:
+    assert in_words(source) == words
 
 
 def test_the_stack_after_a_guard_is_taken_off() -> None:

@@ -16,7 +16,7 @@ from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
 from inductorscope.answers.runs.diagnosis.one_by_one import independent_products
-from inductorscope.answers.runs.diagnosis.slow_steps import slow_steps
+from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
 from inductorscope.answers.runs.diagnosis.uncompiled import uncalled
@@ -305,6 +305,22 @@ def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
     unread = unread_gradients(given)
     assert unread is not None
     assert unread.what.startswith("Each step computes gradients of `teacher` that no optimizer")
+
+
+def test_what_is_done_again_in_each_step_is_a_cause(scripted: Evidence) -> None:
+    def seen(*again: str) -> Evidence:
+        lines = [{"path": "a.py", "line": at, "share": 0.2, "again": kind}
+                 for at, kind in enumerate(again, 1)]  # fmt: skip
+        scripted.run.environment = {"script": {"processes": [{"lines": lines}]}}
+        return replace(scripted, script=script_shown(scripted.run))
+
+    assert done_again(seen("", "")) is None
+    found = done_again(seen("", "loader", "loader"))
+    assert found is not None
+    assert "`batches = iter(loader)`" in found.fix
+    assert (found.wins_us, places(found)) == (400.0, ["a.py:2 ", "a.py:3 "])
+    assert beside_operators(seen("loader", "loader")) is None  # it would raise `num_workers`
+    assert beside_operators(seen("loader", "")) is not None
 
 
 def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -> None:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import pytest
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
-from inductorscope.answers.runs.diagnosis.compiling import recompiles
+from inductorscope.answers.runs.diagnosis.compiling import graph_breaks, recompiles
+from inductorscope.answers.runs.diagnosis.diagnose import Check
 from inductorscope.answers.runs.diagnosis.evidence import gather
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
@@ -98,14 +99,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     return {name: Ran(text, folder / name) for name, text in zip(programs, printed, strict=False)}
 
 
-def found_in(tmp_path: Path, folder: Path) -> Cause | Cleared | None:
+def found_in(tmp_path: Path, folder: Path, check: Check = recompiles) -> Cause | Cleared | None:
     settings = Settings(data=tmp_path / "data", database_url="")
     read = read_paths(
         settings, [folder], name="recompiles", tags=[], origin="ingest", progress=lambda *_: None
     ).run_id
     engine = make_engine(settings)
     with sessions(engine, read_only=True)() as session:
-        found = recompiles(gather(session, run_of(session, read), graph_rows(session, read)))
+        found = check(gather(session, run_of(session, read), graph_rows(session, read)))
     engine.dispose()
     return found
 
@@ -135,12 +136,14 @@ def test_contiguous_arguments_save_compiles(ran: dict[str, Ran], tmp_path: Path)
     assert cause.fix.endswith("`x.contiguous()`. That saves 2 of 3 compiles.")
 
 
-def test_what_a_break_passes_on_is_named_by_its_line(ran: dict[str, Ran], tmp_path: Path) -> None:
-    cause = found_in(tmp_path, ran["broken"].log)
+def test_recompiles_for_what_a_break_passes_on_are_due_to_the_break(
+    ran: dict[str, Ran], tmp_path: Path
+) -> None:
+    assert found_in(tmp_path, ran["broken"].log) is None
+    cause = found_in(tmp_path, ran["broken"].log, graph_breaks)
     assert isinstance(cause, Cause)
-    assert "the result of line 5 changed" in cause.what
+    assert "Values that are passed on cost 1 recompile of the code after it." in cause.why
     assert "___stack" not in f"{cause.what} {cause.fix} {cause.why}"
-    assert "break" in cause.fix
 
 
 def test_torchs_own_wrapper_compiles_nothing_again(ran: dict[str, Ran], tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Rewrites a branch on a tensor's value without the branch, and finds where functions end."""
+"""Rewrites a branch on a tensor's value without the branch, and finds where functions and loops
+end."""
 
 from __future__ import annotations
 
@@ -42,6 +43,30 @@ def _without_branch(source: str, line: int) -> str | None:
                 text = ast.unparse(written)
                 return text if len(text) <= LONGEST_STATEMENT else ""
     return found
+
+
+def ends_loop(source: str, line: int) -> bool:
+    """Whether a line decides when a loop ends: by the condition of a `while`, or of a `break` or
+    `return` inside of it, or by a variable that such a condition reads."""
+    for loop in ast.walk(_parsed(source)):
+        inside = [*ast.walk(loop)] if isinstance(loop, ast.For | ast.While) else []
+        ends = [each for each in inside if isinstance(each, ast.While | ast.If) and _ends(each)]
+        read = {ast.unparse(part) for each in ends for part in ast.walk(each.test)}
+        tests = [(each.lineno, each.test.end_lineno) for each in ends]
+        sets = [each for each in inside if isinstance(each, ast.Assign)]
+        tests += [
+            (each.lineno, each.end_lineno)
+            for each in sets
+            if not read.isdisjoint(map(ast.unparse, each.targets))
+        ]
+        if any(first <= line <= (last or 0) for first, last in tests):
+            return True
+    return False
+
+
+def _ends(statement: ast.While | ast.If) -> bool:
+    last = statement.body[-1]
+    return isinstance(statement, ast.While) or isinstance(last, ast.Break | ast.Return)
 
 
 def function_end(source: str, line: int) -> int | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
 from inductorscope.analyze.compile.remedies import REMEDIES, kind_of, remedy_for
 from inductorscope.analyze.compile.resumptions import resumed
-from inductorscope.formats.log.guard_failures import GuardFailure
+from inductorscope.formats.log.guard_failures import GuardFailure, in_words
 
 USUAL_LIMIT = 8
 """Default of torch._dynamo.config.recompile_limit."""
@@ -40,6 +40,11 @@ class Change(msgspec.Struct):
     """The guard in torch's words, if it has no subject."""
     source: str = ""
     """The subject as the guards name it."""
+
+    @property
+    def named(self) -> str:
+        """The subject in a sentence: a name in backticks, or words."""
+        return self.subject if self.kind == "stack" or not self.subject else f"`{self.subject}`"
 
 
 class History(msgspec.Struct):
@@ -136,7 +141,7 @@ def _change(
     changes: dict[tuple[str, str], Change], failed: GuardFailure, history: History
 ) -> Change:
     kind = kind_of(failed, history.file or "")
-    words = failed.subject
+    words = in_words(failed.subject)
     if kind == "stack" and history.resumed_at is not None:
         words = f"the result of line {history.resumed_at}"
     return changes.setdefault(
@@ -147,7 +152,7 @@ def _change(
             [],
             False,
             remedy_for(failed, history.file or ""),
-            failed.text,
+            in_words(failed.text),
             failed.subject,
         ),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.formats.log.guard_failures import GuardFailure
+from inductorscope.formats.log.guard_failures import GuardFailure, in_words
 
 REMEDIES = {
     "size": "Before the first call, `torch._dynamo.mark_dynamic({argument}, {dimension})`; or "
@@ -66,7 +66,7 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
     kind, subject = failed.kind, failed.subject
     if kind == "global":
         return "grad_mode" if "grad_mode" in subject else "global state"
-    if subject.startswith("___stack"):
+    if "___stack" in subject:
         return "stack"
     if kind in ("object", "type") and file.endswith(_OWN_WRAPPER):
         return "wrapper"
@@ -93,12 +93,13 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
 def remedy_for(failed: GuardFailure, file: str = "") -> str:
     """Returns what to write; empty if there is no entry."""
     text = REMEDIES.get(kind_of(failed, file), "")
-    size, named = _SIZE.match(failed.subject), _OF.match(failed.subject)
-    argument = size[1] if size else failed.subject
+    subject = in_words(failed.subject)
+    size, named = _SIZE.match(subject), _OF.match(subject)
+    argument = size[1] if size else subject
     if named is not None:
         argument = next(filter(None, named.groups()))
-    name = re.sub(r"^G\['(\w+)'\]$", r"\1", failed.subject).rpartition(".")[2]
+    owner, _, name = subject.rpartition(".")
     return text.format(
-        argument=argument, dimension=size[2] if size else "…", subject=failed.subject, name=name,
-        owner=failed.subject.rpartition(".")[0],
+        argument=argument, dimension=size[2] if size else "…", subject=subject, name=name,
+        owner=owner,
     )  # fmt: skip

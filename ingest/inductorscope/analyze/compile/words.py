@@ -214,8 +214,7 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
 
 def change_in_words(change: Change) -> str:
     """`x.size(0)` changed 4 → 9 → 17, then became dynamic."""
-    named = change.subject == change.source  # otherwise it is in words of ours
-    subject = f"`{change.subject}`" if named and change.subject else change.subject
+    subject = change.named
     if not subject:
         return f"a guard failed: {change.text[:120]}"
     if change.kind == "size 1":

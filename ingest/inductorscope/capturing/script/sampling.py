@@ -5,10 +5,10 @@ A sample takes some 20 µs of each 5 ms, so times hardly change.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from types import FrameType
 
@@ -22,13 +22,25 @@ MOST_LINES = 20
 DEEPEST = 500
 COMPILED = ("/_aot_autograd/", "/_inductor/")
 """Parts of the paths of torch's modules that call compiled code."""
+_AGAIN = re.compile(
+    r"/torch/utils/data/(?P<loader>sampler\.py:__iter__"
+    r"|dataloader\.py:(?:__iter__|_get_iterator|__init__|__del__|_shutdown_workers))$"
+    r"|/(?P<processes>multiprocessing/pool\.py:(?:__init__|__exit__|terminate|join)"
+    r"|multiprocessing/process\.py:(?:start|join)"
+    r"|concurrent/futures/process\.py:(?:_spawn_process|shutdown))$"
+    r"|/(?P<program>subprocess\.py:(?:__init__|run))$"
+    r"|/torch/(?P<modules>nn/modules/\w+\.py:(?:__init__|reset_parameters)|optim/\w+\.py:__init__)$"
+    r"|/torch/(?:(?P<reading>serialization\.py:load)|(?P<saving>serialization\.py:save))$"
+)
+"""Functions that do what a program needs to do once, or seldom."""
 
 
 class Sampler:
     """Looks at a thread from another one."""
 
     def __init__(self, thread: int, wanted: Callable[[], bool]) -> None:
-        self._seconds: defaultdict[tuple[str, int], float] = defaultdict(float)
+        self._seconds: dict[tuple[str, int], dict[str, float]] = {}
+        """Of each line, by what is done there again."""
         self._total = 0.0
         self._samples = 0
         self._ended = threading.Event()
@@ -41,8 +53,11 @@ class Sampler:
         self._sampling.join()
         if self._samples < FEWEST:
             return []
-        longest = sorted(self._seconds.items(), key=lambda item: -item[1])[:MOST_LINES]
-        return [LineShare(*place, seconds / self._total) for place, seconds in longest]
+        shares = [
+            LineShare(*place, sum(own.values()) / self._total, max(own, key=lambda each: own[each]))
+            for place, own in self._seconds.items()
+        ]
+        return sorted(shares, key=lambda each: -each.share)[:MOST_LINES]
 
     def _sample(self, thread: int, wanted: Callable[[], bool]) -> None:
         before = time.perf_counter()
@@ -55,14 +70,16 @@ class Sampler:
                 self._total += now - before
                 place = place_of(frame)
                 if place is not None:
-                    self._seconds[place] += now - before
+                    own = self._seconds.setdefault(place[:2], {})
+                    own[place[2]] = own.get(place[2], 0.0) + now - before
             before = now
             del frame
 
 
-def place_of(frame: FrameType | None) -> tuple[str, int] | None:
-    """Returns file and line of the innermost frame in the user's files; None within compiled
-    code."""
+def place_of(frame: FrameType | None) -> tuple[str, int, str] | None:
+    """Returns file and line of the innermost frame in the user's files, and what a library does
+    again there; None within compiled code."""
+    again = ""
     for _ in range(DEEPEST):
         if frame is None:
             return None
@@ -70,6 +87,8 @@ def place_of(frame: FrameType | None) -> tuple[str, int] | None:
         if any(part in path for part in COMPILED):
             return None
         if not is_library(path):
-            return path, frame.f_lineno
+            return path, frame.f_lineno, again
+        found = _AGAIN.search(f"{path}:{frame.f_code.co_name}")
+        again = (found and found.lastgroup) or again
         frame = frame.f_back
     return None

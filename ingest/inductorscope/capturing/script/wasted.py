@@ -137,7 +137,7 @@ def unread_gradients() -> dict[str, float]:
 
 def wrapped(function: Untyped) -> Wrapped:
     """Describes what is given to `torch.compile`, with the user's line that does."""
-    file, line = place_of(sys._getframe()) or ("", 0)
+    file, line = (place_of(sys._getframe()) or ("", 0, ""))[:2]
     if not isinstance(function, torch.nn.Module):
         return Wrapped(getattr(function, "__qualname__", ""), None, file, line)
     kind = type(function)

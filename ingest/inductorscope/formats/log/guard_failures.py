@@ -36,7 +36,13 @@ _CELL = re.compile(r'HINT: guard on "(\w{1,200})"')
 _COMMENT = re.compile(r"\s# ")
 _PLACE = re.compile(r"(.{1,500}?:\d{1,9} in [^(]{1,200})(?:\(.*)?")
 _SIZE = re.compile(r"\.(size|stride)\(\)\[(\d{1,6})\]$")
-_LOCAL = re.compile(r"^L\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
+_LOCAL = re.compile(r"\bL\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
+_HELD = re.compile(r"\._(?:modules|parameters|buffers)\['(\w{1,200})'\]")
+_HELPER = re.compile(r"\b(?:___|cast_)\w{1,60}\(([^(),\d][^(),]{0,300})(?:, ([^(),]{1,100}))?\)")
+"""A function of torch around a value: `___normalize_range_iter(r)`, `___odict_getitem(d, 'k')`."""
+_HAS_KEY = re.compile(r"___dict_contains\((.{1,200}), ([^,]{1,300})\)$")
+_NAMED = re.compile(r"\bG\['(__builtins_dict___\d{1,9}'\]\['|__import_)?(\w{1,200})'\]")
+_INTERNAL = re.compile(r"___|SYNTHETIC_LOCAL|__implicit|random_value_\d|<ephemeral")
 
 
 class GuardFailure(msgspec.Struct):
@@ -99,6 +105,9 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
 def _change(text: str) -> tuple[str, str, str | None, str | None]:
     """Returns what changed, the kind of guard, and the value before and after, if the text has
     them."""
+    text = text.replace("___tuple_iterator_len(", "len(")
+    if match := _HAS_KEY.search(text):
+        return f"{match[1]} in {source_as_written(match[2])}", "keys", None, None
     if match := _INDEX.match(text):
         name, kind, index, old, new = match.groups()
         return f"{source_as_written(name)}.{kind}({index})", kind, old, new
@@ -128,5 +137,21 @@ def _change(text: str) -> tuple[str, str, str | None, str | None]:
 
 
 def source_as_written(source: str) -> str:
-    """Writes a source of Dynamo's in the program's notation: `L['x'].size()[0]` is `x.size(0)`."""
-    return _SIZE.sub(r".\1(\2)", _LOCAL.sub(r"\1", source))
+    """Writes a source of Dynamo's in the program's notation: `L['x'].size()[0]` is `x.size(0)`.
+    Globals stay `G['name']`."""
+    source = _HELD.sub(_part, _LOCAL.sub(r"\1", source))
+    source = _HELPER.sub(lambda call: call[1] + (f"[{call[2]}]" if call[2] else ""), source)
+    return _SIZE.sub(r".\1(\2)", source)
+
+
+def _part(held: re.Match[str]) -> str:
+    return f"[{held[1]}]" if held[1].isdigit() else f".{held[1]}"
+
+
+def in_words(source: str) -> str:
+    """Writes a source as a person would: globals by their names, and nothing that is torch's."""
+    named = _NAMED.sub(
+        lambda found: found[2].replace("_dot_", ".") if found[1] else found[2],
+        source_as_written(source),
+    )
+    return "what an uncompiled call returned" if _INTERNAL.search(named) else named

@@ -39,15 +39,16 @@ class Cause(msgspec.Struct, frozen=True):
     what: Prose
     """The cause with its figure."""
     fix: Prose
-    evidence: Hidden[str]
-    """Address of the page with the figures."""
+    evidence: Hidden[str] = ""
+    """Address of the page with the figures; by default, of the times."""
     why: Prose = ""
     wins_us: float | None = None
     """The time that removing it would save, per step or of compiling; None if unknown."""
     share: float | None = None
-    """`wins_us` divided by the step's time or by the compile time."""
+    """`wins_us` divided by the step's time, which is the default, or by the compile time."""
     of: Literal["step", "compile time"] = "step"
-    known: Known = "unknown"
+    known: Known = "at most"
+    """Unknown without `wins_us`."""
     concerns: Hidden[float | None] = None
     """Share of the step or of the compile time that it concerns, for its rank, if nobody knows what
     it would save."""
@@ -56,6 +57,7 @@ class Cause(msgspec.Struct, frozen=True):
     urgent: bool = False
     """Whether it comes first: the program fails, or runs uncompiled."""
     lines: list[CauseLine] = msgspec.field(default_factory=list)
+    """By default, those of its kernels."""
     change: Hidden[Change | None] = None
     """What a trial of the fix applies to the program; None if a person has to write it."""
     tried: Prose = ""

@@ -96,8 +96,6 @@ def exposed(evidence: Evidence) -> Cause | None:
         href,
         why=computes if wins < us else "",
         wins_us=wins,
-        share=wins / step,
-        known="at most",
     )
 
 

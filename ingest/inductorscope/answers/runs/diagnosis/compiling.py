@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from inductorscope import urls
-from inductorscope.analyze.compile.branches import function_end, without_branch
+from inductorscope.analyze.compile.branches import ends_loop, function_end, without_branch
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
-from inductorscope.analyze.compile.model import Compile, Frame, Story
+from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import History, histories
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.words import change_in_words
@@ -99,6 +99,12 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         why = "Torch cannot go on compiling inside of a loop."
     if share is not None:
         why += f" {percent(share)} of the kernels' time in the profile is not compiled."
+    again = [each for each in histories(story) if _only(each, "stack")]
+    limit = any(each.reached_limit for each in again)
+    if again:
+        count = plural(sum(each.recompiles for each in again), "recompile")
+        why += f" Values that are passed on cost {count} of the code after it"
+        why += ", which runs uncompiled from torch's limit on." if limit else "."
     fix = _mended(evidence, first)
     if own:
         fix += " Or call what leads to it before the compiled function, and pass the result in."
@@ -109,7 +115,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         urls.compile_story(evidence.id) + "#breaks",
         why=why,
         concerns=share if shares and broken_out(evidence, shares) else _lost(evidence),
-        urgent=first.skips and (share is None or share >= MOSTLY),
+        urgent=limit or (first.skips and (share is None or share >= MOSTLY)),
         lines=[*evidence.line(first.file, first.line, first.code), *own],
     )
 
@@ -161,7 +167,13 @@ def _branch(evidence: Evidence, path: str | None, line: int | None, reason: str)
     """Returns how to do without a branch on a tensor's value; empty if the line is none."""
     if not _ON_DATA.search(reason):
         return ""
-    instead = without_branch(evidence.story.source_text(path), line or 0)
+    source = evidence.story.source_text(path)
+    if ends_loop(source, line or 0):
+        return (
+            "The value decides when a loop ends, which a graph cannot: let it run a fixed number "
+            "of times, or compile a few of its rounds, and look at the value between their calls."
+        )
+    instead = without_branch(source, line or 0)
     if instead is None:
         return ""
     if not instead:
@@ -177,7 +189,10 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     story = evidence.story.story
     if story is None:
         return None
-    own = [each for each in histories(story) if not _of_wrapper(each)]
+    own = [each for each in histories(story) if not _only(each, "wrapper")]
+    if own and all(_only(each, "stack") for each in own):
+        return None  # the cause on graph breaks says so
+    own = [each for each in own if not _only(each, "stack")]
     again = [
         step.compile
         for history in own
@@ -195,7 +210,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     saved = remedies(evidence.story, first, changes)
     wins = saved.us or None
     bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
-    wrapped = is_library(first.file or "")
+    wrapped, last = is_library(first.file or ""), first.steps[-1].compile
     name = "a compiled module" if wrapped else f"`{first.function}`"
     if first.resumed_at:
         name += f" after line {first.resumed_at}"
@@ -226,18 +241,15 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         change=DYNAMIC if any(change.kind in ("size", "static") for change in changes) else None,
         lines=[
             *evidence.line(first.file, first.line),
-            *(evidence.own_line(_stack(story, first)) if wrapped else []),
+            *(evidence.own_line([story.frames[at] for at in last.stack]) if wrapped else []),
         ],
     )
 
 
-def _of_wrapper(history: History) -> bool:
-    """Whether torch only compiled different functions through a wrapper of its own."""
-    return bool(history.changes) and all(each.kind == "wrapper" for each in history.changes)
-
-
-def _stack(story: Story, history: History) -> list[Frame]:
-    return [story.frames[number] for number in history.steps[-1].compile.stack]
+def _only(history: History, kind: str) -> bool:
+    """Whether a function was compiled again for changes of one kind alone: `wrapper` means that
+    torch compiled others through one of its own, `stack` that a graph break passed on a value."""
+    return bool(history.changes) and all(each.kind == kind for each in history.changes)
 
 
 def _slowest_process(story: Story, compiles: list[Compile]) -> tuple[int, float, float | None, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from inductorscope import urls
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.runs.diagnosis import (
     blocks,
@@ -59,17 +60,21 @@ def diagnose(evidence: Evidence) -> Diagnosis:
             result = with_trial(with_change(result), trials)
         if result is not None:
             found.append(result)
-    return ranked([_bounded(each, evidence) for each in found])
+    return ranked([_finished(each, evidence) for each in found])
 
 
-def _bounded(found: Cause | Cleared, evidence: Evidence) -> Cause | Cleared:
-    """No win that is not measured exceeds the timed step. Of a disturbed run only shares are
-    known."""
-    step = evidence.step_us
-    if isinstance(found, Cleared) or found.wins_us is None or found.known == "measured":
+def _finished(found: Cause | Cleared, evidence: Evidence) -> Cause | Cleared:
+    """Fills in what a check leaves out. No win that is not measured exceeds the timed step. Of a
+    disturbed run only shares are known."""
+    if isinstance(found, Cleared):
         return found
-    if found.of != "step" or not step:
-        return found
-    share = min(found.share or 0.0, 1.0)
-    timed = min(step, 1000 * (evidence.run.compiled_ms or step))  # a profile makes steps longer
-    return replace(found, wins_us=None if evidence.disturbed else share * timed, share=share)
+    step, wins, share, known = evidence.step_us, found.wins_us, found.share, found.known
+    if wins is None and known == "at most":
+        known = "unknown"
+    if wins is not None and found.of == "step" and step and known != "measured":
+        share = min(wins / step if share is None else share, 1.0)
+        timed = min(step, 1000 * (evidence.run.compiled_ms or step))  # a profile makes steps longer
+        wins = None if evidence.disturbed else share * timed
+    lines = found.lines or evidence.lines(found.kernels, sum(found.kernels.values()))
+    href = found.evidence or urls.time(evidence.id)
+    return replace(found, wins_us=wins, share=share, known=known, lines=lines, evidence=href)

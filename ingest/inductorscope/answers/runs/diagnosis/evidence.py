@@ -25,7 +25,8 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
-from inductorscope.answers.time.script import ScriptShown, script_shown
+from inductorscope.answers.time.script import ScriptShown, script_of, script_shown
+from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.store.tables.times import CallTime
@@ -95,6 +96,12 @@ class Evidence(msgspec.Struct):
         return [*([slow] if slow else []), *(self.run.environment.get("disturbed") or [])]
 
     @property
+    def steps(self) -> ScriptSteps:
+        """What the first process of a captured script recorded; empty for other runs."""
+        script = script_of(self.run)
+        return ScriptSteps() if script is None else script.processes[0]
+
+    @property
     def timeline(self) -> Timeline | None:
         """The timeline of the trace that is shown."""
         return None if self.shown is None else self.shown.timeline
@@ -162,11 +169,12 @@ class Evidence(msgspec.Struct):
         own = [frame for frame in stack if not is_library(frame.file)]
         return self.line(own[-1].file, own[-1].line, own[-1].code) if own else []
 
-    def sampled(self, of: float) -> list[CauseLine]:
+    def sampled(self, of: float, again: str = "") -> list[CauseLine]:
         """Returns the lines in which a captured script's steps are longest, outside of compiled
-        code. If they take longer than `of`, which concerns only a part of them, they are named
-        without times."""
-        longest = [] if self.script is None else self.script.lines[:SAMPLED_LINES]
+        code, or those that do something `again`. If they take longer than `of`, which concerns only
+        a part of them, they are named without times."""
+        longest = [] if self.script is None else self.script.lines
+        longest = [each for each in longest if not again or each.again == again][:SAMPLED_LINES]
         step = self.step_us or 0.0
         lines = [
             replace(shown, us=each.share * step)

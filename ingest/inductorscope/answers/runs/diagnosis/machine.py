@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.time.script import script_of
 from inductorscope.units import percent, plural
 
 DENORMAL = 0.05
@@ -21,7 +19,6 @@ def disturbed(evidence: Evidence) -> Cause | None:
         evidence.disturbed[0],
         "Capture again while nothing else runs. If it stays so, look at the steps' times on the "
         "page Time: the program itself may slow down as it goes on.",
-        urls.time(evidence.id),
         why=" ".join((*evidence.disturbed[1:], "Shares of a step are shown instead of times.")),
         urgent=True,
     )
@@ -29,23 +26,20 @@ def disturbed(evidence: Evidence) -> Cause | None:
 
 def anomaly_mode(evidence: Evidence) -> Cause | None:
     """Autograd looks for NaN in every step."""
-    script = script_of(evidence.run)
-    if script is None or not script.processes[0].anomaly:
+    if not evidence.steps.anomaly:
         return None
     return Cause(
         "anomaly mode",
         "Autograd's anomaly mode is on: it records where each operator was called, and looks for "
         "NaN in every gradient.",
         "Leave out `torch.autograd.set_detect_anomaly(True)`, except to find a NaN.",
-        urls.time(evidence.id),
         urgent=True,
     )
 
 
 def denormal(evidence: Evidence) -> Cause | None:
     """A processor computes with numbers that are almost zero."""
-    script = script_of(evidence.run)
-    shares = {} if script is None else script.processes[0].denormal
+    shares = evidence.steps.denormal
     name = max(shares, key=lambda each: shares[each], default="")
     if evidence.on_device or shares.get(name, 0.0) < DENORMAL:
         return None
@@ -55,7 +49,6 @@ def denormal(evidence: Evidence) -> Cause | None:
         "processors compute with them many times slower.",
         "`torch.set_flush_denormal(True)` takes them as zero; or keep such values from decaying, "
         "with a small constant or a cut-off.",
-        urls.time(evidence.id),
         why="Steps take longer from when such numbers appear.",
         concerns=shares[name],
         urgent=True,
@@ -64,16 +57,14 @@ def denormal(evidence: Evidence) -> Cause | None:
 
 def threads(evidence: Evidence) -> Cause | None:
     """The program makes torch use fewer threads than it would, or more than there are cores."""
-    script = script_of(evidence.run)
     used = int(evidence.run.environment.get("threads") or 0)
-    usual = script.processes[0].usual_threads if script is not None else 0
+    usual = evidence.steps.usual_threads
     if evidence.on_device or not used or not usual or used == usual:
         return None
     return Cause(
         "many threads" if used > usual else "few threads",
         f"Torch computes with {plural(used, 'thread')}, and would use {usual} here.",
         "Leave out `torch.set_num_threads(…)`, unless other processes need the cores.",
-        urls.time(evidence.id),
         why="At the end of each loop all wait for those without a core." * (used > usual),
         concerns=1 - min(used, usual) / max(used, usual),
     )

@@ -37,7 +37,7 @@ def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Sa
     text = [
         each.advice
         if len(advised) == 1
-        else f"`{each.subject}`: {each.advice}"
+        else f"{each.named}: {each.advice}"
         + (f" This alone saves {plural(alone[each.source], 'compile')}." if one else "")
         for each in advised
         for one in [alone.get(each.source) if each.kind in COUNTED and len(free) > 1 else 0]
@@ -52,7 +52,8 @@ def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Sa
         text.append(f"That saves {saved}.")
     else:
         none = "" if any(alone.values()) else ", and none of them alone"
-        text.append(f"{' and '.join(f'`{each}`' for each in free)} together save {saved}{none}.")
+        both = " and ".join(each.named for each in changes if each.source in free)
+        text.append(f"{both} together save {saved}{none}.")
     steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
     us = 1e6 * sum((each.seconds or 0.0) + (each.backward_seconds or 0.0) for each in steps)
     return Saved(" ".join(text), us)

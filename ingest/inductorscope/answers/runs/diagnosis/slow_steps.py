@@ -1,14 +1,12 @@
-"""A cause in a few steps that take most of a program's time."""
+"""Causes in the lines in which a captured script is seen: in a few steps, or again in each."""
 
 from __future__ import annotations
 
 from statistics import median
 
-from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.time.script import script_of
-from inductorscope.units import milliseconds, percent
+from inductorscope.units import microseconds, milliseconds, percent
 
 TIMED = "timed"
 SLOW = 3.0
@@ -19,14 +17,48 @@ SLOW_STANDS_OUT = 0.2
 EXPLAINED = 0.5
 """Part of that share in which the thread must have been seen outside of compiled code: else other
 programs or the machine may have slowed the steps down."""
+AGAIN_STANDS_OUT = 0.1
+"""Smallest share of a step that lines must take which do again what is needed once."""
+_AGAIN = {
+    "loader": (
+        "begins anew to iterate over a data loader, which starts workers or shuffles all rows",
+        "Make one iterator before the loop, `batches = iter(loader)`, and take `next(batches)` in "
+        "each step. If passes are short, `persistent_workers=True` keeps the workers.",
+    ),
+    "processes": ("starts processes", "Start them once, before the loop, such as in a pool."),
+    "program": ("runs another program", "Run it before the loop, or call a library instead."),
+    "modules": ("makes modules or an optimizer", "Make them once, before the loop."),
+    "reading": ("reads files with `torch.load`", "Read them once, before the loop."),
+    "saving": ("writes files with `torch.save`", "Write them every hundredth step or so."),
+}
+"""What a program does, and what to do instead, by the kind that a sampled line has."""
+
+
+def done_again(evidence: Evidence) -> Cause | None:
+    """Steps do again what a program needs to do once, or seldom."""
+    lines, step = evidence.script.lines if evidence.script else [], evidence.step_us
+    shares = {kind: sum(each.share for each in lines if each.again == kind) for kind in _AGAIN}
+    kind = max(shares, key=lambda each: shares[each])
+    if not step or shares[kind] < AGAIN_STANDS_OUT or slow_steps(evidence):
+        return None
+    what, fix = _AGAIN[kind]
+    us = shares[kind] * step
+    return Cause(
+        "again",
+        f"The program {what}, in lines that take {microseconds(us)} of {evidence.step}.",
+        fix,
+        why="It does so again and again.",
+        wins_us=us,
+        known="estimated",
+        lines=evidence.sampled(us, kind),
+    )
 
 
 def slow_steps(evidence: Evidence) -> Cause | None:
     """A few steps take most of the time."""
-    script = script_of(evidence.run)
-    if script is None or evidence.disturbed:
+    first = evidence.steps
+    if evidence.disturbed:
         return None
-    first = script.processes[0]
     times = [
         ms
         for kind, begin, end in first.kinds
@@ -50,11 +82,10 @@ def slow_steps(evidence: Evidence) -> Cause | None:
         "What these lines do in such a step, do less often, or beside the steps."
         + " A data loader starts its workers for each pass: `persistent_workers=True` keeps them, "
         "and data in memory needs none, `num_workers=0`." * loads,
-        urls.time(evidence.id),
         why="Medians do not show it.",
         concerns=more / sum(times),
         lines=evidence.sampled(0.0),
     )
 
 
-CHECKS = (slow_steps,)
+CHECKS = (slow_steps, done_again)

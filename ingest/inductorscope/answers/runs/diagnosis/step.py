@@ -10,7 +10,6 @@ from sqlalchemy import select
 from inductorscope import urls
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
-from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.trial.catalogue import PADDED
 from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
@@ -61,9 +60,10 @@ FREEZE = (
     "`torch._inductor.config.freezing = True` under `torch.no_grad()` packs the weights; then "
     "`mode='max-autotune'` has kernels to choose from."
 )
-_SLOWER_FIXES = {
-    ATTENTION: "Compare the call with eager's: mask, layout and dtype decide which kernel runs.",
-}
+_ATTENTION = (
+    "Compare the call with eager's: mask, layout and dtype decide which kernel runs. Instead of a "
+    "causal mask, pass `is_causal=True`, which skips half of the work."
+)
 VIEWS = frozenset((
     "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
     "select", "as_strided",
@@ -114,21 +114,14 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     if not group.eager_us:
         took = f"{microseconds(group.compiled_us)} of {evidence.step}"
     kernels = [each for each in evidence.kernels if each.group == known]
-    mask = _mask(evidence) if known == ATTENTION else ""
-    fix = autotune(evidence) if known in (GEMM, CONVOLUTION) else _SLOWER_FIXES.get(known, "")
-    if not fix and kernels and known not in (GEMM, CONVOLUTION):
+    fix = _ATTENTION if known == ATTENTION else ""
+    if known in (GEMM, CONVOLUTION):
+        fix = autotune(evidence)
+    elif not fix and kernels:
         fix = f"Begin with the slowest, `{kernels[0].name}`: its page shows what limits it."
-    if mask:
-        fix = (
-            "Where the mask is only causal, pass `is_causal=True` and no mask: the kernel then "
-            "skips half of the work."
-        )
     if not fix or evidence.disturbed:
-        why = (
-            "Something disturbed them"
-            if evidence.disturbed
-            else "They are the same calls as in eager"
-        )
+        why = "They are the same calls as in eager"
+        why = "Something disturbed them" if evidence.disturbed else why
         return Cleared(f"{group.group.capitalize()}: {took}. {why}.", judged=False)
     differs = evidence.script is not None and bool(evidence.script.differs)
     return Cause(
@@ -136,9 +129,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         f"{group.group.capitalize()}: {took}.",
         fix,
         urls.time(evidence.id) + "#eager-compiled",
-        why=f"The compiled call passes the mask `{mask}`." if mask else "",
         wins_us=more,
-        share=more / step,
         known="at most" if differs or not group.eager_us else "estimated",
         lines=evidence.lines({each.id for each in kernels}),
         kernels={each.id: each.us for each in kernels},
@@ -163,28 +154,10 @@ def overhead(evidence: Evidence) -> Cause | None:
         "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper."
         if wraps
         else "Each call of compiled code costs this: compute more in one, such as a larger batch.",
-        urls.time(evidence.id),
         wins_us=us if wraps else None,  # larger calls also make better use of the machine
-        share=us / step if wraps else None,
-        known="at most",
-        concerns=us / step,
+        concerns=us / step / 2,  # at most
         change=Change(inductor={"cpp_wrapper": "True"}) if wraps else None,
     )
-
-
-def _mask(evidence: Evidence) -> str:
-    """Returns the mask argument of attention, which follows query, key and value; empty if there is
-    none."""
-    query = select(Graph.id).where(Graph.run_id == evidence.id).order_by(Graph.position)
-    for graph in evidence.session.scalars(query):
-        nodes = {node.name: node for node in fx_nodes(evidence.session, graph)}
-        for node in nodes.values():
-            op = operation(node.target)
-            if op.endswith(("efficient_attention", "cudnn_attention")) and len(node.inputs) > 3:
-                mask = nodes.get(node.inputs[3])
-                shape = f": {mask.annotation}" if mask is not None and mask.annotation else ""
-                return f"{node.inputs[3]}{shape}"
-    return ""
 
 
 def float32_products(evidence: Evidence) -> Cause | Cleared | None:
@@ -217,8 +190,6 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
         why=f"They reach {percent(reached)} of the float32 peak; TF32's is "
         f"{tf32 / float32:.1f} times as high.",
         wins_us=wins,
-        share=wins / step,
-        known="at most",
         trade="TF32 keeps 10 bits of the mantissa instead of 23: check your results.",
         change=Change(float32_products="high"),
         lines=evidence.lines({ids[row.graph, row.name].id for row in rows}),
@@ -250,7 +221,6 @@ def written_attention(evidence: Evidence) -> Cause | None:
     wins = us - sum(row.products or 0.0 for row in rows) / peak * 1e6 if peak else us
     if sum(each.us for each in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
         return None
-    ids = {each.id for each in (*softmax, *products)}
     return Cause(
         "written attention",
         f"Attention that is written out takes {microseconds(us)} of {evidence.step}: a softmax "
@@ -261,9 +231,6 @@ def written_attention(evidence: Evidence) -> Cause | None:
         why="It writes all scores to memory and reads them again; the fused kernel never stores "
         "them.",
         wins_us=wins,
-        share=wins / step,
-        known="at most",
-        lines=evidence.lines(ids, us),
         kernels={each.id: each.us for each in (*softmax, *products)},
     )
 
@@ -287,9 +254,7 @@ def float64(evidence: Evidence) -> Cause | None:
         why="In float32 they move half of the memory, and processors compute twice as fast; many "
         "GPUs far more.",
         wins_us=us / 2,
-        share=us / 2 / step,
         known="estimated",
-        lines=evidence.lines(kernels),
         kernels=kernels,
     )
 
@@ -354,29 +319,22 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     slow = f" Its slow runs add {microseconds(rest)}." if rest >= STANDS_OUT * step else ""
     spilled = _spilled(evidence, worst)
     odd = worst.unaligned if evidence.on_device else 0
+    padded = f"Make the size a multiple of {ALIGNED}: {-(-odd // ALIGNED) * ALIGNED}, not {odd}. "
+    padded += "`torch._inductor.config.shape_padding = True` pads such products."
     uneven = f" Its rows have {odd} numbers of 16 bits; fast products need multiples of 16 bytes."
     limit = "memory" if worst.standing.bound == "memory" else "arithmetic"
     return Cause(
         "far from its roof",
         f"`{worst.name}` takes {microseconds(us)} of {evidence.step}, and reaches "
         f"{percent((worst.standing.roof_us or 0.0) / us)} of what {limit} allows.",
-        _padded(odd) if odd else FEWER_VALUES if spilled else _tuning(worst, evidence),
+        padded if odd else FEWER_VALUES if spilled else _tuning(worst, evidence),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
         why=f"At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}"
         + (uneven if odd else ""),
         wins_us=wins,
-        share=wins / step,
-        known="at most",
         lines=evidence.lines(own, us),
         kernels=dict.fromkeys(own, wins),
         change=PADDED if odd else None,
-    )
-
-
-def _padded(size: int) -> str:
-    return (
-        f"Make the size a multiple of {ALIGNED}: {-(-size // ALIGNED) * ALIGNED}, not {size}. "
-        "`torch._inductor.config.shape_padding = True` pads such products."
     )
 
 
@@ -455,9 +413,6 @@ def _only(
         fix,
         own[0].href(evidence.id),
         wins_us=us,
-        share=us / step,
-        known="at most",
-        lines=evidence.lines({each.id for each in own}, us),
         kernels={each.id: each.us for each in own},
     )
 
@@ -495,8 +450,6 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
         urls.compile_part(evidence.id, "fusing") + "#unfused",
         why=next(iter(worst.reasons), ""),
         wins_us=wins,
-        share=wins / step,
-        known="at most",
         lines=list(
             dict.fromkeys(line for side in both for line in evidence.line(side.file, side.line))
         ),
@@ -536,9 +489,6 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         * any(".sort." in name for name in names),
         own[0].href(evidence.id),
         wins_us=us,
-        share=us / step,
-        known="at most",  # what they compute has to be computed still
-        lines=evidence.lines({each.id for each in own}, us),
         kernels={each.id: each.us for each in own},
     )
 
@@ -574,9 +524,6 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
         urls.compile_part(evidence.id, "fusing") + "#loops",
         why=f"`{worst.kernel}`: {worst.how}",
         wins_us=us,
-        share=us / step,
-        known="at most",
-        lines=evidence.lines({each.id for each in own}, us),
         kernels={each.id: each.us for each in own},
     )
 

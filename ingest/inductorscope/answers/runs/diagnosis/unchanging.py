@@ -13,7 +13,6 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
-from inductorscope.answers.time.script import script_of
 from inductorscope.formats.vocabulary import DYNAMO, GEMM
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
@@ -41,8 +40,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
         return None
     times = {(row.graph, row.name): row.shared_us for row in node_times(session, evidence.id)}
     spent: list[tuple[float, str, FxNodeDraft]] = []
-    script = script_of(evidence.run)
-    same = [f"L_{name}_" for name in script.processes[0].unchanged] if script else []
+    same = [f"L_{name}_" for name in evidence.steps.unchanged]
     for slug, nodes, arguments in _graphs(evidence):
         found = depending_on(nodes, arguments, same)
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
@@ -63,7 +61,6 @@ def unchanging(evidence: Evidence) -> Cause | None:
         why="Their results are the same in every step, unless the program changes these between "
         "steps.",
         wins_us=us,
-        share=us / step,
         known="estimated",
         lines=list(shown.values())[:SHOWN],
         kernels={
@@ -121,10 +118,9 @@ def depending_on(
 
 def zeros(evidence: Evidence) -> Cause | None:
     """A product reads an argument that is almost only zeros."""
-    script, step = script_of(evidence.run), evidence.step_us
-    if script is None or not step:
+    step, shares = evidence.step_us, evidence.steps.unchanged
+    if not step:
         return None
-    shares = script.processes[0].unchanged
     empty = {f"L_{name}_": name for name, share in shares.items() if (share or 0.0) >= SPARSE}
     found: dict[tuple[str | None, int | None], str] = {}
     for _, nodes, names in _graphs(evidence) if empty else ():
@@ -145,10 +141,7 @@ def zeros(evidence: Evidence) -> Cause | None:
         f"{microseconds(us)} of {evidence.step}.",
         f"Keep only its other numbers: `{name}.to_sparse_csr()`, or their indices, with a gather "
         "and `index_add_`.",
-        urls.time(evidence.id),
         wins_us=us * share,
-        share=us * share / step,
-        known="at most",
         lines=[line for path, at in found for line in evidence.line(path, at)][:SHOWN],
     )
 

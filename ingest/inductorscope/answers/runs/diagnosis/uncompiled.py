@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from inductorscope import urls
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.time.script import script_of
 from inductorscope.formats.vocabulary import COMMUNICATION, EAGER, MEMCPY, MEMSET, OVERHEAD
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent
@@ -49,7 +47,6 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
         return None
     names = ", ".join(f"`{name}`" for name in shares.ops)
-    href = urls.time(evidence.id)
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
     if uncalled(evidence):
         return None
@@ -66,7 +63,6 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             f"{'launch all kernels,' if evidence.on_device else 'take'} "
             f"{microseconds(shares.whole)} of {evidence.step}.",
             "`torch.compile` the model or its blocks, and record it again.",
-            href,
             why=f"{percent(shares.fuses / shares.whole)} of the kernels' time are element-wise "
             f"operators, reductions and copies, which fuse. The slowest operators: {names}.",
             concerns=FUSED * shares.fuses / step,
@@ -86,7 +82,6 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "not compiled: eager operators outside of every compiled region launch them.",
         "Compile the function around them too, such as the whole model or the optimizer's step, or "
         "run them less often.",
-        href,
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
@@ -95,8 +90,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
 
 def uncalled(evidence: Evidence) -> Cause | None:
     """What `torch.compile` made is never called."""
-    script = script_of(evidence.run)
-    for given in script.processes[0].uncalled if script is not None else ():
+    for given in evidence.steps.uncalled:
         why, what = "", f"the function that `torch.compile({given.name})` returns"
         fix = f"Keep and call what it returns: `{given.name} = torch.compile({given.name})`."
         if given.methods is not None:
@@ -111,7 +105,6 @@ def uncalled(evidence: Evidence) -> Cause | None:
             "uncalled",
             f"The program never calls {what}: everything runs in eager mode.",
             fix,
-            urls.time(evidence.id),
             why=why,
             urgent=True,
             lines=evidence.line(given.file, given.line),

@@ -12,7 +12,6 @@ from inductorscope.analyze.time.categories import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
-from inductorscope.answers.time.script import script_of
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
@@ -52,7 +51,6 @@ def unread(evidence: Evidence) -> Cause | None:
                 "sequence before the head.",
                 urls.graph(evidence.id, row.graph),
                 wins_us=wins,
-                share=wins / step,
                 known="estimated",
                 lines=evidence.line(node.stack_file, node.stack_line),
             )
@@ -105,8 +103,6 @@ def one_hot(evidence: Evidence) -> Cause | None:
                 "`index_add_` where rows are summed.",
                 urls.graph(evidence.id, slug),
                 wins_us=us,
-                share=us / (step or us),
-                known="at most",
                 lines=evidence.line(*place),
                 kernels={
                     int(kernel): time
@@ -135,8 +131,7 @@ def one_hot_product(nodes: list[FxNodeDraft]) -> FxNodeDraft | None:
 
 def unread_gradients(evidence: Evidence) -> Cause | None:
     """Gradients are computed that no optimizer reads."""
-    script, step = script_of(evidence.run), evidence.step_us
-    modules = script.processes[0].unread_gradients if script is not None else {}
+    step, modules = evidence.step_us, evidence.steps.unread_gradients
     share = sum(modules.values())
     backward = {each.slug for each in evidence.graphs if each.direction == "backward"}
     kernels = [each for each in evidence.kernels if each.graph in backward]
@@ -150,7 +145,6 @@ def unread_gradients(evidence: Evidence) -> Cause | None:
         f"optimizer reads: {percent(share)} of all gradients' numbers.",
         f"`{name}.requires_grad_(False)` computes none of them; where nothing before it needs "
         "gradients, call it under `torch.no_grad()`.",
-        urls.time(evidence.id),
         why=f"The backward graphs take {microseconds(spent)} of {evidence.step}.",
         concerns=share * spent / step,
         lines=evidence.lines({each.id for each in kernels}),
@@ -171,7 +165,6 @@ def no_backward(evidence: Evidence) -> Cause | None:
         f"{microseconds(us)} of {evidence.step}.",
         "Call it under `torch.inference_mode()`, or `torch.no_grad()` if gradients are needed "
         "later.",
-        urls.time(evidence.id),
         why="Values that backward would read are written to memory and stay allocated.",
         concerns=us / step,
         lines=evidence.lines({each.id for each in evidence.kernels if each.graph in forward}),
@@ -180,8 +173,7 @@ def no_backward(evidence: Evidence) -> Cause | None:
 
 def padding(evidence: Evidence) -> Cause | None:
     """Every row of an argument is padded."""
-    script = script_of(evidence.run)
-    shares = {} if script is None else script.processes[0].padding
+    shares = evidence.steps.padding
     name = max(shares, key=lambda each: shares[each], default="")
     if shares.get(name, 0.0) < PADDED:
         return None
@@ -191,7 +183,6 @@ def padding(evidence: Evidence) -> Cause | None:
         "and every call: padding, which is computed too.",
         "Pad each batch to its longest row, or to one of a few sizes, since each size has its own "
         "compile.",
-        urls.time(evidence.id),
         concerns=shares[name],
         lines=evidence.lines({each.id for each in evidence.kernels}),
     )

@@ -26,6 +26,7 @@ from inductorscope.analyze.time.parts import (
 )
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.slow_steps import done_again
 from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares, nothing_compiled
 from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.store.tables.times import TraceKernel
@@ -134,6 +135,7 @@ def first_calls(evidence: Evidence) -> Cause | None:
     longest = max(waits, key=lambda wait: wait.longest_us)
     us, count = sum(wait.us for wait in waits), sum(wait.count for wait in waits)
     per = f"{microseconds(us)} of {evidence.whole}"
+    inside = f" in `{longest.inside}`" if longest.inside else ""
     what = {
         "first calls": f"First calls, which load libraries and kernels, keep the device idle for "
         f"{per}: {_times(count, longest)}.",
@@ -146,7 +148,8 @@ def first_calls(evidence: Evidence) -> Cause | None:
         "Record after the warm-up: let some steps run before the profiler starts, such as with "
         "`torch.profiler.schedule(wait=2, warmup=2, active=3)`.",
         _at(evidence, longest),
-        why=f"The longest is {_named(longest)}. Later steps do not have it, so there is nothing to "
+        why=f"The longest is `{longest.name or longest.kind}`{inside}, "
+        f"{microseconds(longest.longest_us)}. Later steps do not have it, so there is nothing to "
         "win.",
         concerns=us / line.span_us,
         lines=_line_of(evidence, longest),
@@ -164,6 +167,8 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     if idle.us < STANDS_OUT * step:
         return Cleared(f"The device is busy for {percent(_busy(evidence))} of {evidence.step}.")
     own = [wait for wait in line.waits if wait.kind not in (*ONCE_PARTS, "profiler", "queued")]
+    if own and own[0].kind == "loading data" and done_again(evidence):
+        return None  # it says why
     for wait in own[:1]:
         alike = [each for each in own if each.kind == wait.kind in TELLING] or [wait]
         us = sum(each.us for each in alike) / shown.by
@@ -192,7 +197,6 @@ def synchronises(evidence: Evidence) -> Cause | None:
         _at(evidence, wait),
         why="Nothing is queued while the host waits, so the device runs dry until the next launch.",
         wins_us=us,
-        share=us / step,
         known="estimated",  # the value is then not computed in each step either
         lines=evidence.sampled(us),
     )
@@ -222,7 +226,6 @@ def optimizer(evidence: Evidence) -> Cause | None:
         fix,
         urls.time(evidence.id) + "#timeline",
         wins_us=wins,
-        share=wins / step,
         known="estimated" if device else "at most",
         change=Change(optimizer=True),
         lines=evidence.sampled(us),
@@ -253,7 +256,7 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
     if line is None or shown is None or not step or evidence.on_device:
         return None
-    wait = max(line.waits, key=lambda wait: wait.us, default=None)
+    wait, again = max(line.waits, key=lambda wait: wait.us, default=None), done_again(evidence)
     if wait is not None and wait.us / shown.by >= STANDS_OUT * step:
         us, href = min(wait.us / shown.by, step), _at(evidence, wait)
         what = f"loads data in `{wait.name}`"
@@ -266,14 +269,14 @@ def beside_operators(evidence: Evidence) -> Cause | None:
         what, fix = "is outside of operators, in Python or waiting,", _OUTSIDE
         if us < OUTSIDE_STANDS_OUT * step or nothing_compiled(evidence, kernel_shares(evidence)):
             return None
+    if again is not None and (again.wins_us or 0.0) >= us / 2:
+        return None  # it says why
     return Cause(
         "waiting",
         f"The thread that computes {what} for {microseconds(us)} of {evidence.step}.",
         fix,
         href,
         wins_us=us,
-        share=us / step,
-        known="at most",
         lines=evidence.sampled(us),
     )
 
@@ -302,8 +305,6 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
         _at(evidence, wait),
         why=why,
         wins_us=us,
-        share=us / step,
-        known="at most",
         lines=_line_of(evidence, wait),
     )
 
@@ -351,12 +352,6 @@ def _blocking_fix(wait: Wait) -> str:
     return _BLOCKS.get(wait.inside, _BLOCKS[""])
 
 
-def _named(wait: Wait) -> str:
-    """Returns the event: `cudaLaunchKernel` in `aten::add`, 26.2 ms."""
-    inside = f" in `{wait.inside}`" if wait.inside else ""
-    return f"`{wait.name or wait.kind}`{inside}, {microseconds(wait.longest_us)}"
-
-
 def _times(count: int, longest: Wait) -> str:
     """Returns how often, and when: 5 gaps, the longest of 61.2 ms at 717 ms."""
     at = f"{microseconds(longest.at_us)} into the trace"
@@ -390,7 +385,8 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     elif saves >= STANDS_OUT * step:
         lines = _slowest_region(evidence)
         if skipped := _skipped(evidence):
-            fix = f"CUDA graphs are on, and torch skipped them: {skipped} {_unskipped(skipped)}"
+            fix = f"CUDA graphs are on, and torch skipped them: {skipped} "
+            fix += next((fix for part, fix in _UNSKIPPED.items() if part in skipped), "")
         else:
             fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
             fix += "`torch.compile(…, mode='reduce-overhead')`."
@@ -406,7 +402,6 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         urls.time(evidence.id) + "#timeline",
         why=why,
         wins_us=wins,
-        share=wins / step,
         known="estimated" if wins == saves else "at most",
         lines=lines,
         change=change,
@@ -438,8 +433,6 @@ def between_kernels(evidence: Evidence) -> Cause | None:
         "`torch.compile(…, mode='reduce-overhead')`.",
         urls.time(evidence.id) + "#timeline",
         wins_us=us,
-        share=us / step,
-        known="at most",
         change=GRAPHS,
     )
 
@@ -462,16 +455,12 @@ def _skipped(evidence: Evidence) -> str:
     return f"{skips[0][:200].rstrip('.')}." if skips else ""
 
 
-def _unskipped(reason: str) -> str:
-    """Returns how to do without what keeps torch from recording a CUDA graph."""
-    return next((fix for part, fix in _UNSKIPPED.items() if part in reason), "")
-
-
 _UNSKIPPED = {
     "mutated inputs": "Return the new value, and assign it outside of the compiled function.",
     "cpu device": "Keep all of its tensors on the GPU, its scalars as Python numbers.",
     "dynamic": "Pad the inputs to a few sizes.",
 }  # fmt: skip
+"""How to do without what keeps torch from recording a CUDA graph."""
 
 
 def _slowest_region(evidence: Evidence) -> list[CauseLine]:
