@@ -64,6 +64,8 @@ class Hints(msgspec.Struct):
     """The nodes of the call, where known."""
     computed: list[FxValue] | None
     """The same with all outputs, in graph order."""
+    loops: bool = False
+    """Whether it has several loops, as C++ does, which hand values on in memory."""
     only: Offer | None = None
     """What the body stores, if another one stores the same."""
 
@@ -95,8 +97,17 @@ class Candidates:
             return offers
         names = {value.name for value in hints.computed}
         return [
-            offer if offer.value.name in names else _more(offer, _OTHER_CALL) for offer in offers
+            _more(offer, self._cost_of_use(offer.value, hints))
+            if offer.value.name in names
+            else _more(offer, _OTHER_CALL)
+            for offer in offers
         ]
+
+    def _cost_of_use(self, value: FxValue, hints: Hints) -> float:
+        """What speaks against a value that only its own call uses."""
+        parts = [user for user in self.memory.users(value) if user.op == "getitem"] or [value]
+        inside = all(hints.named.issuperset(part.users) for part in parts)
+        return _ONLY_OF_CALL if inside and not hints.loops else 0.0
 
     def _of_unknown_size(self, region: Region, hints: Hints) -> list[Offer]:
         values = hints.computed if hints.computed is not None else self.reachable(region) or []
@@ -105,8 +116,7 @@ class Candidates:
             if value.view or value.placeholder or by_library(value.op):
                 continue
             if value.op not in ("getitem", "copy_", "output"):
-                inside = hints.computed is not None and hints.named.issuperset(value.users)
-                offers.append(Offer(value, 0, _ONLY_OF_CALL if inside else 0.0))
+                offers.append(Offer(value, 0, self._cost_of_use(value, hints)))
         return offers
 
     def reachable(self, region: Region) -> list[FxValue] | None:

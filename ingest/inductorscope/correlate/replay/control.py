@@ -6,7 +6,6 @@ from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.replay.memory import own_store
 from inductorscope.correlate.replay.state import Accumulation, Literal, ReplayState, Value
-from inductorscope.correlate.replay.weights import OTHER_REDUCTION
 from inductorscope.formats.graph.ir import IrOp
 
 _ACCUMULATED = Literal("accumulated")
@@ -22,8 +21,8 @@ def reduction(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> 
     known = state.cse.get(expression)
     if known is not None:
         return known
-    names: list[object] = list(operand) if isinstance(operand, tuple) else [operand]
     if state.cpp:
+        names: list[object] = list(operand) if isinstance(operand, tuple) else [operand]
         return state.remember(expression, _accumulate(state, names, key))
     start = state.next_position()
     numbered = state.block.numbered
@@ -32,9 +31,6 @@ def reduction(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> 
         state.count_miss()
         return state.remember(expression, None)
     last, results = end
-    used = {u for s in numbered[start : last + 1] for u in s.uses}
-    if not any(state.takes(used, name) for name in names):
-        state.result.cost += OTHER_REDUCTION
     state.own_run(start, last, key)
     return state.remember(expression, results[0] if len(results) == 1 else tuple(results))
 

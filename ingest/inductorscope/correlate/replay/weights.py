@@ -18,8 +18,6 @@ LATER_LEAF = 0.4
 OTHER_USE = 0.4
 """Cost of each value that a statement uses beside the operands."""
 NO_STORE = 0.5
-OTHER_REDUCTION = 0.5
-"""Cost of a reduction that does not use the operand."""
 STRAY = 0.6
 """Cost of each statement in between that an operation does not need."""
 OTHER_TAG = 0.7

@@ -138,6 +138,8 @@ class _Raiser:
 
     def _results(self, statement: Statement, raised: RaisedOp) -> None:
         raised.lines += statement.lines
+        for helper in [name for name in self.text.helpers if name in statement.text]:
+            raised.lines += self.text.helpers.pop(helper)
         if len(statement.defines) > 1:
             raised.name = "&".join(statement.defines)
             self._items(raised.name, statement.defines)

@@ -6,6 +6,8 @@ operation written in several steps to its last step.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import msgspec
 from msgspec.structs import replace
 
@@ -14,6 +16,8 @@ from inductorscope.correlate.nodes.body import LEAVES
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp
 
 _MOST_ALIASES = 32
+_NEAR = 16
+"""How many operations of the same value to look at on each side."""
 
 
 class Settling(msgspec.Struct):
@@ -59,10 +63,14 @@ class Settling(msgspec.Struct):
 
     def _resolve(self) -> None:
         ops, rank = self.result.ops, self.result.rank
-        ordered = sorted(ops.values(), key=lambda op: rank.get(op.name, 0.0))
+        ordered = sorted(ops.values(), key=self._rank)
         for raised in ordered:
             for names in (raised.uses, raised.picks):
                 names[:] = [self._target(name, raised.lines) for name in names]
+        takers: dict[str, list[RaisedOp]] = {}
+        for raised in ordered:
+            for name in raised.uses:
+                takers.setdefault(name, []).append(raised)
         stores = self.result.stores
         for store in stores:
             store.value = self._target(store.value, store.lines)
@@ -76,7 +84,7 @@ class Settling(msgspec.Struct):
                 self._wrapped(name)
         self._checks()
         self._unclaimed(ordered)
-        self._own_leaves()
+        self._unused(ordered, takers)
 
     def _checks(self) -> None:
         for check in self.checks:
@@ -95,8 +103,33 @@ class Settling(msgspec.Struct):
                     raised.lines += lines
                     break
 
-    def _own_leaves(self) -> None:
-        """Gives each user its own loads and literals; the lines belong to the first user.
+    def _unused(self, ordered: list[RaisedOp], takers: dict[str, list[RaisedOp]]) -> None:
+        """Assigns the lines of what nothing uses to what took it, or to the nearest operation of
+        the same value: of the comparisons that choose a part of a concatenation, the first and
+        the last are not used. `takers`: value → what took it before steps were joined."""
+        home = {name: self.result.ops[name] for name in self._own_leaves()}
+        for raised in reversed(ordered):
+            if raised.name in home or not raised.lines:
+                continue
+            number = self._rank(raised)
+            for names in ([raised.name], raised.uses):
+                alike: list[RaisedOp] = []
+                for taking in (takers.get(name, []) for name in names):
+                    at = bisect_left(taking, number, key=self._rank)
+                    alike += taking[max(0, at - _NEAR) : at + _NEAR]
+                alike = [op for op in alike if op.name in home]
+                if alike:
+                    nearest = min(alike, key=lambda op: abs(self._rank(op) - number))
+                    home[raised.name] = home[nearest.name]
+                    home[raised.name].lines += raised.lines
+                    break
+
+    def _rank(self, raised: RaisedOp) -> float:
+        return self.result.rank.get(raised.name, 0.0)
+
+    def _own_leaves(self) -> set[str]:
+        """Gives each user its own loads and literals; the lines belong to the first user. Returns
+        what is used.
 
         Users are ordered by evaluation: operands first, left to right.
         """
@@ -105,7 +138,7 @@ class Settling(msgspec.Struct):
         bodies = [
             (rank.get(raised.name, 0.0), [raised.name])
             for raised in self.result.ops.values()
-            if raised.op == "reduction"  # a separate body, before its user
+            if raised.op in ("reduction", "scan")  # separate bodies, before their users
         ]
         bodies += [(rank.get(s.value, 0.0), [*s.picks, s.value]) for s in self.result.stores]
         for _, names in sorted(bodies, key=lambda body: body[0]):
@@ -126,6 +159,7 @@ class Settling(msgspec.Struct):
                     needed = [(pick, "", 0) for pick in raised.picks]
                     needed += [(use, name, place) for place, use in enumerate(raised.uses)]
                     stack.append(iter(needed))
+        return seen
 
     def _copy(self, leaf: RaisedOp, user: str) -> str:
         own = f"{leaf.name}@{user}"
@@ -139,30 +173,15 @@ class Settling(msgspec.Struct):
         ops = self.result.ops
         made = [ops[use] for use in raised.uses if use in ops]
         if raised.op == "where" and len(made) == 3:
-            wrong, moved, rest = made
+            _, moved, rest = made
             if rest.op == "mod" and moved.op == "add" and rest.name in moved.uses:
-                self._swallow(raised, [wrong.name, moved.name, rest.name], set(rest.uses))
                 raised.op, raised.uses = "remainder", list(rest.uses)
         elif raised.op == "sub" and len(made) == 2 and all(op.op == "to_dtype" for op in made):
             tests = [ops[op.uses[0]] for op in made if op.uses and op.uses[0] in ops]
             if len(tests) == 2 and all(op.op == "lt" for op in tests):
                 value = [use for use in tests[0].uses if ops[use].op != "constant"]
                 if len(value) == 1 and value[0] in tests[1].uses:
-                    self._swallow(raised, list(raised.uses), set(value))
                     raised.op, raised.uses = "sign", value
-
-    def _swallow(self, raised: RaisedOp, names: list[str], until: set[str]) -> None:
-        """Assigns the lines of earlier steps to the last one."""
-        seen = set(until)
-        while names:
-            name = names.pop()
-            step = self.result.ops.get(name)
-            if step is None or name in seen or step.pointer:
-                continue
-            seen.add(name)
-            raised.lines += step.lines
-            step.lines = []
-            names += step.uses
 
     def _wrapped(self, name: str) -> None:
         """`where(x < 0, x + size, x)`: an index that can count from the end."""
@@ -176,13 +195,3 @@ class Settling(msgspec.Struct):
         if test.op != "lt" or moved.op != "add" or plain.name not in moved.uses:
             return
         chosen.op, chosen.uses = "set_indirect", [plain.name]
-        chosen.lines += test.lines + moved.lines
-        for use in moved.uses:
-            size = ops.get(use)
-            for _ in range(3):
-                if size is None or size.op not in ("constant", "to_dtype"):
-                    break
-                chosen.lines += size.lines
-                size.lines = []
-                size = ops.get(size.uses[0]) if size.uses else None
-        test.uses, moved.uses = [], []

@@ -196,7 +196,7 @@ class RaisedBodies:
     def _call(self, call: CodeCall, kernel: CodeKernel) -> Iterator[Step]:
         blocks = self._blocks(kernel)
         named = self._named(call)
-        hints = Hints(named, self._computed(named))
+        hints = Hints(named, self._computed(named), loops=kernel.kind == "cpp")
         site = Site(call, kernel.kind == "cpp", pointers_of(call, kernel))
         main: dict[tuple[str, int], Root] = {}
         memories = _memories(site, blocks)
