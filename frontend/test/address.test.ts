@@ -104,3 +104,34 @@ test("a graph that was never lowered shows the graphs before it in place of what
   assert.deepEqual(shown("dynamo", "post_grad"), standard);
   assert.deepEqual(shown("dynamo", "code", "kernel"), standard);
 });
+
+test("widths and the lines in the middle are read again", () => {
+  const query = "?panes=source,kernel&width=150,50&middle=,16009&sel=post_grad:17";
+  const address = read(query, STAGES);
+  assert.deepEqual(
+    address.panes.map(({ width, middle }) => [width, middle]),
+    [
+      [150, undefined],
+      [50, 16009],
+    ],
+  );
+  assert.equal(write(address), query);
+  assert.equal(read("?panes=source&width=150,50", STAGES).panes[0]?.width, undefined);
+});
+
+test("panes are those of the address, or else those remembered, as far as the graph has them", () => {
+  const stages = (query: string, held = STAGES) =>
+    read(query, STAGES, held, "panes=post_grad,ir_post&width=150,50").panes;
+  assert.deepEqual(
+    stages("?sel=fx:neg").map(({ stage, width }) => [stage, width]),
+    [
+      ["post_grad", 150],
+      ["ir_post", 50],
+    ],
+  );
+  assert.deepEqual(
+    stages("", ["source", "post_grad"]).map(({ stage, width }) => [stage, width]),
+    [["post_grad", undefined]],
+  );
+  assert.equal(stages("?panes=kernel")[0]?.stage, "kernel");
+});

@@ -264,6 +264,35 @@ def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None
 
 def test_lines_of_the_wrapper_say_what_they_do(page: Page, zoo: Served) -> None:
     open_graph(page, zoo, "cuda-foo1", "?panes=wrapper,kernel")
-    signs = page.locator("[data-stage=wrapper] .wrapper-signs .sign")
+    signs = page.locator("[data-stage=wrapper] .wrapper-signs .sign span")
     expect(signs.filter(has_text="▶").first).to_have_attribute("title", "Calls a generated kernel")
     expect(signs.filter(has_text="+").first).to_have_attribute("title", "Allocates memory")
+
+
+def test_a_shared_link_shows_the_same_lines_and_widths(page: Page, zoo: Served) -> None:
+    open_graph(page, zoo, "cuda-foo1")
+    page.get_by_role("separator").first.press("ArrowRight")
+    wrapper = page.locator(".pane").last
+    wrapper.locator(".cm-scroller").evaluate("it => it.scrollTo(0, it.scrollHeight / 2)")
+    page.get_by_role("banner").get_by_role("button", name="Share").click()
+    page.locator("#share").click()
+    expect(page).to_have_url(re.compile("width=.*middle="))
+
+    def seen() -> list[list[int]]:
+        shown: list[list[int]] = page.locator(".pane").evaluate_all(
+            """panes => panes.map((pane) => {
+              const box = pane.querySelector(".cm-scroller");
+              return [Math.round(box.scrollTop / 20), Math.round(pane.clientWidth / 10)];
+            })"""
+        )
+        return shown
+
+    before, address = seen(), page.url
+    page.goto("about:blank")
+    page.goto(address)
+    Explorer(page)
+    assert seen() == before
+    page.locator(".pane").first.get_by_role("button", name="Close pane").click()
+    page.goto(address.partition("?")[0])
+    Explorer(page)
+    expect(page.locator(".pane")).to_have_count(len(before) - 1)

@@ -20,13 +20,13 @@ import type { Pane } from "./panes/pane";
 import { PaneRow, type RowHost } from "./panes/row";
 import { Pictures } from "./picture/pictures";
 import type { GraphPicture, Kernel } from "./shapes";
-import { type PaneAddress, read, type Target, write } from "./state/address";
+import { arrangement, type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
 import type { CompileError } from "./state/compile-errors";
 import { type CodeContent, fileOf } from "./state/content";
 import type { LinkIndex, Selected } from "./state/links";
 import { openingTarget } from "./state/opening";
-import { colours, fold, wrap } from "./state/preferences";
+import { colours, fold, panes, wrap } from "./state/preferences";
 import { ExplorerState } from "./state/state";
 import type { Texts } from "./state/texts";
 import { Tints } from "./state/tints";
@@ -105,6 +105,7 @@ export class Explorer implements RowHost {
     if (downloads) downloads.hidden = !hasCode;
     const { ended: signal } = this;
     window.addEventListener("popstate", () => this.restore(), { signal });
+    document.addEventListener("share", () => this.keepMiddles(), { signal });
     document.addEventListener(
       "themechange",
       () => {
@@ -132,7 +133,7 @@ export class Explorer implements RowHost {
     const held = this.picture.stages.filter(({ files }) => files.length > 0).map(({ id }) => id);
     // A page that shows more than the explorer says what it opens on.
     const query = location.search || (this.root.dataset.opens ?? "");
-    const address = read(query, stages, held);
+    const address = read(query, stages, held, panes.read());
     // If the address selects nothing, choose something; then write it into the address.
     const opening = query === "" ? openingTarget(this.picture, this.index, this.errors) : null;
     if (opening) address.selected = opening;
@@ -149,6 +150,23 @@ export class Explorer implements RowHost {
   private push(): void {
     const query = write(this.state.address(this.comparison.at));
     if (query !== location.search) history.pushState(null, "", query);
+  }
+
+  /** Keep the line in the middle of each pane in the address, until something changes. */
+  private keepMiddles(): void {
+    for (const pane of this.row.panes) pane.address.middle = pane.middleLine;
+    history.replaceState(null, "", write(this.state.address(this.comparison.at)));
+  }
+
+  private forgetMiddles(): void {
+    for (const pane of this.state.panes) pane.middle = undefined;
+  }
+
+  arranged(): void {
+    this.forgetMiddles();
+    // A page that shows more than the explorer has its own panes.
+    if (!this.root.dataset.opens) panes.write(arrangement(this.state.panes));
+    history.replaceState(null, "", write(this.state.address(this.comparison.at)));
   }
 
   /** Show the state; `reveal` scrolls each pane to its highlighted lines. */
@@ -201,6 +219,7 @@ export class Explorer implements RowHost {
   }
 
   private change(reveal: boolean): void {
+    this.forgetMiddles();
     this.settled = this.show(reveal);
     this.push();
   }
@@ -347,6 +366,7 @@ export class Explorer implements RowHost {
   chosen(pane: Pane, stage: string, file: string | null): void {
     Object.assign(pane.address, { stage, file });
     this.change(true);
+    this.arranged();
   }
 
   handleChosen(handle: number | null): void {
@@ -359,6 +379,7 @@ export class Explorer implements RowHost {
     const address = this.state.addPane(after.address);
     if (!address) return;
     this.change(true);
+    this.arranged();
     const pane = this.row.at(address);
     this.row.active = pane;
     void this.settled.then(() => pane?.focus());
@@ -369,6 +390,7 @@ export class Explorer implements RowHost {
     this.comparison.end();
     this.state.panes = stages.map((stage) => ({ stage, file: null, hops: 0 }));
     this.change(true);
+    this.arranged();
   }
 
   closed(pane: Pane): void {
@@ -376,6 +398,7 @@ export class Explorer implements RowHost {
     const left = this.state.closePane(pane.address);
     if (!left) return;
     this.change(false);
+    this.arranged();
     this.row.active = this.row.at(left);
     this.row.active?.focus();
   }

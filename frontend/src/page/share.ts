@@ -30,6 +30,7 @@ export async function copy(text: string, what: string): Promise<void> {
 }
 
 export function share(): void {
+  document.dispatchEvent(new Event("share")); // the page writes what it shows into its address
   void copy(location.href, "Link");
 }
 

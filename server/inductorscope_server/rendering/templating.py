@@ -41,7 +41,7 @@ from inductorscope_server.web.answers import json_bytes
 
 COOKIE = "inductorscope_choices"
 """Example: `theme=dark&fold-types=0`, as `frontend/src/shared/choices.ts` writes it."""
-CHOICE = re.compile(r"([a-z-]{1,20})=([a-z0-9]{1,20})")
+CHOICE = re.compile(r"([a-z-]{1,20})=([a-z0-9_.]{1,100})")
 THEMES = ("light", "dark")
 MOST = 20
 

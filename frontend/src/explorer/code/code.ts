@@ -252,14 +252,18 @@ export class Code {
   /** The line that stays in sight when others are folded or wrapped: the one in the middle, or else
    * the highlighted one next to it, which is never folded. */
   private lineToKeep({ only }: CodeOptions): number {
-    const { top, height } = this.scrolled.seen();
-    const { from } = this.view.lineBlockAtHeight(top + height / 2);
-    const middle = this.doc.lineAt(from).number + (this.shown?.first ?? 1) - 1;
+    const middle = this.middleLine();
     let kept: number | null = null;
     for (const line of this.marks.pinned.lines) {
       if (kept === null || Math.abs(line - middle) < Math.abs(kept - middle)) kept = line;
     }
     return kept !== null && (only || this.inSight(kept)) ? kept : middle;
+  }
+
+  middleLine(): number {
+    const { top, height } = this.scrolled.seen();
+    const { from } = this.view.lineBlockAtHeight(top + height / 2);
+    return this.doc.lineAt(from).number + (this.shown?.first ?? 1) - 1;
   }
 
   /** Start or stop aligning lines with another view. */

@@ -1,25 +1,29 @@
 // Panes side by side, with splitters that move by dragging or arrow keys, or tabs if only one fits.
 import { make } from "../../shared/elements";
 import { count } from "../../shared/figures";
-import { whenIdle } from "../../shared/frames";
 import type { Pane } from "./pane";
 
 const STEP = 0.08;
 
 function grow(pane: Pane): number {
-  return Number(pane.root.style.flexGrow || getComputedStyle(pane.root).flexGrow);
+  return Number(pane.root.style.flexGrow);
+}
+
+function widen(pane: Pane, to: number): void {
+  pane.address.width = 100 * to;
+  pane.root.style.flexGrow = String(to);
 }
 
 /** Move the border between two panes by a share of their common width. */
 function shift(left: Pane, right: Pane, by: number): number {
   const sum = grow(left) + grow(right);
   const part = Math.min(0.92, Math.max(0.08, grow(left) / sum + by));
-  left.root.style.flexGrow = String(sum * part);
-  right.root.style.flexGrow = String(sum * (1 - part));
+  widen(left, sum * part);
+  widen(right, sum * (1 - part));
   return Math.round(part * 100);
 }
 
-function splitter(left: Pane, right: Pane): HTMLElement {
+function splitter(left: Pane, right: Pane, moved: () => void): HTMLElement {
   const handle = make("div", {
     class: "splitter",
     role: "separator",
@@ -29,47 +33,52 @@ function splitter(left: Pane, right: Pane): HTMLElement {
     "aria-controls": left.id,
     "aria-valuemin": 8,
     "aria-valuemax": 92,
-    "aria-valuenow": 50,
+    "aria-valuenow": Math.round((100 * grow(left)) / (grow(left) + grow(right))),
   });
   const move = (by: number) => handle.setAttribute("aria-valuenow", String(shift(left, right, by)));
-  whenIdle(() => handle.isConnected && move(0)); // reads a style, which costs a layout
   handle.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
     event.stopPropagation();
     move(event.key === "ArrowLeft" ? -STEP : STEP);
+    moved();
   });
   handle.addEventListener("pointerdown", (event) => {
     handle.setPointerCapture(event.pointerId);
     let from = event.clientX;
     const width = left.root.clientWidth + right.root.clientWidth;
-    const drag = (moved: PointerEvent) => {
-      move((moved.clientX - from) / Math.max(1, width));
-      from = moved.clientX;
+    const drag = ({ clientX }: PointerEvent) => {
+      move((clientX - from) / Math.max(1, width));
+      from = clientX;
+    };
+    const drop = () => {
+      handle.removeEventListener("pointermove", drag);
+      moved();
     };
     handle.addEventListener("pointermove", drag);
-    handle.addEventListener("pointerup", () => handle.removeEventListener("pointermove", drag), {
-      once: true,
-    });
+    handle.addEventListener("pointerup", drop, { once: true });
   });
   handle.addEventListener("dblclick", () => {
     const half = (grow(left) + grow(right)) / 2;
-    left.root.style.flexGrow = right.root.style.flexGrow = String(half);
+    for (const pane of [left, right]) widen(pane, half);
     move(0);
+    moved();
   });
   return handle;
 }
 
-/** Insert the panes in order, with splitters between them. Existing panes keep their place. */
-export function layOut(into: HTMLElement, panes: readonly Pane[]): void {
+/** Insert the panes in order, with splitters between them. Existing panes keep their place.
+ * `moved`: a splitter was. */
+export function layOut(into: HTMLElement, panes: readonly Pane[], moved: () => void): void {
   for (const old of into.querySelectorAll(".splitter")) old.remove();
   panes.forEach((pane, at) => {
     pane.canClose(panes.length > 1);
+    pane.root.style.flexGrow = String((pane.address.width ?? 100) / 100);
     if (into.children[at] !== pane.root) into.insertBefore(pane.root, into.children[at] ?? null);
   });
   for (let at = 1; at < panes.length; at++) {
     const [left, right] = [panes[at - 1], panes[at]];
-    if (left && right) into.insertBefore(splitter(left, right), right.root);
+    if (left && right) into.insertBefore(splitter(left, right, moved), right.root);
   }
 }
 

@@ -360,6 +360,10 @@ export class Pane {
     return this.code?.caretLine() ?? null;
   }
 
+  get middleLine(): number | undefined {
+    return this.code?.middleLine();
+  }
+
   text(line: number): string | null {
     return this.code?.text(line) ?? null;
   }

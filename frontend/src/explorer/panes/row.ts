@@ -9,6 +9,8 @@ export interface RowHost extends PaneHost {
   part(selector: string): HTMLElement;
   /** Another tab should be shown. */
   tabChosen(): void;
+  /** Panes were added, closed, made wider, or show another stage. */
+  arranged(): void;
 }
 
 export class PaneRow {
@@ -41,7 +43,7 @@ export class PaneRow {
       const chosen = this.panes.find(({ address }) => this.host.state.originIn(address));
       this.active = chosen ?? this.panes[0] ?? null;
     }
-    layOut(this.host.part(".panes"), this.panes);
+    layOut(this.host.part(".panes"), this.panes, () => this.host.arranged());
     this.showTabs();
   }
 
@@ -51,7 +53,9 @@ export class PaneRow {
     const lit = this.panes.map((pane) => {
       const marks = state.marksIn(pane.address);
       // Finding the target reads the layout, so do it for all panes before changing any.
-      return { pane, marks, aim: reveal ? aimIn(pane, marks.pinned, marks.origin) : null };
+      const { middle } = pane.address;
+      const aim = middle ? pane.aimAt(middle) : aimIn(pane, marks.pinned, marks.origin);
+      return { pane, marks, aim: reveal ? aim : null };
     });
     for (const { pane, marks, aim } of lit) pane.light(marks, aim);
   }

@@ -7,6 +7,10 @@ export interface PaneAddress {
   file: string | null;
   /** Steps around the selection that a picture shows; 0 for the whole graph. */
   hops: number;
+  /** Width in per cent of an equal share, once it was changed. */
+  width?: number | undefined;
+  /** The line in the middle, in a shared link. */
+  middle?: number | undefined;
 }
 
 /** Lines `line` to `last` of a stage; a single one without `last`. */
@@ -42,21 +46,32 @@ function standard(stages: readonly string[], held: readonly string[]): string[] 
   return panes.map((stage) => (missing.includes(stage) ? (instead.shift() ?? stage) : stage));
 }
 
-/** `held`: the stages that the graph has texts of. */
+/** `held`: the stages that the graph has texts of. `remembered`: what `arrangement` returned last. */
 export function read(
   query: string,
   stages: readonly string[],
   held: readonly string[] = stages,
+  remembered = "",
 ): Address {
   const fields = new URLSearchParams(query);
+  const isNamed = fields.has("panes");
+  const arranged = isNamed ? fields : new URLSearchParams(remembered);
   const files = fields.getAll("file");
   const hops = fields.getAll("around");
-  const named = (fields.get("panes") ?? "").split(",").filter((stage) => stages.includes(stage));
+  const listed = (arranged.get("panes") ?? "").split(",");
+  const named = listed.filter((stage) => (isNamed ? stages : held).includes(stage));
   const shown = named.length ? named : standard(stages, held);
-  const panes = shown.map((stage) => ({
+  const numbers = (name: string) => {
+    const values = (arranged.get(name) ?? "").split(",").map(Number);
+    return values.length === shown.length ? values : [];
+  };
+  const [widths, middles] = [numbers("width"), numbers("middle")];
+  const panes = shown.map((stage, at) => ({
     stage,
     file: stage === "source" ? (files.shift() ?? null) : null,
     hops: stage.startsWith("picture") ? readHops(hops.shift()) : 0,
+    width: widths[at] || undefined,
+    middle: middles[at] || undefined,
   }));
   const [kernel, handle] = readKernel(fields.get("kernel"));
   const compared = /^[1-9]\d?$/.test(fields.get("compare") ?? "") ? fields.get("compare") : null;
@@ -102,9 +117,18 @@ function named(target: Target): string {
   return file ? `${stage}:${file}:${where}` : `${stage}:${where}`;
 }
 
+/** The fields for the stages of panes, their widths, and the lines in their middle. */
+export function arrangement(panes: readonly PaneAddress[]): URLSearchParams {
+  const fields = new URLSearchParams({ panes: panes.map((pane) => pane.stage).join(",") });
+  for (const name of ["width", "middle"] as const) {
+    const numbers = panes.map((pane) => Math.round(pane[name] ?? 0) || "");
+    if (numbers.some((number) => number)) fields.set(name, numbers.join(","));
+  }
+  return fields;
+}
+
 export function write(address: Address): string {
-  const fields = new URLSearchParams();
-  fields.set("panes", address.panes.map((pane) => pane.stage).join(","));
+  const fields = arrangement(address.panes);
   for (const pane of address.panes) {
     if (pane.stage === "source" && pane.file) fields.append("file", pane.file);
   }

@@ -1,6 +1,8 @@
 // The reader's preferences, which links do not include.
 import { choose, chosen } from "../../shared/choices";
 
+const ARRANGED = ["panes", "width"];
+
 class Choice {
   constructor(
     private readonly name: string,
@@ -17,6 +19,14 @@ class Choice {
   }
 }
 
+/** The panes as the reader last arranged them, as fields of an address. A choice holds no commas. */
+export const panes = {
+  read: () =>
+    ARRANGED.map((name) => `${name}=${(chosen(name) ?? "").replaceAll(".", ",")}`).join("&"),
+  write(fields: URLSearchParams): void {
+    for (const name of ARRANGED) choose(name, (fields.get(name) ?? "").replaceAll(",", "."));
+  },
+};
 export const fold = new Choice("fold-types", true);
 export const wrap = new Choice("wrap-lines", false);
 export const hideNoise = new Choice("hide-noise", true);
