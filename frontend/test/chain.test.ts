@@ -78,6 +78,7 @@ const kernel = (name: string, first: number, line: number, fx: string[], time: n
   time_us: time,
   share: null,
   time_source: null,
+  call_count: 1,
   calls: [
     { handle: name === "one" ? 1 : 2, line, permalink: "", fx, time_us: null, measured: false },
   ],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { instancesOf } from "../src/explorer/kernels/name";
 import type { GraphPicture, Kernel } from "../src/explorer/shapes";
 import { contentOf, slice } from "../src/explorer/state/content";
 import { callOf } from "../src/explorer/state/follow";
@@ -16,6 +17,7 @@ const kernel = (name: string, first: number | null): Kernel => ({
   time_us: null,
   share: null,
   time_source: null,
+  call_count: 1,
   calls: [{ handle: 1, line: 90, permalink: "abc", fx: [], time_us: null, measured: false }],
 });
 const code = {
@@ -121,4 +123,10 @@ test("the call looked at is the chosen one, the one selected, or the first that 
   assert.equal(line("code", 95), 95);
   assert.equal(line("post_grad", 7, 1), 90);
   assert.equal(line("post_grad", 8), undefined);
+});
+
+test("a call in a subgraph that is called four times has four instances", () => {
+  const inside = { ...kernel("addmm", null), call_count: 4 };
+  assert.equal(instancesOf(inside), 4);
+  assert.equal(instancesOf(kernel("addmm", null)), 1);
 });

@@ -28,8 +28,9 @@ function kernel(name: string, calls: [number, string[]][]): Kernel {
     time_us: null,
     measured: false,
   }));
-  const rest = { kind: "triton", category: "pointwise", share: null, time_source: null };
-  return { name, operations: name, number: "", first: 1, last: 9, time_us: 8, calls: own, ...rest };
+  const times = { time_us: 8, share: null, time_source: null, call_count: own.length };
+  const rest = { kind: "triton", category: "pointwise", calls: own, ...times };
+  return { name, operations: name, number: "", first: 1, last: 9, ...rest };
 }
 
 function assertApart(boxes: readonly Box[]): void {

@@ -11,3 +11,10 @@ export function kernelName({ name, operations, number }: Kernel): HTMLElement {
     number ? make("span", { class: "cut-tail soft" }, `\u2009${number}`) : null,
   );
 }
+
+/** How often each of its calls is made in a step: as often as the subgraph around it, else once. */
+export function instancesOf({ calls, call_count }: Kernel): number {
+  return call_count > calls.length && call_count % calls.length === 0
+    ? call_count / calls.length
+    : 1;
+}

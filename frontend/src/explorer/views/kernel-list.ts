@@ -4,7 +4,7 @@ import { bar, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
 import { kindOf, kindsOf } from "../kernels/kinds";
-import { kernelName } from "../kernels/name";
+import { instancesOf, kernelName } from "../kernels/name";
 import type { GraphPicture, Kernel } from "../shapes";
 
 /** Kernels in one chunk of the list. The browser skips chunks that are not visible. */
@@ -16,6 +16,8 @@ const HIGH = 36;
 function aboutOf(kernel: Kernel): string {
   const kinds = new Set([kernelTitle(kernel.kind, kernel.category)]);
   const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
+  if (instancesOf(kernel) > 1)
+    about.push(`in a subgraph that is called ${instancesOf(kernel)} times`);
   if (kernel.time_us !== null) {
     const part = kernel.share === null ? "" : `, ${share(kernel.share)} of this graph`;
     about.push(`${microseconds(kernel.time_us)} a step${part}`);
@@ -70,6 +72,10 @@ export class KernelList {
     const time = kernel.share === null ? kernel.time_us : null;
     const figure =
       kernel.share !== null ? share(kernel.share) : time !== null ? microseconds(time) : "";
+    const name = kernelName(kernel);
+    const instances = instancesOf(kernel);
+    if (instances > 1)
+      name.append(make("span", { class: "cut-tail soft" }, `\u2009× ${instances}`));
     const option = make(
       "li",
       {
@@ -79,7 +85,7 @@ export class KernelList {
         "data-kernel": kernel.name,
         title: aboutOf(kernel),
       },
-      kernelName(kernel),
+      name,
       make("span", { class: "time num" }, figure),
       most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.category)) : null,
     );

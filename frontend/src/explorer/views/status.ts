@@ -3,6 +3,7 @@
 import { make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
+import { instancesOf } from "../kernels/name";
 import { type Certainty, ofSelection } from "../state/certainty";
 import { isPart, type Spent, spentIn } from "../state/follow";
 import type { Selected } from "../state/links";
@@ -46,6 +47,10 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
     " a step",
   ];
   if (graphTime) parts.push(` · ${share(total / graphTime)} of this graph`);
+  const [times, ...others] = new Set(spent.map(({ kernel }) => instancesOf(kernel)));
+  if (times && times > 1 && !others.length) {
+    parts.push(` · ${times} instances, ${microseconds(total / times)} each on average`);
+  }
   const [one] = inPart;
   if (one && spent.length === 1) parts.push(` · ${one.calls} of ${one.kernel.calls.length} calls`);
   const title = [

@@ -99,6 +99,8 @@ class ExplorerKernel(msgspec.Struct, frozen=True):
     share: float | None
     time_source: str | None
     calls: list[CallSite]
+    call_count: int
+    """Calls in one run of the graph: those in a subgraph count each time that it is called."""
 
 
 class ExplorerGraph(GraphName, frozen=True):
@@ -332,6 +334,7 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
             Kernel.last_line,
             Kernel.time_us,
             Kernel.time_source,
+            Kernel.call_count,
         )
         .where(Kernel.graph_id == graph.id)
         .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Kernel.id)
@@ -351,7 +354,8 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
             share(time, whole),
             source,
             calls[number],
+            call_count,
         )
-        for number, name, kind, category, first, last, time, source in rows
+        for number, name, kind, category, first, last, time, source, call_count in rows
         for short in [short_name(name)]
     ]
