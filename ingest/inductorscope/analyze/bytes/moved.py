@@ -7,7 +7,7 @@ do reads of the kernel's own writes: the figure is that of a perfect kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import msgspec
@@ -55,9 +55,12 @@ class CallBytes(msgspec.Struct):
 
     @property
     def how(self) -> How:
-        order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
-        ways = {each.how for each in self.traffic}
-        return next((each for each in order if each in ways), "unknown")
+        return least_sure({each.how for each in self.traffic})
+
+
+def least_sure(ways: Collection[How]) -> How:
+    order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
+    return next((how for how in order if how in ways), "unknown")
 
 
 def source_work(kernel: CodeKernel, lines: list[str], numbers: dict[str, int]) -> SourceWork | None:

@@ -44,18 +44,18 @@ class Standing(msgspec.Struct, frozen=True):
 
     bytes_per_s: float | None
     operations_per_s: float | None
-    memory_share: float | None
+    memory_share: float | None = None
     """Share of the memory's peak."""
-    compute_share: float | None
+    compute_share: float | None = None
     """Share of the arithmetic peak."""
-    share: float | None
+    share: float | None = None
     """Share of the roof: the larger of the two; over 1 if it is faster than the roof allows."""
-    bound: Bound
-    roof_us: float | None
-    headroom_us: float | None
-    saves: float | None
+    bound: Bound = "unknown"
+    roof_us: float | None = None
+    headroom_us: float | None = None
+    saves: float | None = None
     """Share of the step that reaching the roof would save."""
-    over: Prose
+    over: Prose = ""
     """Why it may exceed the roof; empty if it does not."""
     small: bool = False
     """Whether a call is too small to judge: short, and its roof lower than the time to start a
@@ -120,16 +120,16 @@ def standing(
     bytes_rate = moved / seconds if moved is not None and seconds else None
     rate = done / seconds if done is not None and seconds else None
     if peaks is None:
-        return Standing(bytes_rate, rate, None, None, None, "unknown", None, None, None, "")
+        return Standing(bytes_rate, rate)
     limit = _limit(peaks, dtype, is_product=products is not None)
     memory_us = moved / peaks.memory * 1e6 if moved is not None else None
     compute_us = done / limit * 1e6 if done is not None and limit else None
     if memory_us is None:
-        return Standing(bytes_rate, rate, None, None, None, "unknown", None, None, None, "")
+        return Standing(bytes_rate, rate)
     roof_us = max(memory_us, compute_us or 0.0)
     bound: Bound = "memory" if roof_us == memory_us else "compute"
     if not time_us:
-        return Standing(bytes_rate, rate, None, None, None, bound, roof_us, None, None, "")
+        return Standing(bytes_rate, rate, bound=bound, roof_us=roof_us)
     headroom = max(0.0, time_us - roof_us)
     small = roof_us < START_US * calls and time_us < SHORT_US * calls
     return Standing(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork
-from inductorscope.analyze.bytes.moved import How
+from inductorscope.analyze.bytes.moved import How, least_sure
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
 from inductorscope.answers.parts import KernelName
 from inductorscope.fields import Hidden, Prose, view
@@ -121,7 +121,7 @@ class CallsOfKernel(msgspec.Struct, frozen=True):
             time_us=time_us,
             each_us=None if time_us is None or not calls * times else time_us / (calls * times),
             bytes=moved,
-            how=_least_sure(total.how),
+            how=least_sure(total.how),
             inductor_bytes=scaled(total.inductor),
             products=products,
             operations=operations,
@@ -147,11 +147,6 @@ def _shapes(work: CallWork) -> str:
 def _short(dtype: str) -> str:
     """`bfloat16` → `bf16`."""
     return dtype.replace("float", "f").replace("uint", "u").replace("int", "i")
-
-
-def _least_sure(ways: set[How]) -> How:
-    order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
-    return next((how for how in order if how in ways), "unknown")
 
 
 def _summed(works: list[CallWork]) -> _Sum:

@@ -375,14 +375,5 @@ def _recorded_standing(
     )  # fmt: skip
     if done is None:
         return of_memory
-    return replace(
-        of_memory,
-        operations_per_s=done / time_us * 1e6 if time_us else None,
-        share=None,
-        bound="unknown",
-        roof_us=None,
-        headroom_us=None,
-        saves=None,
-        over="",
-        small=False,
-    )
+    rate = done / time_us * 1e6 if time_us else None
+    return Standing(of_memory.bytes_per_s, rate, of_memory.memory_share)
