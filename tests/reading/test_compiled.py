@@ -218,7 +218,7 @@ def test_a_log_of_tritonparse_has_the_stages_and_the_source(
     lines = db.texts(db.graphs(result)[0])[CODE].decode().split("\n")
     (at, load) = next(each for each in enumerate(text.text.split("\n")) if "tt.load" in each[1])
     assert "tl.load(" in lines[text.places[text.at[at]].lines[0] - 1], load
-    said = [note["reason"] for note in db.run(result).report["dropped"]]
+    said = [note.reason for note in db.run(result).report.dropped]
     assert said == ["a compilation that could not be read"]
     with db.sessions() as session:
         (graph,) = db.graphs(result)

@@ -210,9 +210,9 @@ def shared_logs() -> list[str]:
 def assert_records(log: Path, db: Database, result: ReadResult) -> Counter[str]:
     """The records of a log are read as they are counted; returns the counts."""
     expected = kinds_in(log.read_bytes())
-    (told,) = db.run(result).report["logs"]
-    assert {kind: n for kind, n in told["counts"].items() if ":" not in kind} == expected
-    assert told["records"] == expected.total()
+    (told,) = db.run(result).report.logs
+    assert {kind: n for kind, n in told.counts.items() if ":" not in kind} == expected
+    assert told.records == expected.total()
     rows = Counter(entry.kind for entry in db.entries(result))
     assert rows == {kind: n for kind, n in expected.items() if kind not in MANY}
     return expected

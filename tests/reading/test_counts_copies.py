@@ -53,7 +53,7 @@ def test_copies_of_a_log(db: Database, original: Path, tmp_path: Path, own_codes
 
     result = db.read(log)
     assert result.dropped == []
-    assert db.run(result).report["dropped"] == []
+    assert db.run(result).report.dropped == []
     graphs = db.graphs(result)
     assert [graph.compile_id for graph in graphs] == ["0/0", "1/0", "2/0"]
     assert [graph.kernel_count for graph in graphs] == [1] * COPIES

@@ -39,7 +39,7 @@ def test_an_input(given: Input, shared_runs: SharedRuns, tmp_path: Path) -> None
         return
     result = shared_runs.of(sample)
     run = shared_runs.db.run(result)
-    traces = [file for file in run.report["files"] if file["role"] in (CHROME_TRACE, KEY_AVERAGES)]
+    traces = [file for file in run.report.files if file.role in (CHROME_TRACE, KEY_AVERAGES)]
     assert (result.graphs, result.kernels) == (given.graphs, given.kernels)
     assert (len(traces) > 0) == given.profile
     if given.breaks is not None:
@@ -47,8 +47,8 @@ def test_an_input(given: Input, shared_runs: SharedRuns, tmp_path: Path) -> None
     if given.recompiles is not None:
         assert run.recompiles == given.recompiles
     report = run.report
-    said = [note["reason"] for note in report["dropped"] if note["kind"] == "dropped"]
-    became = [file["became"] for file in report["files"]]
+    said = [note.reason for note in report.dropped if note.kind == "dropped"]
+    became = [file.became or "" for file in report.files]
     if given.result == "partly":
         assert given.says
     elif given.result == "read":

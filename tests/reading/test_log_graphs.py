@@ -194,11 +194,11 @@ def test_file_names_of_a_fork_come_from_its_sibling(
     parent, child = forked(inference)
     result = read(db, tmp_path, parent=parent, child=child)
     assert result.graphs == 1
-    (note,) = db.run(result).report["dropped"]
+    (note,) = db.run(result).report.dropped
     used = set(re.findall(rb'"filename": (\d+)', inference))
     told = set(re.findall(rb'^V\d{4} .*\{"str": \[".*", (\d+)\]', inference, re.M))
-    assert (note["file"], note["kind"], note["count"]) == ("child.log", "guessed", len(used & told))
-    assert "another log of the upload" in note["reason"]
+    assert (note.file, note.kind, note.count) == ("child.log", "guessed", len(used & told))
+    assert "another log of the upload" in note.reason
 
 
 def test_file_names_that_no_log_tells_are_said_to_be_unknown(
@@ -206,9 +206,9 @@ def test_file_names_that_no_log_tells_are_said_to_be_unknown(
 ) -> None:
     _, child = forked(inference)
     result = read(db, tmp_path, child=child)
-    (note,) = db.run(result).report["dropped"]
-    assert note["count"] == len(set(re.findall(rb'"filename": (\d+)', inference)))
-    assert "(unknown)" in note["reason"]
+    (note,) = db.run(result).report.dropped
+    assert note.count == len(set(re.findall(rb'"filename": (\d+)', inference)))
+    assert "(unknown)" in note.reason
 
 
 # --- forward and backward ---

@@ -45,7 +45,7 @@ def graph_folder(root: Path) -> Path:
 
 
 def notes(db: Database, result: ReadResult, kind: str) -> list[str]:
-    return [note["reason"] for note in db.run(result).report["dropped"] if note["kind"] == kind]
+    return [note.reason for note in db.run(result).report.dropped if note.kind == kind]
 
 
 def changed_code(root: Path, change: bytes) -> None:

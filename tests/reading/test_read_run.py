@@ -238,7 +238,7 @@ def test_a_hostile_file_costs_itself_only(factory: Sessions, foo1: Path, tmp_pat
     with factory() as session:
         run = session.get_one(Run, result.run_id)
         assert "\x00" not in run.name
-        assert run.report["dropped"]
+        assert run.report.dropped
 
 
 @ON_SQLITE

@@ -95,8 +95,8 @@ def assert_shows_all(db: Database, result: ReadResult, log: Path, name: str) -> 
     wanted, records = expected(name)
     shown = Shown(db, result)
     assert wanted - shown.has(wanted) == Counter()
-    (told,) = db.run(result).report["logs"]
-    assert told["records"] >= records
+    (told,) = db.run(result).report.logs
+    assert told.records >= records
     assert shown.log == log.read_bytes()
     return shown
 
@@ -146,12 +146,13 @@ def test_more_than_tlparse_of_a_damaged_payload(shared: Path, shared_runs: Share
         (entry.kind, entry.name) for entry in broken
     ]
     assert_same_texts(db, sound, damaged)
-    (note,) = db.run(damaged).report["dropped"]
-    assert (note["kind"], note["count"]) == ("repaired", 1)
-    assert note["reason"] == "a payload that is damaged (its MD5 differs; kept)"
+    (note,) = db.run(damaged).report.dropped
+    assert (note.kind, note.count) == ("repaired", 1)
+    assert note.reason == "a payload that is damaged (its MD5 differs; kept)"
     lines = shared_log(shared, "simple_corrupted_json.log").read_text().splitlines()
-    assert "has_payload" in lines[note["line"] - 1]
-    assert note["line"] < FIRST_DIFFERENCE
+    assert "has_payload" in lines[(note.line or 0) - 1]
+    assert note.line is not None
+    assert note.line < FIRST_DIFFERENCE
 
 
 def test_more_than_tlparse_of_an_export(shared: Path, shared_runs: SharedRuns) -> None:
@@ -206,7 +207,7 @@ def test_everything_around_a_bad_line(
     assert wanted - shown.has(wanted) == Counter()
     assert shown.log == broken.read_bytes()
     assert result.graphs == 1
-    (told,) = db.run(result).report["logs"]
-    assert told["records"] >= records
+    (told,) = db.run(result).report.logs
+    assert told.records >= records
     lost = {"an empty line": 0, "not a number": 2}.get(bad, 1)  # the number, then the record
     assert sum(item.count for item in result.dropped) == lost

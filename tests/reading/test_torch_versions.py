@@ -146,10 +146,10 @@ def test_a_folder_and_its_log_are_the_same_graphs(
     graphs = db.graphs(result)
     assert [counts(db, graph) for graph in graphs] == BOTH[name]
     report = db.run(result).report
-    assert report["dropped"] == []
-    assert [file["path"] for file in report["files"] if file["role"] == "other"] == []
+    assert report.dropped == []
+    assert [file.path for file in report.files if file.role == "other"] == []
     assert all({"code", "post_grad", "aot"} <= set(db.texts(g)) for g in graphs)
-    assert sum(log["records"] for log in report["logs"]) == RECORDS[name]
+    assert sum(log.records for log in report.logs) == RECORDS[name]
     version = name.partition("-")[0]
     assert (db.run(result).torch_version or "").partition("+")[0] == version
 

@@ -17,6 +17,7 @@ from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.report import ReportedLog
 from inductorscope.store.runs.draft import LogEntryDraft, RunDraft
 from inductorscope.store.runs.runs import insert_header
 from inductorscope.store.tables.models import LogEntry, Run
@@ -58,13 +59,10 @@ def header(number: int) -> RunDraft:
 @pytest.fixture(scope="module")
 def session(shared_engine: Engine) -> Iterator[Session]:
     run = header(1)
-    run.report = {
-        "logs": [
-            {"path": f"rank_{rank}.log", "lines": 90, "size": 900, "records": 30,
-             "counts": {"str": 20, "artifact": 3, "artifact:dynamo_error": 1}, "ranks": [rank]}
-            for rank in (0, 1)
-        ]
-    }  # fmt: skip
+    counts = {"str": 20, "artifact": 3, "artifact:dynamo_error": 1}
+    run.report.logs = [
+        ReportedLog(f"rank_{rank}.log", 90, 900, 30, counts=counts, ranks=[rank]) for rank in (0, 1)
+    ]
     with sessions(shared_engine).begin() as writing:
         insert_run(writing, run)
         insert_records(writing, LogEntry, list(entries()), run_id=run.id)

@@ -13,6 +13,7 @@ from inductorscope.answers.runs.read import read_page
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.runs.runs import SORTED_BY, RunRow, list_runs
 from inductorscope.store.database.engine import sessions
+from inductorscope.store.report import Note, Report
 from inductorscope.store.runs.draft import GraphDraft, KernelDraft, RunDraft
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
@@ -43,7 +44,7 @@ def a_run(number: int) -> RunDraft:
     )
     kernel = KernelDraft(f"triton_poi_fused_gelu_{number}", "triton", "triton_pointwise", 1, 2, {})
     run.graphs = [GraphDraft("g", f"model__{number}_forward", "forward", kernels=[kernel])]
-    run.report = {"files": [], "dropped": [{"file": "a", "reason": "b", "count": number}]}
+    run.report = Report(dropped=[Note("a", "b", number)])
     return run
 
 

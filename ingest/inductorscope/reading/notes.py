@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, TypeVar
-
-import msgspec
+from typing import TypeVar
 
 from inductorscope.formats.border import ABSURD
 from inductorscope.formats.text import Problem
 from inductorscope.intake.recognise import Dropped
-from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import Note, NoteKind
 
 log = logging.getLogger(__name__)
 
@@ -19,25 +17,12 @@ T = TypeVar("T")
 MOST_REASONS = 2000
 LONGEST_EXAMPLE = 300
 
-Kind = Literal["dropped", "repaired", "guessed", "removed"]
-FURTHER: dict[Kind, str] = {
+FURTHER: dict[NoteKind, str] = {
     "dropped": "further things that could not be read",
     "repaired": "further repairs",
     "guessed": "further guesses",
     "removed": "further secrets",
 }
-
-
-class Note(msgspec.Struct):
-    """One kind of problem or repair in a file, with how often it occurred."""
-
-    file: str
-    kind: Kind
-    reason: str
-    count: int
-    line: int | None = None
-    """The line where it first occurred."""
-    example: str | None = None
 
 
 class Notes:
@@ -54,7 +39,7 @@ class Notes:
         reason: str,
         count: int = 1,
         *,
-        kind: Kind = "dropped",
+        kind: NoteKind = "dropped",
         line: int | None = None,
         example: str | None = None,
     ) -> None:
@@ -67,7 +52,7 @@ class Notes:
             known.count += count
             return
         shown = None if example is None else example[:LONGEST_EXAMPLE]
-        self._notes[key] = Note(file, kind, reason, count, line, shown)
+        self._notes[key] = Note(file, reason, count, kind, line, shown)
 
     def merge(self, others: Notes) -> None:
         """Adds the notes of another."""
@@ -115,8 +100,8 @@ class Notes:
             if note.kind == "dropped"
         ]
 
-    def json(self) -> list[JsonObject]:
-        return [msgspec.to_builtins(note) for note in self._notes.values()]
+    def all(self) -> list[Note]:
+        return list(self._notes.values())
 
 
 def reason_with_line(note: Note) -> str:

@@ -327,10 +327,9 @@ def _texts(session: Session, run: Run) -> Iterator[tuple[str, bool, str | None]]
     None if it is not text."""
     rows = select(Artifact.path, Artifact.digest).where(Artifact.run_id == run.id)
     digests = dict(session.execute(rows).all())
-    for file in run.report.get("files", ()):
-        if file["stored"] in digests:
-            text = _plain(session, digests[file["stored"]])
-            yield file["path"], file["role"] == SOURCE, text
+    for file in run.report.files:
+        if digest := digests.get(file.stored or ""):
+            yield file.path, file.role == SOURCE, _plain(session, digest)
 
 
 def _plain(session: Session, digest: str) -> str | None:

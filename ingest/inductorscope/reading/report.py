@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from inductorscope.fields import view
 from inductorscope.formats.vocabulary import (
     ASSEMBLY,
     CHROME_TRACE,
@@ -20,7 +21,7 @@ from inductorscope.intake.files import File
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts, LogRead
-from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import Report, ReportedFile
 from inductorscope.store.runs.draft import ArtifactDraft
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ BECAME = (
 
 def report_of(
     reading: Reading, logs: LogFacts, graphs: list[GraphRead], profiles: list[ProfileRead]
-) -> JsonObject:
+) -> Report:
     became = reading.benchmarks.became
     by_log = {id(log.file): log for log in logs.logs}
     by_slug = {graph.source.slug: graph for graph in graphs}
@@ -57,42 +58,36 @@ def report_of(
         profile = read.get(id(file))
         trace = profile.trace if profile is not None else None
         listed.append(
-            {
-                "path": file.path,
-                "role": file.role,
-                "size": file.size,
-                "graph": file.graph,
-                "stored": _stored(file, log, logs, draft),
-                "became": became[file.path]
+            view(
+                ReportedFile,
+                file,
+                stored=_stored(file, log, logs, draft),
+                became=became[file.path]
                 if file.path in became
                 else f"a copy of {logs.copies[file.path]}, read once"
                 if file.path in logs.copies
                 else _became(file, log, by_slug.get(file.graph or ""), profile),
-            }
-            | ({} if trace is None else {"events": trace.events})
+                events=trace.events if trace is not None else 0,
+            )
         )
-    return {
-        "files": listed,
-        "logs": [log.json() for log in logs.logs],
-        "dropped": reading.notes.json(),
-    }
+    return Report(listed, [log.reported() for log in logs.logs], reading.notes.all())
 
 
-def read_in_words(report: JsonObject, graphs: int, kernels: int) -> str:
+def read_in_words(report: Report, graphs: int, kernels: int) -> str:
     """Summarises what was read: "1 graph with 2 generated kernels, 1 profiler trace with 90
     events"."""
-    files, logs = report.get("files", ()), report.get("logs", ())
-    of_role = Counter(item["role"] for item in files)
+    files, logs = report.files, report.logs
+    of_role = Counter(file.role for file in files)
     parts = []
     if graphs:
         parts.append(f"{_count(graphs, 'graph')} with {_count(kernels, 'generated kernel')}")
     if traces := of_role[CHROME_TRACE]:
-        events = sum(item.get("events") or 0 for item in files)
+        events = sum(file.events for file in files)
         parts.append(f"{_count(traces, 'profiler trace')} with {_count(events, 'event')}")
     if tables := of_role[KEY_AVERAGES]:
         parts.append(_count(tables, "profiler table"))
     if logs:
-        records = sum(item.get("records", 0) for item in logs)
+        records = sum(log.records for log in logs)
         parts.append(f"{_count(len(logs), 'log')} with {_count(records, 'record')}")
     if parts:
         return ", ".join(parts)

@@ -119,15 +119,15 @@ def pack_files(
         lzma.open(out, "wb", preset=FILES) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for file in run.report.get("files", ()):
-            digest = digests.get(file["stored"] or "")
+        for file in run.report.files:
+            digest = digests.get(file.stored or "")
             text = stored_text(session, digest) if digest is not None else None
-            if text is None or (file["role"] == CHROME_TRACE and not traces):
+            if text is None or (file.role == CHROME_TRACE and not traces):
                 continue
-            kind = ROLE_TITLES.get(file["role"], file["role"])
+            kind = ROLE_TITLES.get(file.role, file.role)
             inside[kind, "files"] += 1
             inside[kind, "bytes"] += text.size
-            sent.append((file["path"], _add(archive, file["path"], text)))
+            sent.append((file.path, _add(archive, file.path, text)))
     return digest_of_files(sent) == run.content_digest
 
 

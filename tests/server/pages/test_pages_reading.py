@@ -15,6 +15,7 @@ from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Job, Run
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from tests.support.half_read import HalfRead
@@ -107,13 +108,14 @@ def test_reports_of_earlier_versions_are_shown(
     engine = make_engine(own_settings)
     with sessions(engine).begin() as session:
         run = session.get_one(Run, result.run_id)
-        run.report = {
+        report = {
             "files": [
-                {name: file[name] for name in ("path", "role", "size", "graph")}
-                for file in run.report["files"]
+                {name: getattr(file, name) for name in ("path", "role", "size", "graph")}
+                for file in run.report.files
             ],
             "dropped": [{"file": "x.log", "reason": "cut off", "count": 3}],
         }
+        session.execute(update(Run).values(report=report))
     engine.dispose()
     page = read(client, result.run_id)
     assert [item["count"] for item in page["dropped"]] == [3]

@@ -170,11 +170,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
         shown,
         len(failures) + len(over) - len(shown),
         run_story.run.dropped_count,
-        sum(
-            int(item.get("count", 1))
-            for item in run_story.run.report.get("dropped", ())
-            if item.get("kind") == "repaired"
-        ),
+        run_story.run.report.count("repaired"),
         refusal(run_story),
         {kind: panel(session, run_id, kind) for kind in KINDS},
         [line for line in diagnoses_of(session, run_id) if line.kind in KINDS],

@@ -46,10 +46,10 @@ class LogFile(msgspec.Struct, frozen=True):
     lines: int | None
     size: int | None
     records: int
-    graphs: int | None
-    compile_ids: int | None
-    ranks: list[int]
-    pids: list[int]
+    graphs: int | None = None
+    compile_ids: int | None = None
+    ranks: list[int] = []
+    pids: list[int] = []
 
 
 class KindRow(msgspec.Struct, frozen=True):
@@ -233,23 +233,19 @@ def _logs(session: Session, run: Run) -> list[LogFile]:
         .order_by(func.min(LogEntry.id))
     )
     counts = {log: count for log, count in session.execute(rows)}  # noqa: C416  # rows
-    reported = {log["path"]: log for log in run.report.get("logs", ())}
+    reported = {log.path: log for log in run.report.logs}
     logs = []
     for path in dict.fromkeys([*reported, *counts, *(() if reported else stored)]):
-        log, kept = reported.get(path, {}), stored.get(path) or stored.get(_unpacked(path))
-        logs.append(
-            LogFile(
-                path=path,
-                artifact=kept.id if kept else None,
-                lines=log.get("lines", kept.line_count if kept else None),
-                size=log.get("size", kept.size if kept else None),
-                records=log.get("records", counts.get(path, 0)),
-                graphs=log.get("graphs"),
-                compile_ids=log.get("compile_ids"),
-                ranks=list(log.get("ranks", ())),
-                pids=list(log.get("pids", ())),
-            )
+        kept = stored.get(path) or stored.get(_unpacked(path))
+        begun = LogFile(
+            path,
+            artifact=kept.id if kept else None,
+            lines=kept.line_count if kept else None,
+            size=kept.size if kept else None,
+            records=counts.get(path, 0),
         )
+        log = reported.get(path)
+        logs.append(begun if log is None else view(LogFile, log, artifact=begun.artifact))
     return logs
 
 
@@ -272,9 +268,9 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
         if kind == ARTIFACT and name:
             listed[NAMED + name] += count
     counts: Counter[str] = Counter()
-    for log_report in run.report.get("logs", ()):
-        if not log or log_report["path"] == log:
-            counts.update(log_report.get("counts", {}))
+    for reported in run.report.logs:
+        if not log or reported.path == log:
+            counts.update(reported.counts)
     counts = counts or listed
 
     def order(item: tuple[str, int]) -> tuple[int, str, int, str]:

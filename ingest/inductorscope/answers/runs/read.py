@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from sqlalchemy import select
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden, view
 from inductorscope.formats.log.kinds import ARTIFACT
-from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import Note, ReportedLog
 from inductorscope.store.tables.models import Artifact, Graph
 
 SO_FAR = 2000
@@ -58,19 +57,9 @@ class LogRead(msgspec.Struct, frozen=True):
     more_kinds: int
 
 
-KEPT = ("repaired", "guessed", "removed")
-"""Kinds of notes about something that was kept anyway."""
-
-
-class Note(msgspec.Struct, frozen=True):
+class NoteRow(Note, kw_only=True):
     """Something left out, repaired, guessed or removed, and how often in one file."""
 
-    file: str
-    reason: str
-    count: int
-    line: int | None
-    """Line of the first case."""
-    example: str | None
     artifact: Hidden[int | None]
     """The stored file to open, and the line in it."""
     at_line: int | None
@@ -88,13 +77,13 @@ class ReadPage(msgspec.Struct, frozen=True):
     created_at: datetime
     files: list[FileRead]
     logs: list[LogRead]
-    dropped: list[Note]
+    dropped: list[NoteRow]
     """What could not be read."""
-    repaired: list[Note]
+    repaired: list[NoteRow]
     """Damaged parts that were read anyway."""
-    guessed: list[Note]
+    guessed: list[NoteRow]
     """Conclusions that the files do not state."""
-    secrets: list[Note]
+    secrets: list[NoteRow]
     """Secrets removed before the file was stored, by kind."""
     bytes_in: int
     bytes_stored: int
@@ -102,44 +91,29 @@ class ReadPage(msgspec.Struct, frozen=True):
 
 def read_page(session: Session, run_id: str) -> ReadPage:
     run = run_of(session, run_id)
-    report: JsonObject = run.report
+    report = run.report
     query = select(Artifact.path, Artifact.id).where(
         Artifact.run_id == run_id, Artifact.derived.is_(False)
     )
     rows = session.execute(query.order_by(Artifact.id.desc()))
     artifacts = {path: number for path, number in rows}  # noqa: C416  # rows
-    stored = {
-        item["path"]: artifacts.get(item.get("stored") or item["path"])
-        for item in report.get("files", ())
-    }
-    notes = [_note(item, stored) for item in report.get("dropped", ())]
+    stored = {file.path: artifacts.get(file.stored or file.path) for file in report.files}
+    notes = [_note(note, stored) for note in report.dropped]
     reading = run.state == "reading"
     return view(
         ReadPage,
         run,
         run=RunName(run.id, run.name),
         reading=reading,
-        files=_so_far(session, run_id) if reading else _files(report, stored),
-        logs=[_log(log, stored) for log in report.get("logs", ())],
-        dropped=[item for kind, item in notes if kind not in KEPT],
-        repaired=[item for kind, item in notes if kind == "repaired"],
-        guessed=[item for kind, item in notes if kind == "guessed"],
-        secrets=[item for kind, item in notes if kind == "removed"],
+        files=_so_far(session, run_id)
+        if reading
+        else [view(FileRead, file, artifact=stored[file.path]) for file in report.files],
+        logs=[_log(log, stored) for log in report.logs],
+        dropped=[note for note in notes if note.kind == "dropped"],
+        repaired=[note for note in notes if note.kind == "repaired"],
+        guessed=[note for note in notes if note.kind == "guessed"],
+        secrets=[note for note in notes if note.kind == "removed"],
     )
-
-
-def _files(report: JsonObject, stored: Mapping[str, int | None]) -> list[FileRead]:
-    return [
-        FileRead(
-            path=item["path"],
-            role=item["role"],
-            size=item["size"],
-            graph=item.get("graph"),
-            artifact=stored[item["path"]],
-            became=item.get("became"),
-        )
-        for item in report.get("files", ())
-    ]
 
 
 def _so_far(session: Session, run: str) -> list[FileRead]:
@@ -157,40 +131,26 @@ def _so_far(session: Session, run: str) -> list[FileRead]:
     ]
 
 
-def _log(log: JsonObject, stored: Mapping[str, int | None]) -> LogRead:
-    counts: dict[str, int] = log.get("counts", {})
+def _log(log: ReportedLog, stored: Mapping[str, int | None]) -> LogRead:
     kinds = [
         KindCount(kind, count)
-        for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        for kind, count in sorted(log.counts.items(), key=lambda item: (-item[1], item[0]))
         if kind != ARTIFACT  # artifacts are counted by name
     ]
-    return LogRead(
-        path=log["path"],
-        artifact=stored.get(log["path"]),
-        lines=log.get("lines", 0),
-        size=log.get("size", 0),
-        records=log.get("records", 0),
-        graphs=log.get("graphs", 0),
+    return view(
+        LogRead,
+        log,
+        artifact=stored.get(log.path),
         kinds=kinds[:KINDS_OF_LOG],
         more_kinds=len(kinds[KINDS_OF_LOG:]),
     )
 
 
-def _note(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, Note]:
-    file, line = str(item["file"]), item.get("line")
-    artifact, at_line = stored.get(file), line
-    payload = _PAYLOAD.fullmatch(file)
+def _note(note: Note, stored: Mapping[str, int | None]) -> NoteRow:
+    artifact, at_line = stored.get(note.file), note.line
+    payload = _PAYLOAD.fullmatch(note.file)
     if artifact is None and payload is not None:
         artifact = stored.get(payload.group(1))
         # A payload starts on the line after its record.
-        at_line = int(payload.group(2).replace(",", "")) + (line or 0)
-    note = Note(
-        file=file,
-        reason=item["reason"],
-        count=item.get("count", 1),
-        line=line,
-        example=item.get("example"),
-        artifact=artifact,
-        at_line=at_line,
-    )
-    return item.get("kind", "dropped"), note
+        at_line = int(payload.group(2).replace(",", "")) + (note.line or 0)
+    return view(NoteRow, note, artifact=artifact, at_line=at_line)

@@ -155,7 +155,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         coverage=summed([graph.coverage for graph in graphs]),
         kernel_time_us=kernels_us,
         kernel_time_of=kernel_time_is_of(profiles),
-        file_count=len(run.report.get("files", ())),
+        file_count=len(run.report.files),
         dropped_count=facts.dropped,
     )
 

@@ -53,7 +53,7 @@ def run_tabs(session: Session, run_id: str) -> RunTabs:
 
 def _ranks(session: Session, run: Run) -> int:
     """Returns the number of ranks in the logs, or in the traces if these have more."""
-    logged = {rank for log in run.report.get("logs", ()) for rank in log.get("ranks", ())}
+    logged = {rank for log in run.report.logs for rank in log.ranks}
     facts = session.scalars(select(Profile.facts).where(Profile.run_id == run.id))
     calls = [each.collectives for each in facts if each.collectives is not None]
     return max(len(logged), len({each.rank for each in calls}))

@@ -6,16 +6,17 @@ and an attempt that was replaced cannot add to a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from sqlalchemy.orm import Session
 
+from inductorscope.intake.recognise import Dropped
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import Attempt, Event
 from inductorscope.reading.owner import Owner
 from inductorscope.reading.report import read_in_words
 from inductorscope.store.projects import place_run
+from inductorscope.store.report import Note
 from inductorscope.store.runs.writer import JOB
 from inductorscope.store.tables.models import Job, Run
 
@@ -40,7 +41,8 @@ def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
 
     def ended(session: Session, run: Run) -> None:
         message = f"Read {read_in_words(run.report, run.graph_count, run.kernel_count)}."
-        lines = [*last_lines(), *left_out(run.report.get("dropped", []))]
+        dropped = (note for note in run.report.dropped if note.kind == "dropped")
+        lines = [*last_lines(), *left_out(dropped)]
         end(session, attempt, run.id, message, lines)
 
     return Owner(f"{JOB}{attempt.job_id}", begun, guard, ended)
@@ -70,14 +72,9 @@ def place(session: Session, attempt: Attempt, run_id: str) -> None:
     place_run(session, run_id, job.person_id, job.project_id)
 
 
-def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
-    """Returns lines of the log about what was not read, from a run's report."""
+def left_out(dropped: Iterable[Dropped | Note]) -> list[Event]:
+    """Returns lines of the log about what was not read."""
     return [
-        (
-            transitions.now(),
-            "warning",
-            f"Left out {item['file']}: {item['reason']} ({item['count']})",
-        )
+        (transitions.now(), "warning", f"Left out {item.file}: {item.reason} ({item.count})")
         for item in dropped
-        if item.get("kind", "dropped") == "dropped"
     ]

@@ -6,8 +6,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from msgspec.structs import asdict
-
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
@@ -115,7 +113,7 @@ def _end_as_duplicate(task: Task, result: ReadResult) -> None:
         f"These files were here already, as run {result.run_id}: {result.read}. "
         "Delete that run first to read them again."
     )
-    lines = [*task.report.finishing(), *left_out(asdict(item) for item in result.dropped)]
+    lines = [*task.report.finishing(), *left_out(result.dropped)]
     with task.sessions.begin() as session:
         end(session, task.attempt, result.run_id, message, lines, duplicate=True)
         place(session, task.attempt, result.run_id)

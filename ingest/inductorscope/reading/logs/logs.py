@@ -15,6 +15,7 @@ from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.analyze.ranks.hang import hang
+from inductorscope.fields import view
 from inductorscope.formats.border import ABSURD, UNENCODABLE
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.tlparse_folder import FolderLog
@@ -29,7 +30,7 @@ from inductorscope.reading.logs.taking import LogTaking
 from inductorscope.reading.logs.torch_logs import read_torch_log
 from inductorscope.reading.notes import Notes
 from inductorscope.store.contents.content import TooLarge
-from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import ReportedLog
 from inductorscope.store.runs.compile_story import Counts, counts_of, pack_story
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.writer import RunWriter
@@ -52,24 +53,18 @@ class LogRead(msgspec.Struct):
     """The path under which the log itself is stored."""
     graphs: list[GraphSource]
 
-    def json(self) -> JsonObject:
+    def reported(self) -> ReportedLog:
         """Returns the log's figures, for the report."""
-        counts: Counter[str] = Counter()
-        for kind, count in self.summary.counts.items():
-            if ":" not in kind:
-                counts[kind] += count
-        return {
-            "path": self.file.path,
-            "lines": self.lines,
-            "size": self.size,
-            "records": sum(counts.values()),
-            "graphs": len(self.graphs),
-            "counts": dict(self.summary.counts),
-            "ranks": self.summary.ranks,
-            "pids": self.summary.pids,
-            "compile_ids": len(self.summary.compile_ids),
-            "strings": len(self.strings),
-        }
+        summary = self.summary
+        return view(
+            ReportedLog,
+            self,
+            summary,
+            path=self.file.path,
+            records=sum(count for kind, count in summary.counts.items() if ":" not in kind),
+            graphs=len(self.graphs),
+            compile_ids=len(summary.compile_ids),
+        )
 
 
 class LogFacts(msgspec.Struct):

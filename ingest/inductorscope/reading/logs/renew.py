@@ -25,6 +25,7 @@ from inductorscope.reading.logs.torch_logs import read_torch_log
 from inductorscope.reading.notes import Notes
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.engine import Sessions, bulk_write, folder_of, sessions
+from inductorscope.store.report import Report
 from inductorscope.store.runs.compile_story import (
     Counts,
     Parts,
@@ -54,12 +55,12 @@ def renew_stories(engine: Engine, run: str | None = None, progress: Progress = s
 def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts, Counts] | None:
     """Gathers the story as when the upload was read; returns None if a log is not stored."""
     with reading() as session:
-        report = session.scalar(select(Run.report).where(Run.id == run_id)) or {}
+        report = session.scalar(select(Run.report).where(Run.id == run_id)) or Report()
     story, spoken = StoryGatherer(), Story()
     logs: dict[str, str] = {}
     folders: dict[str, list[tuple[FolderFile, Callable[[int], bytes]]]] = {}
-    for file in report.get("files", ()):
-        path, role, stored = file["path"], file["role"], file["stored"]
+    for file in report.files:
+        path, role, stored = file.path, file.role, file.stored or ""
         of_folder = record_in(path) if role == TLPARSE_RECORD else None
         if of_folder is not None:
             read = partial(_head_of, reading, run_id, stored)

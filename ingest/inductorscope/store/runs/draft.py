@@ -16,6 +16,7 @@ from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.formats.printed.key_averages import KeyAverageRow
 from inductorscope.store.contents.content import Content
 from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import Report
 
 if TYPE_CHECKING:  # it imports numpy, which few programs that name a draft need
     from inductorscope.analyze.time.call_times import CallTime
@@ -268,7 +269,7 @@ class RunDraft(msgspec.Struct):
     failure: str | None = None
     timings: JsonObject = msgspec.field(default_factory=dict)
     environment: JsonObject = msgspec.field(default_factory=dict)
-    report: JsonObject = msgspec.field(default_factory=dict)
+    report: Report = msgspec.field(default_factory=Report)
     graphs: list[GraphDraft] = msgspec.field(default_factory=list)
     artifacts: list[ArtifactDraft] = msgspec.field(default_factory=list)
     profiles: list[ProfileDraft] = msgspec.field(default_factory=list)

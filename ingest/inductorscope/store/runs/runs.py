@@ -21,7 +21,7 @@ from inductorscope.store.database.bulk import (
     row_of,
     table_of,
 )
-from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import Report
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
     CallDraft,
@@ -97,12 +97,12 @@ def complete_run(session: Session, draft: RunDraft) -> int:
     return stored
 
 
-def note_secrets(session: Session, run_id: str, report: JsonObject) -> None:
+def note_secrets(session: Session, run_id: str, report: Report) -> None:
     """Stores the counts of removed secrets of a report, which the server reports at startup."""
     counts: Counter[str] = Counter()
-    for item in report.get("dropped", ()):
-        if item.get("kind") == "removed":
-            counts[item["reason"]] += item["count"]
+    for note in report.dropped:
+        if note.kind == "removed":
+            counts[note.reason] += note.count
     rows = [{"run_id": run_id, "kind": kind, "count": counts[kind]} for kind in sorted(counts)]
     if rows:
         session.execute(insert(FoundSecret), rows)
@@ -149,14 +149,8 @@ def _run_values(draft: RunDraft) -> Values:
         name=draft.name[:LONGEST_NAME],
         graph_count=len(draft.graphs),
         kernel_count=sum(graph.kernel_count for graph in draft.graphs),
-        dropped_count=_dropped(draft.report),
+        dropped_count=draft.report.count("dropped"),
     )
-
-
-def _dropped(report: JsonObject) -> int:
-    """Counts what was left out, without repairs and guesses."""
-    items = report.get("dropped", ())
-    return sum(item["count"] for item in items if item.get("kind", "dropped") == "dropped")
 
 
 def _search_text(draft: RunDraft) -> str:

@@ -33,6 +33,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
 from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.store.database.storable import JsonObject
+from inductorscope.store.report import Report
 
 NAMES = {
     "ix": "ix_%(column_0_label)s",
@@ -89,6 +90,7 @@ class Base(DeclarativeBase):
         JsonObject: JSON,
         list[Any]: JSON,
         ProfileFacts: StructColumn(ProfileFacts),
+        Report: StructColumn(Report),
         TimelineFacts: StructColumn(TimelineFacts),
         datetime: Instant(),
         bytes: LargeBinary,
@@ -163,8 +165,7 @@ class Run(Base):
     """Eager and compiled times in milliseconds: median, spread, count and samples."""
     environment: Mapped[JsonObject]
     """Options, configuration and environment recorded with the run."""
-    report: Mapped[JsonObject]
-    """Report of the reading: {"files": [...], "logs": [...], "dropped": [...]}."""
+    report: Mapped[Report]
     dropped_count: Mapped[int] = mapped_column(default=0)
     """Number of problems, so that the list of runs need not load reports."""
     failure: Mapped[str | None]
