@@ -21,7 +21,7 @@ from inductorscope.capturing.measure.processes import Runner
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.cli.local import read_paths
-from inductorscope.jobs.work.measuring import Asked, measure_pair
+from inductorscope.jobs.work.measuring import PairAsked, measure_pair
 from inductorscope.jobs.work.pair import load_pair
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
@@ -83,7 +83,7 @@ def measured(settings: Settings, base: str, other: str, name: str) -> tuple[Meas
     factory = sessions(make_engine(settings))
     with factory.begin() as session, tempfile.TemporaryDirectory() as folder:
         pair = load_pair(session, base, other)
-        asked = Asked()
+        asked = PairAsked()
         runner = Runner(Path(folder), settings, trusted=True)
         found = measure_pair(pair, asked, runner, silent, lambda _: None)
         now = datetime.now(UTC)

@@ -60,7 +60,7 @@ from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.definitions import definition_of
 from inductorscope.formats.machine.mca import loop_text
-from inductorscope.formats.machine.ncu import EXECUTED, Launch
+from inductorscope.formats.machine.ncu import EXECUTED, ProfiledLaunch
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.printed.intermediate_values import parse_intermediate_values
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
@@ -284,7 +284,7 @@ inlined by /tmp/c222.main.cpp:9 (kernel._omp_fn.0)
     11a9:\tvmovaps %ymm0,-0x70(%rbp)
     11b5:\tjg     11a0 <kernel._omp_fn.0+0x60>
 """
-LAUNCH = Launch("k", by_address={EXECUTED: dict.fromkeys(range(0, 4096, 16), 1)})
+LAUNCH = ProfiledLaunch("k", by_address={EXECUTED: dict.fromkeys(range(0, 4096, 16), 1)})
 TTIR = "  tt.func public @k(%x: i32 loc(#loc), %y: i32 loc(#loc)) attributes {noinline = false} {"
 GUARDS = """+- RootGuardManager
 | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, torch.float32, size=[4, None], stride=[8, 1])

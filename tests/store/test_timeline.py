@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.timeline.page import Asked, TimelinePage, timeline_page
+from inductorscope.answers.timeline.page import TimelinePage, WindowAsked, timeline_page
 from inductorscope.answers.timeline.window import LONGEST, MOST_BARS
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading.notes import Notes
@@ -47,7 +47,7 @@ class Stored:
         self, start: float = 0, end: float = 0, width: int = 1000, **more: Any
     ) -> TimelinePage:
         return timeline_page(
-            self.session, self.run, Asked(start=start, end=end, width=width, **more)
+            self.session, self.run, WindowAsked(start=start, end=end, width=width, **more)
         )
 
     def within(self, start: float, end: float, *categories: str) -> list[tuple[str, float]]:
@@ -255,7 +255,7 @@ def test_a_trace_without_a_duration_can_be_shown(tmp_path: Path) -> None:
         with sessions(engine).begin() as session:
             insert_run(session, draft)
         with sessions(engine)() as session:
-            page = timeline_page(session, draft.id, Asked())
+            page = timeline_page(session, draft.id, WindowAsked())
         assert (page.profile, page.events) == ("eager", len(events))
         assert page.span_us > 0
         assert page.bars.event == [0][: len(events)]
@@ -263,6 +263,6 @@ def test_a_trace_without_a_duration_can_be_shown(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_trace_has_an_empty_timeline(stored: Stored) -> None:
-    page = timeline_page(stored.session, "e" * 16, Asked(q="x"))
+    page = timeline_page(stored.session, "e" * 16, WindowAsked(q="x"))
     assert page.kept
     assert (page.profile, page.events, page.bars.us, page.sums) == ("", 0, [], [])

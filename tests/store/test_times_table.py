@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from inductorscope.analyze.time.facts import ProfileFacts, TraceFigures
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.time.tables import PAGE, Asked, TimesTable, times_table
+from inductorscope.answers.time.tables import PAGE, RowsAsked, TimesTable, times_table
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import (
     GraphDraft,
@@ -71,9 +71,9 @@ def run_id(engine: Engine) -> str:
 
 def table(engine: Engine, run_id: str, of: Any, **asked: Any) -> TimesTable:
     with sessions(engine, read_only=True)() as session:
-        profile = times_table(session, run_id, Asked())
+        profile = times_table(session, run_id, RowsAsked())
         assert profile is not None
-        found = times_table(session, run_id, Asked(of, profile.profiles[0].id, **asked))
+        found = times_table(session, run_id, RowsAsked(of, profile.profiles[0].id, **asked))
     assert found is not None
     return found
 
@@ -149,8 +149,8 @@ def test_an_order_that_a_table_lacks_is_its_own(engine: Engine, run_id: str) -> 
 def test_what_is_not_there(engine: Engine, run_id: str) -> None:
     with sessions(engine, read_only=True)() as session:
         with pytest.raises(NotHere):
-            times_table(session, "f" * 16, Asked())
+            times_table(session, "f" * 16, RowsAsked())
         with pytest.raises(NotHere):
-            times_table(session, run_id, Asked("trace", 999_999))
+            times_table(session, run_id, RowsAsked("trace", 999_999))
     past = table(engine, run_id, "trace", first=10**9)
     assert (past.trace, past.total) == ([], KERNELS)

@@ -31,7 +31,7 @@ from inductorscope.capturing.playground.order import Done, Order, Outcome, Ready
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.unpack import unpack
 from inductorscope.playing.kernels import Kernels
-from inductorscope.playing.tries import Answer, Asked, Tried
+from inductorscope.playing.tries import Answer, Tried, TryAsked
 from inductorscope.processes.programs import needed_variables, program
 from inductorscope.reading.run import NothingToRead, read_run
 from inductorscope.settings import Settings, load
@@ -58,7 +58,7 @@ class Playground:
         self.warm = warm
         self.ready = self._answer(Ready)
 
-    def try_out(self, asked: Asked) -> Tried:
+    def try_out(self, asked: TryAsked) -> Tried:
         """Compiles the code and reads what torch recorded."""
         target, files = self.folder / "try.tar", self.folder / "files"
         shutil.rmtree(files, ignore_errors=True)
@@ -88,7 +88,7 @@ class Playground:
             outcome.call_ms,
         )  # fmt: skip
 
-    def _read(self, root: Path, asked: Asked) -> str | None:
+    def _read(self, root: Path, asked: TryAsked) -> str | None:
         try:
             return read_run(
                 root,
@@ -145,7 +145,7 @@ def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
             line = questions.readline()
             if not line:
                 return
-            say(play.try_out(msgspec.json.decode(line, type=Asked)))
+            say(play.try_out(msgspec.json.decode(line, type=TryAsked)))
 
 
 def main() -> int:

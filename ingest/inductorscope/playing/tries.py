@@ -8,7 +8,7 @@ from inductorscope.capturing.playground.order import Ready
 from inductorscope.capturing.spec import CaptureSpec
 
 
-class Asked(msgspec.Struct, frozen=True):
+class TryAsked(msgspec.Struct, frozen=True):
     """Code to compile."""
 
     spec: CaptureSpec

@@ -67,7 +67,7 @@ async def _state(
     return ExplorerState(panes=wanted, sel=sel, kernel=kernel, file=file)
 
 
-Asked = Annotated[ExplorerState, Depends(_state)]
+StateAsked = Annotated[ExplorerState, Depends(_state)]
 
 
 def load_graphs(session: Reading, run: RunId) -> RunGraphs:
@@ -84,12 +84,12 @@ def show_first(
     return parts.pages.render(request, "no_graph.html", page)
 
 
-def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerHead:
+def load_head(session: Reading, run: RunId, slug: Slug, state: StateAsked) -> ExplorerHead:
     """The part of the page that its HTML contains; a script requests stages, kernels and links."""
     return explorer_head(session, run, slug, state)
 
 
-async def load_page(analysis: Analysing, run: RunId, slug: Slug, state: Asked) -> ExplorerPage:
+async def load_page(analysis: Analysing, run: RunId, slug: Slug, state: StateAsked) -> ExplorerPage:
     return await analysis(explorer_page, run, slug, state)
 
 

@@ -16,7 +16,7 @@ from inductorscope.capturing.spec import DTYPES, CaptureSpec
 from inductorscope.fields import Hidden
 from inductorscope.formats.change import MODES
 from inductorscope.playing.lessons import LESSONS, Lesson
-from inductorscope.playing.tries import Asked, Tried
+from inductorscope.playing.tries import Tried, TryAsked
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.projects import place_run
 from inductorscope.store.who import Who
@@ -157,7 +157,7 @@ async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response
         if await run_in_threadpool(_is_uploaded, parts, body.fork):
             await _allow_uploaded(parts, body)
             share = body.fork  # its kernels are for tries of this run only
-    asked = Asked(spec, body.code, name, _kernels_of(request, share), tags)
+    asked = TryAsked(spec, body.code, name, _kernels_of(request, share), tags)
     tried = await parts.playground.try_out(whose_turn(), asked)
     if tried.run is not None:
         await run_in_threadpool(_place, parts, tried.run, who_of(request))

@@ -13,7 +13,7 @@ from inductorscope.answers.time.roofline import (
     Source,
     roofline_page,
 )
-from inductorscope.answers.time.tables import Asked, TimesTable, times_table
+from inductorscope.answers.time.tables import RowsAsked, TimesTable, times_table
 from inductorscope.answers.time.time import TimePage, time_page
 
 from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
@@ -61,7 +61,7 @@ def load_table(
 ) -> TimesTable:  # fmt: skip
     """Lines and nodes of the code; kernels, rows and events of a profile. The server
     sorts, filters and pages, so long tables load as fast as short ones."""
-    query = Asked(of, profile or None, sort, order, q.strip(), category, first)
+    query = RowsAsked(of, profile or None, sort, order, q.strip(), category, first)
     return times_table(session, run, query)
 
 

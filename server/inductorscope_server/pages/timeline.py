@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Query
-from inductorscope.answers.timeline.page import Asked, TimelinePage, timeline_page
+from inductorscope.answers.timeline.page import TimelinePage, WindowAsked, timeline_page
 
 from inductorscope_server.web.ids import LARGEST, PLAIN, RunId
 from inductorscope_server.web.parts import Reading
@@ -60,5 +60,5 @@ def load(
     if until:
         first, last = sorted((float(begin), float(until)))
         stretch = first, last
-    asked = Asked(profile, start, end, width, event, q.strip(), stretch)
+    asked = WindowAsked(profile, start, end, width, event, q.strip(), stretch)
     return timeline_page(session, run, asked)

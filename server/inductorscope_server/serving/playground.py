@@ -18,7 +18,7 @@ import msgspec
 from anyio import CapacityLimiter, to_thread
 from inductorscope.capturing.playground.order import Ready
 from inductorscope.jobs.queue.processes import environment
-from inductorscope.playing.tries import Asked, Tried
+from inductorscope.playing.tries import Tried, TryAsked
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 
@@ -55,7 +55,7 @@ class Playground:
             return self._ready
         return await self._in_turn(person, self._started)
 
-    async def try_out(self, person: str, asked: Asked) -> Tried:
+    async def try_out(self, person: str, asked: TryAsked) -> Tried:
         """Runs a try once it is this person's turn. Raises Refusal."""
         return await self._in_turn(person, partial(self._tried, asked))
 
@@ -87,7 +87,7 @@ class Playground:
 
     # --- in the thread ---
 
-    def _tried(self, asked: Asked) -> Tried:
+    def _tried(self, asked: TryAsked) -> Tried:
         self._started()
         process = self._process
         assert process is not None

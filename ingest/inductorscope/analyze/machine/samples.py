@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from inductorscope.formats.machine.ncu import EXECUTED, SECTORS, STALLED, Launch
+from inductorscope.formats.machine.ncu import EXECUTED, SECTORS, STALLED, ProfiledLaunch
 from inductorscope.formats.machine.sass import Sass
 
 SECTOR = 32
@@ -51,7 +51,7 @@ class Sampled(msgspec.Struct):
     """Samples at addresses that belong to no line."""
 
 
-def sampled(sass: Sass, launch: Launch) -> Sampled:
+def sampled(sass: Sass, launch: ProfiledLaunch) -> Sampled:
     lines = _lines(sass, launch.kernel)
     known = [address for values in launch.by_address.values() for address in values]
     base = min(known, default=0)

@@ -16,7 +16,7 @@ from inductorscope.formats.machine.ncu import (
     OCCUPANCY,
     READ,
     WRITTEN,
-    Launch,
+    ProfiledLaunch,
     read_report,
 )
 from inductorscope.formats.machine.sass import Sass
@@ -67,7 +67,7 @@ def profiled(
     reports = list(session.scalars(query.order_by(Artifact.path)))
     cubin = configuration.files[SASS]
     code = read_functions(read_blob(session, cubin.digest) or b"") if reports else {}
-    found: list[tuple[str, Launch]] = []
+    found: list[tuple[str, ProfiledLaunch]] = []
     other, problem = "", ""
     for file in reports:
         if file.size > LARGEST:
@@ -93,7 +93,7 @@ def profiled(
 
 
 def _profile(
-    path: str, launches: int, launch: Launch, lines: Sampled, problem: str
+    path: str, launches: int, launch: ProfiledLaunch, lines: Sampled, problem: str
 ) -> KernelProfile:
     figures = launch.figures
     samples = sum(lines.stalls.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -35,7 +36,7 @@ SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
 EVENT_SORTS = ("time", "duration")
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RowsAsked(msgspec.Struct, frozen=True):
     """The requested rows."""
 
     of: str = LINES
@@ -129,7 +130,7 @@ class TimesTable(msgspec.Struct):
     is filled."""
 
     run: RunName
-    asked: Asked
+    asked: RowsAsked
     profile: ProfileName | None
     profiles: list[ProfileName]
     total: int
@@ -147,7 +148,7 @@ class TimesTable(msgspec.Struct):
     events: list[EventRow] = msgspec.field(default_factory=list)
 
 
-def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
+def times_table(session: Session, run_id: str, asked: RowsAsked) -> TimesTable:
     run = run_name(session, run_id)
     profiles = profile_names(session, run_id)
     profile = next((each for each in profiles if each.id == asked.profile), None)
@@ -159,7 +160,7 @@ def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
         )
     sorts = list(EVENT_SORTS if asked.of == EVENTS else SORTS[asked.of])
     if asked.sort not in sorts:
-        asked = Asked(asked.of, asked.profile, sorts[0], "", asked.q, asked.category, asked.first)
+        asked = replace(asked, sort=sorts[0], order="")
     table = TimesTable(
         run, asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
     )

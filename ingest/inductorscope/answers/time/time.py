@@ -43,7 +43,7 @@ from inductorscope.answers.time.profiles import (
     shown_profile,
 )
 from inductorscope.answers.time.script import ScriptShown, script_shown
-from inductorscope.answers.time.tables import TRACE, Asked, TraceRow, times_table
+from inductorscope.answers.time.tables import TRACE, RowsAsked, TraceRow, times_table
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
@@ -144,7 +144,7 @@ def slowest_of_trace(session: Session, run: str, shown: ProfileShown | None) -> 
     """Returns the slowest kernels of a trace, if the code's kernels do not have its times."""
     if shown is None or shown.joined_to_code:
         return []
-    return times_table(session, run, Asked(TRACE, shown.id)).trace[:SLOWEST]
+    return times_table(session, run, RowsAsked(TRACE, shown.id)).trace[:SLOWEST]
 
 
 def _unattributed(profiles: list[ProfileTable]) -> float | None:

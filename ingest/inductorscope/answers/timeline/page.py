@@ -32,7 +32,7 @@ MOST_MATCHES = 10_000
 SHORTEST_US = 0.001
 
 
-class Asked(msgspec.Struct, frozen=True):
+class WindowAsked(msgspec.Struct, frozen=True):
     """The requested part of a timeline."""
 
     profile: str = ""
@@ -100,7 +100,7 @@ class TimelinePage(msgspec.Struct, frozen=True):
     matches: Matches | None
 
 
-def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
+def timeline_page(session: Session, run_id: str, asked: WindowAsked) -> TimelinePage:
     run = run_of(session, run_id)
     profiles = profile_tables(session, run)
     query = select(Timeline.profile_id, Timeline.facts).where(

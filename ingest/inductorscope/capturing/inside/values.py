@@ -33,7 +33,7 @@ _NO_KERNEL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class KernelLaunch:
     """A wrapper's statement that calls a kernel."""
 
     first: int
@@ -60,7 +60,7 @@ def record_values(call: Call, out: Path) -> str:
     return ""
 
 
-def _wrappers() -> dict[str, dict[int, Launch]]:
+def _wrappers() -> dict[str, dict[int, KernelLaunch]]:
     """Returns file of each loaded wrapper → its launches by first line."""
     from torch._inductor.codecache import PyCodeCache
 
@@ -74,9 +74,9 @@ def _wrappers() -> dict[str, dict[int, Launch]]:
     return wrappers
 
 
-def launches_of(source: str) -> dict[int, Launch]:
+def launches_of(source: str) -> dict[int, KernelLaunch]:
     """Returns the statements of `call` that call a kernel, by first line."""
-    launches: dict[int, Launch] = {}
+    launches: dict[int, KernelLaunch] = {}
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef) and function.name in {"call", "partition_0"}:
             for statement in ast.walk(function):
@@ -87,7 +87,7 @@ def launches_of(source: str) -> dict[int, Launch]:
     return launches
 
 
-def _launch(statement: ast.Expr | ast.Assign) -> Launch | None:
+def _launch(statement: ast.Expr | ast.Assign) -> KernelLaunch | None:
     if not isinstance(statement.value, ast.Call):
         return None
     kernel = ast.unparse(statement.value.func)
@@ -100,11 +100,11 @@ def _launch(statement: ast.Expr | ast.Assign) -> Launch | None:
     buffers = tuple(dict.fromkeys(name for name in names if _BUFFER.fullmatch(name)))
     if not buffers:
         return None
-    return Launch(statement.lineno, statement.end_lineno or statement.lineno, kernel, buffers)
+    return KernelLaunch(statement.lineno, statement.end_lineno or statement.lineno, kernel, buffers)
 
 
 class _Recorder:
-    def __init__(self, wrappers: dict[str, dict[int, Launch]], stream: TextIO) -> None:
+    def __init__(self, wrappers: dict[str, dict[int, KernelLaunch]], stream: TextIO) -> None:
         self.wrappers = wrappers
         self.stream = stream
         self.launches = 0
@@ -122,7 +122,7 @@ class _Recorder:
         launches = self.wrappers.get(frame.f_code.co_filename)
         if launches is None or frame.f_code.co_name == "<module>":
             return None
-        running: list[Launch] = []
+        running: list[KernelLaunch] = []
 
         def of_line(frame: FrameType, event: str, _: Untyped) -> Untyped:
             line = frame.f_lineno
@@ -137,7 +137,7 @@ class _Recorder:
 
         return of_line
 
-    def _print(self, when: str, launch: Launch, frame: FrameType) -> None:
+    def _print(self, when: str, launch: KernelLaunch, frame: FrameType) -> None:
         if self.launches > MOST_LAUNCHES:
             return
         for name in launch.names:

@@ -48,7 +48,7 @@ def measure(
     from inductorscope.answers.compare.measured import in_words, one_by_one
     from inductorscope.cli.pair import two_runs
     from inductorscope.jobs.queue.address import address
-    from inductorscope.jobs.work.measuring import Asked, measure_pair
+    from inductorscope.jobs.work.measuring import PairAsked, measure_pair
     from inductorscope.jobs.work.settings import Version
     from inductorscope.store.runs.measurements import write_measurement
 
@@ -66,7 +66,7 @@ def measure(
                 now = datetime.now(UTC)
                 write_measurement(session, *opened.runs, job, now, found, complete=complete)
 
-        asked = Asked(seconds, processes, settings, tuple(versions))
+        asked = PairAsked(seconds, processes, settings, tuple(versions))
         found = measure_pair(opened.pair, asked, opened.runner, opened.progress, keep)
         keep(found, complete=True)
         lines = []

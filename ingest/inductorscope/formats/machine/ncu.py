@@ -41,7 +41,7 @@ _INSTANCE, _INSTANCE_VALUE = 1, 2
 Value = int | float | memoryview
 
 
-class Launch(msgspec.Struct):
+class ProfiledLaunch(msgspec.Struct):
     """One profiled launch of a kernel."""
 
     kernel: str
@@ -54,7 +54,7 @@ class Launch(msgspec.Struct):
 
 
 class NcuReport(msgspec.Struct):
-    launches: list[Launch] = msgspec.field(default_factory=list)
+    launches: list[ProfiledLaunch] = msgspec.field(default_factory=list)
     codes: dict[int, bytes] = msgspec.field(default_factory=dict)
     """Id of compiled code → its ELF file."""
     problem: str = ""
@@ -152,7 +152,7 @@ def _add_code(report: NcuReport, part: memoryview) -> None:
 def _add_launch(
     report: NcuReport, part: memoryview, names: list[str], kernels: frozenset[str] | None
 ) -> None:
-    launch, metrics = Launch(""), list[memoryview]()
+    launch, metrics = ProfiledLaunch(""), list[memoryview]()
     for number, value in _fields(part):
         if number == _FUNCTION:
             launch.kernel = _text(value)
@@ -166,7 +166,7 @@ def _add_launch(
         report.launches.append(launch)
 
 
-def _add_metric(launch: Launch, metric: memoryview, names: list[str]) -> None:
+def _add_metric(launch: ProfiledLaunch, metric: memoryview, names: list[str]) -> None:
     name = ""
     values: dict[int, int] = {}
     for number, value in _fields(metric):

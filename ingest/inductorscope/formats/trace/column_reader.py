@@ -29,7 +29,7 @@ from inductorscope.formats.trace.event_columns import (
     Events,
     Integers,
     Lane,
-    Launch,
+    LaunchEvent,
     Span,
     TraceColumns,
 )
@@ -74,7 +74,7 @@ class ColumnReader:
         self._reader = reader
         self._names: dict[str, int] = {}
         self._lanes: dict[tuple[object, object], int] = {}
-        self._launches: dict[Launch, int] = {}
+        self._launches: dict[LaunchEvent, int] = {}
         self._shapes: dict[LaunchShape, int] = {}
         self._by_file: dict[tuple[str, str], int] = {}
         self._others: dict[str, int] = {}
@@ -281,7 +281,7 @@ class ColumnReader:
             known = self._by_file.get((name, file))
             if known is not None:
                 return known
-        launch = Launch(
+        launch = LaunchEvent(
             name, _text(file), _text(arguments.kernel_hash),
             self._measure(arguments.kernel_num_gb, "kernel_num_gb"),
             self._measure(arguments.kernel_flop, "kernel_flop"),

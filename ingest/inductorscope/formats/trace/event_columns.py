@@ -121,7 +121,7 @@ class Lane(msgspec.Struct, frozen=True):
     thread_name: str = ""
 
 
-class Launch(msgspec.Struct, frozen=True):
+class LaunchEvent(msgspec.Struct, frozen=True):
     """A Triton kernel, as described by the operator that launches it."""
 
     name: str
@@ -190,8 +190,8 @@ class Events:
 
     @property
     def kind(self) -> Numbers:
-        """For device work `KERNEL`, `MEMCPY` or `MEMSET`; for operators the index of a `Launch`, or
-        NOWHERE; for other events the index of their category."""
+        """For device work `KERNEL`, `MEMCPY` or `MEMSET`; for operators the index of a
+        `LaunchEvent`, or NOWHERE; for other events the index of their category."""
         return self._kinds.numbers()
 
 
@@ -225,7 +225,7 @@ class TraceColumns(msgspec.Struct):
     """Operators, without spans marked by programs."""
     calls: Events
     """Calls of the driver and its runtime."""
-    launches: list[Launch]
+    launches: list[LaunchEvent]
     shapes: list[LaunchShape]
     annotations: Events
     others: Events

@@ -22,7 +22,7 @@ from inductorscope.formats.trace.event_columns import (
     DEVICE_KINDS,
     NOWHERE,
     Integers,
-    Launch,
+    LaunchEvent,
     Numbers,
     TraceColumns,
 )
@@ -311,7 +311,7 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
     for place in order.tolist():
         event = first[place]
         known = launched.launch[event] != NOWHERE
-        launch = columns.launches[launched.launch[event]] if known else Launch("", None, None)
+        launch = columns.launches[launched.launch[event]] if known else LaunchEvent("", None, None)
         op, region = op_name[place], launched.region[event]
         kernels.append(
             KernelTime(

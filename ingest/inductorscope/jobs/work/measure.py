@@ -7,7 +7,7 @@ from inductorscope.answers.compare.measured import in_words
 from inductorscope.capturing.measure.processes import Runner
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import end
-from inductorscope.jobs.work.measuring import Asked, measure_pair
+from inductorscope.jobs.work.measuring import PairAsked, measure_pair
 from inductorscope.jobs.work.pair import load_pair
 from inductorscope.jobs.work.task import Task
 from inductorscope.store.runs.measurements import write_measurement
@@ -19,7 +19,7 @@ def measure(task: Task) -> None:
     run, other = str(task.spec["run"]), str(task.spec["other"])
     job = task.attempt.job_id
     limit = float(task.settings.capture_seconds)
-    asked = Asked(min(Asked.seconds, limit / 3), settings=bool(task.spec.get("settings")))
+    asked = PairAsked(min(PairAsked.seconds, limit / 3), settings=bool(task.spec.get("settings")))
     with task.sessions() as session:
         pair = load_pair(session, run, other)
 

@@ -51,7 +51,7 @@ OTHER_RESULTS = "The two kernels give other results on the same inputs."
 
 
 @dataclass(frozen=True)
-class Asked:
+class PairAsked:
     """How to measure."""
 
     seconds: float = 600.0
@@ -65,7 +65,7 @@ class Asked:
 
 def measure_pair(
     pair: Pair,
-    asked: Asked,
+    asked: PairAsked,
     runner: Runner,
     progress: Progress,
     keep: Callable[[Measurement], None],
