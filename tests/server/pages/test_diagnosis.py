@@ -19,7 +19,7 @@ from inductorscope.answers.runs.diagnosis.one_by_one import independent_products
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
-from inductorscope.answers.runs.diagnosis.uncompiled import uncalled
+from inductorscope.answers.runs.diagnosis.uncompiled import same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
     one_hot_product,
     read_share,
@@ -30,6 +30,7 @@ from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import ScriptSteps, Wrapped
+from inductorscope.formats.vocabulary import CONVOLUTION
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import FxNodeDraft
@@ -321,6 +322,21 @@ def test_what_is_done_again_in_each_step_is_a_cause(scripted: Evidence) -> None:
     assert (found.wins_us, places(found)) == (400.0, ["a.py:2 ", "a.py:3 "])
     assert beside_operators(seen("loader", "loader")) is None  # it would raise `num_workers`
     assert beside_operators(seen("loader", "")) is not None
+
+
+@pytest.mark.parametrize(
+    ("ops", "kind", "same"),
+    [
+        ({"aten::mm": 3.0, "aten::_slow_conv2d_forward": 2.0, "aten::_slow_conv2d_backward": 2.0},
+         CONVOLUTION, ["aten::_slow_conv2d_forward", "aten::_slow_conv2d_backward"]),
+        ({"aten::mul": 9.0, "aten::index": 2.0, "aten::addmm": 1.0}, "index", ["aten::index"]),
+        ({"aten::linalg_vector_norm": 2.0, "aten::sum": 1.0}, "", []),
+    ],
+)  # fmt: skip
+def test_eager_operators_that_compiling_would_keep(
+    ops: dict[str, float], kind: str, same: list[str]
+) -> None:
+    assert same_operators(ops) == (kind, same)
 
 
 def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -> None:

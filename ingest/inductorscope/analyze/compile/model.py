@@ -204,6 +204,11 @@ class Compile(msgspec.Struct):
     spans: tuple[int, int, int] = (0, 0, 0)
     """Chunk, first, count."""
 
+    @property
+    def took_s(self) -> float:
+        """Seconds of forward and backward."""
+        return (self.seconds or 0.0) + (self.backward_seconds or 0.0)
+
 
 class LogFacts(msgspec.Struct):
     """One log of the story."""

@@ -267,15 +267,10 @@ def _time(story: Story) -> list[Sentence]:
         sentence.parts.append(
             Part(f", {percent(most / busy)} of the work in {WORK_BY_ID[kind].title}")
         )
-    slowest = max(
-        story.compiles,
-        key=lambda compile_: (compile_.seconds or 0) + (compile_.backward_seconds or 0),
-    )
+    slowest = max(story.compiles, key=lambda compile_: compile_.took_s)
     if len(story.compiles) > 1 and slowest.seconds:
-        own = slowest.seconds + (slowest.backward_seconds or 0)
-        sentence.parts.append(
-            Part(f"; the longest compile, {slowest.id or 'without an id'}, took {seconds(own)}")
-        )
+        who = f"the longest compile, {slowest.id or 'without an id'}"
+        sentence.parts.append(Part(f"; {who}, took {seconds(slowest.took_s)}"))
     sentence.parts.append(Part("."))
     return [sentence]
 

@@ -117,7 +117,7 @@ def compile_list(
         whole=len(every),
         counts={name: sum(map(test, every)) for name, test in _ONLY.items()},
         ranked=any(compile_.rank is not None for compile_ in every),
-        longest=max((_seconds(compile_) for compile_ in every), default=0.0),
+        longest=max((compile_.took_s for compile_ in every), default=0.0),
         compiles=[
             view(CompileRow, compile_head(compile_, logs, graphs), compile_,
                  line=compile_.first_line, work=compile_.phases)
@@ -132,15 +132,11 @@ def _holds(compile_: Compile, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _seconds(compile_: Compile) -> float:
-    return (compile_.seconds or 0.0) + (compile_.backward_seconds or 0.0)
-
-
 def _key(compile_: Compile, sort: Sort) -> tuple[float, str]:
     if sort == "function":
         return 0.0, compile_.function or ""
     if sort == "seconds":
-        return _seconds(compile_), ""
+        return compile_.took_s, ""
     value = {"number": compile_.number, "guards": compile_.guards, "nodes": compile_.nodes}[sort]
     return (-1.0 if value is None else float(value)), ""
 

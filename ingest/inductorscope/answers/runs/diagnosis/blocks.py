@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inductorscope import urls
 from inductorscope.analyze.compile.model import Compile
-from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
+from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.instances import instances
 from inductorscope.units import percent, plural, seconds
@@ -13,24 +13,21 @@ FEWEST = 3
 """The fewest equal blocks: two may be equal by chance."""
 
 
-def equal_blocks(evidence: Evidence) -> Cause | Cleared | None:
+def equal_blocks(evidence: Evidence) -> Cause | None:
     """The same code is generated again for each of several equal blocks."""
     story = evidence.story.story
     if story is None:
         return None
     compiles = {each.id: each for each in story.compiles if each.id is not None}
     best: list[Compile] = []
-    cached = ""
     for group in instances(evidence.session, evidence.id, evidence.graphs):
         ids = dict.fromkeys((row.compile_id or "").strip("[]") for row in group)
         own = [compiles[each] for each in ids if each in compiles]
         anew = [each for each in own if each.misses or not each.hits]
         if len(anew) >= FEWEST and _seconds(anew) > _seconds(best):
             best = anew
-        elif len(own) - len(anew) >= FEWEST - 1:
-            cached = f"`{own[0].function}` × {len(own)}: {len(own) - len(anew)} of {len(own)} from"
     if not best:
-        return Cleared(f"{cached} the cache.") if cached else None
+        return None
     whole = max((log.seconds or 0.0 for log in story.logs), default=0.0)
     # The first one has to be compiled in any case, and may have paid for what all need.
     saved = _seconds(best) - max(_seconds([each]) for each in best)
@@ -55,7 +52,7 @@ def equal_blocks(evidence: Evidence) -> Cause | Cleared | None:
 
 
 def _seconds(compiles: list[Compile]) -> float:
-    return sum((each.seconds or 0.0) + (each.backward_seconds or 0.0) for each in compiles)
+    return sum(each.took_s for each in compiles)
 
 
 CHECKS = (equal_blocks,)

@@ -257,8 +257,7 @@ def _slowest_process(story: Story, compiles: list[Compile]) -> tuple[int, float,
     time, and which process it is of; processes compile side by side, so times are not summed."""
     spent: dict[int, float] = {}
     for each in compiles:
-        took = 1e6 * ((each.seconds or 0.0) + (each.backward_seconds or 0.0))
-        spent[each.log] = spent.get(each.log, 0.0) + took
+        spent[each.log] = spent.get(each.log, 0.0) + 1e6 * each.took_s
     log = max(spent, key=lambda number: spent[number])
     facts, note = story.logs[log], ""
     if len(spent) > 1:

@@ -28,6 +28,8 @@ from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_of, script_shown
 from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.store.runs.draft import FxNodeDraft
+from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.store.tables.times import CallTime
 from inductorscope.units import microseconds, milliseconds
@@ -84,6 +86,16 @@ class Evidence(msgspec.Struct):
     """Time of all kernels of a profiled step."""
     traces: int = 0
     """Traces of the run whose events were read."""
+    read: dict[str, list[FxNodeDraft]] = {}
+    """See `nodes`."""
+
+    def nodes(self) -> dict[str, list[FxNodeDraft]]:
+        """Returns the nodes of each graph after Inductor's passes, by its slug."""
+        if not self.read:
+            query = select(Graph.slug, Graph.id).where(Graph.run_id == self.id)
+            rows = self.session.execute(query.order_by(Graph.position))
+            self.read = {slug: fx_nodes(self.session, graph) for slug, graph in rows}
+        return self.read
 
     @property
     def id(self) -> str:
@@ -124,11 +136,6 @@ class Evidence(msgspec.Struct):
         profile = self.session.get_one(Profile, self.shown.id)
         return None if profile.facts.collectives is None else profile.facts.collectives.rank
 
-    @property
-    def whole(self) -> str:
-        """The judged part of the trace: `the trace's 1.81 s`."""
-        return f"the trace's {microseconds(self.timeline.span_us if self.timeline else 0.0)}"
-
     def lines(self, kernels: Collection[int], of: float | None = None) -> list[CauseLine]:
         """Returns the lines that these kernels compute, the longest first, in the user's own files
         unless a library's line takes much longer. Lines of a library are followed by the line of
@@ -151,8 +158,7 @@ class Evidence(msgspec.Struct):
                 graphs.append(slugs[next(int(each) for each, _ in row.parts if each in kernels)])
                 href = urls.line_in_explorer(self.id, graphs[-1], SOURCE, row.line, path=row.path)
                 lines += [replace(each, us=us, href=href) for each in self.line(row.path, row.line)]
-        if of is not None and _sum(lines) > of * ROUNDING:
-            lines = _without_times(lines)
+        lines = lines if of is None else _within(lines, of)
         return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
 
     def _caller(self, slug: str) -> list[CauseLine]:
@@ -182,7 +188,7 @@ class Evidence(msgspec.Struct):
             if each.share >= SAMPLED
             for shown in self.line(each.path, each.line)
         ]
-        return lines if _sum(lines) <= of * ROUNDING else _without_times(lines)
+        return _within(lines, of)
 
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""
@@ -195,12 +201,10 @@ class Evidence(msgspec.Struct):
         return [CauseLine(path, line, text, None, href)]
 
 
-def _sum(lines: list[CauseLine]) -> float:
-    return sum(each.us or 0.0 for each in lines)
-
-
-def _without_times(lines: list[CauseLine]) -> list[CauseLine]:
-    return [replace(each, us=None) for each in lines]
+def _within(lines: list[CauseLine], of: float) -> list[CauseLine]:
+    """Returns the lines, without times if they take longer than `of`."""
+    longer = sum(each.us or 0.0 for each in lines) > of * ROUNDING
+    return [replace(each, us=None) for each in lines] if longer else lines
 
 
 def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:

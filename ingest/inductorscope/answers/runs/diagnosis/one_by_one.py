@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 
-from sqlalchemy import select
-
 from inductorscope import urls
 from inductorscope.analyze.time.categories import operator_family
 from inductorscope.analyze.time.extern_nodes import operation
@@ -14,8 +12,6 @@ from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.runs.nodes import fx_nodes
-from inductorscope.store.tables.models import Graph
 from inductorscope.units import microseconds, plural
 
 MANY = 8
@@ -28,15 +24,15 @@ def one_by_one(evidence: Evidence) -> Cause | None:
     """Lines compute many products of the same sizes, none from another's result."""
     step = evidence.step_us
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
-    query = select(Graph.id, Graph.slug).where(Graph.run_id == evidence.id)
-    query = query.where(Graph.direction != "backward")  # there, layers look independent
     us, slug, groups = 0.0, "", list[list[FxNodeDraft]]()
-    for graph, name in evidence.session.execute(query):
-        found = independent_products(fx_nodes(evidence.session, graph))
+    for graph in evidence.graphs:
+        if graph.direction == "backward":
+            continue  # there, layers look independent
+        found = independent_products(evidence.nodes()[graph.slug])
         lines = {(nodes[0].stack_file, nodes[0].stack_line) for nodes in found}
         cost = sum(spent.get(line, 0.0) for line in lines)
         if cost > us:
-            us, slug, groups = cost, name, found
+            us, slug, groups = cost, graph.slug, found
     if not step or us < STANDS_OUT * step:
         return None
     places = {(nodes[0].stack_file, nodes[0].stack_line) for nodes in groups}

@@ -55,7 +55,7 @@ def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Sa
         both = " and ".join(each.named for each in changes if each.source in free)
         text.append(f"{both} together save {saved}{none}.")
     steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
-    us = 1e6 * sum((each.seconds or 0.0) + (each.backward_seconds or 0.0) for each in steps)
+    us = 1e6 * sum(each.took_s for each in steps)
     return Saved(" ".join(text), us)
 
 

@@ -73,8 +73,8 @@ def slow_steps(evidence: Evidence) -> Cause | None:
         return None
     if sum(each.share for each in first.lines) < EXPLAINED * more / sum(times):
         return None
-    line = evidence.timeline
-    loads = line is not None and any(wait.kind == "loading data" for wait in line.waits)
+    waits = evidence.timeline.waits if evidence.timeline is not None else []
+    loads = any(wait.kind == "loading data" for wait in waits)
     return Cause(
         "slow steps",
         f"{len(slow)} of {len(times)} timed steps take {milliseconds(median(slow))} instead of "

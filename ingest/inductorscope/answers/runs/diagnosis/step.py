@@ -29,7 +29,7 @@ from inductorscope.formats.vocabulary import (
     OTHER,
     OVERHEAD,
 )
-from inductorscope.store.runs.nodes import compiled_kernels, fx_nodes, kernel_facts
+from inductorscope.store.runs.nodes import compiled_kernels, kernel_facts
 from inductorscope.store.tables.models import Graph
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
@@ -300,17 +300,10 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     worst = max(far, key=headroom, default=None)
     wins = 0.0 if worst is None else headroom(worst)
     if worst is None or wins < STANDS_OUT * step:
-        known = [row for row in judged if row.time_us]
         if page.notes:
             return Cleared("Some graphs are missing here: see the page Roofline.", judged=False)
-        if not known:
-            return Cleared("No kernel that could be faster is long enough to compare with limits.")
-        reached = sum((row.standing.share or 0.0) * (row.time_us or 0.0) for row in known)
-        share = percent(reached / sum(row.time_us or 0.0 for row in known))
-        return Cleared(
-            f"At the machine's limits no kernel would win {percent(STANDS_OUT)} of a step. By "
-            f"time they reach {share} of them."
-        )
+        least = percent(STANDS_OUT)
+        return Cleared(f"At the machine's limits no kernel would win {least} of a step.")
     own = {
         each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
     }
@@ -495,8 +488,7 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
 
 def on_complex_numbers(evidence: Evidence) -> bool:
     """Whether a graph has complex numbers. Loops over their parts load every other number."""
-    graphs = evidence.session.scalars(select(Graph.id).where(Graph.run_id == evidence.id))
-    nodes = (node for graph in graphs for node in fx_nodes(evidence.session, graph))
+    nodes = (node for own in evidence.nodes().values() for node in own)
     return any(re.match(r"c\d", node.annotation or "") for node in nodes)
 
 

@@ -16,7 +16,6 @@ from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.vocabulary import DYNAMO, GEMM
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph
 from inductorscope.units import microseconds, percent
 
@@ -76,11 +75,11 @@ def _graphs(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft], dict[s
     """Yields the graphs that Dynamo's text is known of: slug, nodes, and Dynamo's name of each
     placeholder."""
     session = evidence.session
-    query = select(Artifact.digest, Graph.id, Graph.slug).join(Graph)
+    query = select(Artifact.digest, Graph.slug).join(Graph)
     query = query.where(Graph.run_id == evidence.id, Artifact.role == DYNAMO)
-    for digest, graph, slug in session.execute(query).all():
+    for digest, slug in session.execute(query).all():
         text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        nodes = fx_nodes(session, graph)
+        nodes = evidence.nodes()[slug]
         yield slug, nodes, dynamo_names(nodes, text)
 
 

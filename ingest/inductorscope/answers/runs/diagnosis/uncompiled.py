@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from sqlalchemy import func, select
 
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.time.categories import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.formats.vocabulary import COMMUNICATION, EAGER, MEMCPY, MEMSET, OVERHEAD
+from inductorscope.formats.vocabulary import (
+    COMMUNICATION,
+    CONVOLUTION,
+    EAGER,
+    GEMM,
+    MEMCPY,
+    MEMSET,
+    OTHER,
+    OVERHEAD,
+)
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent
 
@@ -25,20 +36,39 @@ FUSED = 0.5
 """Share of their time that fusing may save, for the rank of a cause."""
 FUSES = EAGER
 """The category of eager operators that fuse: element-wise ones, reductions and copies."""
+SHOWN = 3
+_SAME = re.compile(
+    r"::_?(index|gather|embedding|sort|topk|randperm|fft|linalg_(?!vector_norm)|cholesky|nonzero"
+    r"|unique|multinomial|bincount|histc|cdist|cum)"
+)
+"""Operators, beside products and convolutions, for which compiled code calls the same function."""
+_HINTS = {
+    GEMM: "If an operand is mostly zeros, keep its other numbers: `to_sparse_csr()`; if its rows "
+    "are one-hot, index instead; if it is float64, float32 takes half of the time.",
+    CONVOLUTION: "If a kernel has hundreds of numbers, a product of spectra is faster: "
+    "`torch.fft.rfft` and `irfft`.",
+    "index": "Keep what belongs to one index side by side in memory: instead of `x[:, i]`, "
+    "`y[i]` of `y = x.t().contiguous()`, which is made once.",
+    "embedding": "If few rows of a table count, `sparse=True` keeps its gradient small.",
+    "sort": "If only the largest or smallest are read, `torch.topk` sorts no others.",
+    "randperm": "To draw few of many numbers, `torch.randint` does not shuffle them all.",
+}
 
 
 class Shares(NamedTuple):
     """Kernel time of a step, in µs."""
 
     whole: float
-    eager: float
-    """Of kernels that an operator outside of every compiled region launched."""
+    ops: dict[str, float]
+    """Of kernels that an operator outside of every compiled region launched, the slowest first."""
     fuses: float
     """The part of `eager` that fuses."""
     unknown: float
     """Of kernels without an operator."""
-    ops: list[str]
-    """The eager operators that take longest."""
+
+    @property
+    def eager(self) -> float:
+        return sum(self.ops.values())
 
 
 def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
@@ -46,7 +76,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     shares, step = kernel_shares(evidence), evidence.step_us
     if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
         return None
-    names = ", ".join(f"`{name}`" for name in shares.ops)
+    names = ", ".join(f"`{name}`" for name in [*shares.ops][:SHOWN])
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
     if uncalled(evidence):
         return None
@@ -76,6 +106,17 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")
+    kind, same = same_operators(shares.ops)
+    us = sum(shares.ops[op] for op in same)
+    if us >= FUSED * shares.eager:
+        return Cause(
+            "eager operator",
+            f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in "
+            f"{', '.join(f'`{op}`' for op in same[:SHOWN])}, which would take as long in it.",
+            f"{_HINTS.get(kind, '')} Give it less to do, or do it less often.".lstrip(),
+            concerns=min(us / step, 1.0),
+            lines=evidence.sampled(us),
+        )
     return Cause(
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
@@ -86,6 +127,18 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
     )
+
+
+def same_operators(ops: dict[str, float]) -> tuple[str, list[str]]:
+    """Returns the slowest kind of operators for which compiled code would call the same function,
+    and those of `ops`, which has the time of each."""
+    kinds: dict[str, list[str]] = {}
+    for op in ops:
+        found = _SAME.search(op)
+        kinds.setdefault(found[1] if found else operator_family(op), []).append(op)
+    kinds.pop(OTHER, None)
+    slowest = max(kinds, key=lambda kind: sum(ops[op] for op in kinds[kind]), default="")
+    return slowest, kinds.get(slowest, [])
 
 
 def uncalled(evidence: Evidence) -> Cause | None:
@@ -153,18 +206,14 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
         for row in rows
         if (nothing or row[0].startswith(EAGER)) and "::_fused_" not in (row[1] or "")
     ]
-    known = [row for row in own if row[1] is not None]
     whole = sum(us for *_, us in rows)
-    if not whole:
-        return None
-    ops = list(dict.fromkeys(op for _, op, _ in known if op))
-    return Shares(
-        whole,
-        sum(us for *_, us in known),
-        sum(us for category, _, us in known if category == FUSES),
-        sum(us for *_, us in own) - sum(us for *_, us in known),
-        ops[:3],
-    )
+    ops: dict[str, float] = {}
+    for _, op, spent in own:
+        if op is not None:
+            ops[op] = ops.get(op, 0.0) + spent
+    fuses = sum(us for category, op, us in own if op is not None and category == FUSES)
+    unknown = sum(us for _, op, us in own if op is None)
+    return Shares(whole, ops, fuses, unknown) if whole else None
 
 
 CHECKS = (uncalled, not_compiled)

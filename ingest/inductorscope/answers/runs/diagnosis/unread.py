@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from math import prod
 
-from sqlalchemy import select
-
 from inductorscope import urls
 from inductorscope.analyze.time.categories import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
@@ -14,8 +12,6 @@ from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.runs.nodes import fx_nodes
-from inductorscope.store.tables.models import Graph
 from inductorscope.units import microseconds, percent
 
 SLOWEST = 5
@@ -37,8 +33,7 @@ def unread(evidence: Evidence) -> Cause | None:
     for row in node_times(evidence.session, evidence.id, SLOWEST) if step else ():
         if operator_family(_operator(row.target)) != GEMM or not step:
             continue
-        query = select(Graph.id).where(Graph.run_id == evidence.id, Graph.slug == row.graph)
-        nodes = fx_nodes(evidence.session, evidence.session.scalar(query) or 0)
+        nodes = evidence.nodes()[row.graph]
         share = read_share(nodes, row.name)
         wins = row.shared_us * (1 - share)
         if share <= PART and wins >= STANDS_OUT * step:
@@ -87,9 +82,8 @@ def _numbers(annotation: str | None) -> int | None:
 def one_hot(evidence: Evidence) -> Cause | None:
     """A product with one-hot vectors picks rows."""
     step = evidence.step_us
-    query = select(Graph.id, Graph.slug).where(Graph.run_id == evidence.id)
-    for graph, slug in evidence.session.execute(query) if step else ():
-        node = one_hot_product(fx_nodes(evidence.session, graph))
+    for slug, nodes in evidence.nodes().items() if step else ():
+        node = one_hot_product(nodes)
         if node is None:
             continue
         place = (node.stack_file, node.stack_line)

@@ -134,7 +134,7 @@ def first_calls(evidence: Evidence) -> Cause | None:
     waits = [wait for wait in line.waits if wait.kind in ONCE_PARTS]
     longest = max(waits, key=lambda wait: wait.longest_us)
     us, count = sum(wait.us for wait in waits), sum(wait.count for wait in waits)
-    per = f"{microseconds(us)} of {evidence.whole}"
+    per = f"{microseconds(us)} of the trace's {microseconds(line.span_us)}"
     inside = f" in `{longest.inside}`" if longest.inside else ""
     what = {
         "first calls": f"First calls, which load libraries and kernels, keep the device idle for "
@@ -152,7 +152,7 @@ def first_calls(evidence: Evidence) -> Cause | None:
         f"{microseconds(longest.longest_us)}. Later steps do not have it, so there is nothing to "
         "win.",
         concerns=us / line.span_us,
-        lines=_line_of(evidence, longest),
+        lines=evidence.line(longest.file, longest.line, f"in {longest.function}"),
     )
 
 
@@ -165,7 +165,8 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     if idle is None:
         return None
     if idle.us < STANDS_OUT * step:
-        return Cleared(f"The device is busy for {percent(_busy(evidence))} of {evidence.step}.")
+        busy = percent(min(1.0, line.busy_us / shown.by / step))
+        return Cleared(f"The device is busy for {busy} of {evidence.step}.")
     own = [wait for wait in line.waits if wait.kind not in (*ONCE_PARTS, "profiler", "queued")]
     if own and own[0].kind == "loading data" and done_again(evidence):
         return None  # it says why
@@ -281,11 +282,6 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     )
 
 
-def _busy(evidence: Evidence) -> float:
-    line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
-    return min(1.0, line.busy_us / shown.by / step) if line and shown and step else 0.0
-
-
 def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) -> Cause:
     """Gaps in which the host did the same are most of the idle time. `waits`: the longest first;
     all are of one kind."""
@@ -305,7 +301,7 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
         _at(evidence, wait),
         why=why,
         wins_us=us,
-        lines=_line_of(evidence, wait),
+        lines=evidence.line(wait.file, wait.line, f"in {wait.function}"),
     )
 
 
@@ -366,10 +362,6 @@ def _at(evidence: Evidence, wait: Wait) -> str:
     start, end = max(0.0, wait.at_us - around), wait.at_us + wait.longest_us + around
     label = evidence.shown.label if evidence.shown is not None else None
     return urls.timeline(evidence.id, profile=label, start=f"{start:.3f}", end=f"{end:.3f}")
-
-
-def _line_of(evidence: Evidence, wait: Wait) -> list[CauseLine]:
-    return evidence.line(wait.file, wait.line, f"in {wait.function}") if wait.line else []
 
 
 def _state(evidence: Evidence, idle: Idle) -> Cause:
