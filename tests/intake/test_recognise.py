@@ -282,9 +282,9 @@ def test_real_captures(shared: Path) -> None:
 )
 def test_no_text_takes_long_to_recognise(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "odd").write_bytes(text)
-    start = time.perf_counter()
+    start = time.thread_time()
     recognise(tmp_path)
-    assert time.perf_counter() - start < 2
+    assert time.thread_time() - start < 2
 
 
 def role_of_lone(folder: Path, content: str | bytes, name: str = "thing") -> str:

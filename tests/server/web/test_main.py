@@ -78,14 +78,13 @@ def test_it_stops_in_order_with_a_stream_open(tmp_path: Path) -> None:
             assert "content-encoding" not in answer.headers  # compressed, events would wait
             lines = answer.iter_lines()
             assert next(lines).startswith("data: ")
-            before = time.monotonic()
             process.send_signal(signal.SIGTERM)
             assert not [line for line in lines if line]
         _, message = process.communicate(timeout=30)
     finally:
         process.kill()
         process.wait()
-    assert time.monotonic() - before < 4
+    assert "graceful shutdown exceeded" not in message
     assert process.returncode in (0, -signal.SIGTERM)
     assert "Traceback" not in message
 
