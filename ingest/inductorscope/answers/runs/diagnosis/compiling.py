@@ -207,8 +207,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     first = min((each for each in own if each.log == log), key=lambda each: not each.changes)
     changes = [each for each in first.changes if each.kind != "wrapper"]
     number = sum(each.log == log for each in again)
-    saved = remedies(evidence.story, first, changes)
-    wins = saved.us or None
+    fix, wins = remedies(evidence.story, first, changes)
     bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
     wrapped, last = is_library(first.file or ""), first.steps[-1].compile
     name = "a compiled module" if wrapped else f"`{first.function}`"
@@ -229,10 +228,10 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
             else f" of {name}"
         )
         + (f", because {reasons}." if reasons else ", for reasons not in the log."),
-        saved.text or "Keep what the guard checks the same between calls.",
+        fix or "Keep what the guard checks the same between calls.",
         urls.compile_story(evidence.id) + "#recompiles",
         why=" ".join(took),
-        wins_us=wins,
+        wins_us=wins or None,
         share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
         known="unknown" if not wins else "at most" if bound else "estimated",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from inductorscope.analyze.compile.recompiles import Change, History
 from inductorscope.analyze.compile.remedies import RARE
 from inductorscope.analyze.guards.savings import Compiled, needed
@@ -18,15 +16,11 @@ COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "s
 RARELY = ("constant", "keys", "length", "fixed size", "condition")
 
 
-class Saved(msgspec.Struct, frozen=True):
-    """What to write, and the time of the compiles that it saves; None if that is unknown."""
-
-    text: str
-    us: float | None
-
-
-def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Saved:
-    """Returns the remedies, the one that saves most by itself first."""
+def remedies(
+    run_story: RunStory, history: History, changes: list[Change]
+) -> tuple[str, float | None]:
+    """Returns what to write, the remedy that saves most by itself first, and the time of the
+    compiles that it saves; None if that is unknown."""
     compiles = _compiles(run_story, history)
     counted = COUNTED if len(compiles) > 2 else COUNTED[:-1]  # each of two modes needs a compile
     free = [each.source for each in changes if each.advice and each.kind in counted][:MOST]
@@ -45,7 +39,7 @@ def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Sa
     if any(each.kind in RARELY for each in advised):
         text.append(RARE)
     if not compiles or not free:
-        return Saved(" ".join(text), None)
+        return " ".join(text), None
     kept = needed(compiles, free)
     saved = f"{len(compiles) - len(kept)} of {plural(len(compiles), 'compile')}"
     if len(free) == 1:
@@ -55,8 +49,7 @@ def remedies(run_story: RunStory, history: History, changes: list[Change]) -> Sa
         both = " and ".join(each.named for each in changes if each.source in free)
         text.append(f"{both} together save {saved}{none}.")
     steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
-    us = 1e6 * sum(each.took_s for each in steps)
-    return Saved(" ".join(text), us)
+    return " ".join(text), 1e6 * sum(each.took_s for each in steps)
 
 
 def _compiles(run_story: RunStory, history: History) -> list[Compiled]:

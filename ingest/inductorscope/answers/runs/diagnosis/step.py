@@ -69,8 +69,6 @@ VIEWS = frozenset((
     "select", "as_strided",
 ))  # fmt: skip
 SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
-BOTH = 2
-"""The products before and after a softmax."""
 GATHERS = frozenset(("index", "index_select", "gather", "embedding", "take"))
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
@@ -120,8 +118,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     elif not fix and kernels:
         fix = f"Begin with the slowest, `{kernels[0].name}`: its page shows what limits it."
     if not fix or evidence.disturbed:
-        why = "They are the same calls as in eager"
-        why = "Something disturbed them" if evidence.disturbed else why
+        why = "Something disturbed them" if evidence.disturbed else "Eager makes the same calls"
         return Cleared(f"{group.group.capitalize()}: {took}. {why}.", judged=False)
     differs = evidence.script is not None and bool(evidence.script.differs)
     return Cause(
@@ -210,7 +207,7 @@ def written_attention(evidence: Evidence) -> Cause | None:
     products = [
         each
         for each in evidence.kernels
-        if each.graph in graphs and each.name.endswith(".bmm") and each.calls >= BOTH
+        if each.graph in graphs and each.name.endswith(".bmm") and each.calls > 1
     ]
     if not products:
         return None

@@ -331,7 +331,9 @@ def _doing(wait: Wait) -> str:
 
 _FIXES: dict[str, Callable[[Wait], str]] = {
     "loading data": lambda wait: _WORKERS if "MultiProcessing" in wait.name else _LOADS,
-    "blocking": lambda wait: _blocking_fix(wait),
+    "blocking": lambda wait: _BLOCKS.get(
+        wait.inside, _BLOCKS["copy" if "Memcpy" in wait.name else ""]
+    ),
     "call": lambda wait: next(fix for part, fix in _CALLS.items() if part in wait.name),
     "operator": lambda _: "The operator itself takes this long on the host: compile the code "
     "around it, so that it is launched with others.",
@@ -340,12 +342,6 @@ _FIXES: dict[str, Callable[[Wait], str]] = {
     "python": lambda _: "Move it out of the step, do it less often, or let it run in another "
     "thread while the device works.",
 }  # fmt: skip
-
-
-def _blocking_fix(wait: Wait) -> str:
-    if "Memcpy" in wait.name and wait.inside not in _BLOCKS:
-        return _BLOCKS["copy"]
-    return _BLOCKS.get(wait.inside, _BLOCKS[""])
 
 
 def _times(count: int, longest: Wait) -> str:
