@@ -87,6 +87,9 @@ class RaisedBodies:
         """Memory → the buffer that was written to it last."""
         self.count = 0
         self.lines_of_calls: NodesOfLines = {}
+        self.joined: dict[str, str] = {}
+        """View of memory that nothing is written to yet → the concatenation that it is a piece of.
+        """
         self.refilled: set[str] = set()
         """Memory that atomic stores add to, which is filled for that."""
 
@@ -96,6 +99,12 @@ class RaisedBodies:
                 self._look_ahead(line.call, self.kernels[line.call.kernel])
         for line in self.wrapper:
             call = line.call
+            for whole in argument_buffers(call) if call is not None else ():
+                joined = self.memory.nodes.pop(f"{whole}.cat", None)
+                if joined is not None:
+                    joined.buffers = [self._buffer(whole)]
+                    joined.reads = [self._version(piece) for piece in joined.reads]
+                    yield joined, None
             if call is None:
                 if line.kind in RENAMES or line.kind == "unpack":
                     self._rename(line)
@@ -112,6 +121,10 @@ class RaisedBodies:
     def _rename(self, line: WrapperLine) -> None:
         (name,), (named,) = line.defines, line.uses
         source = self._version(named)
+        whole = self.buffers.get(named)
+        unwritten = named == source and self.memory.value_in(named) is None
+        if unwritten and whole and line.layout and whole.size != line.layout.shape:
+            self._piece(name, named)
         if not line.offset or line.kind != "unpack":
             self.versions[name] = source
             value = self.graph.values.get(named)
@@ -127,6 +140,11 @@ class RaisedBodies:
             if self.graph.root(user.name) == (held.name, part):
                 self._sized_as(name, user)
                 break
+
+    def _piece(self, name: str, whole: str) -> None:
+        joined = IrTextNode(f"{whole}.cat", "NopKernelSchedulerNode", "ConcatKernel", [], 0, 0)
+        self.memory.nodes.setdefault(joined.name, joined).reads.append(name)
+        self.joined[name] = joined.name
 
     def _sized_as(self, name: str, value: FxValue) -> None:
         """Adds a buffer made by a library, which the wrapper does not describe."""
@@ -263,6 +281,7 @@ class RaisedBodies:
     def _written(self, site: Site, store: RaisedStore, memory: str, name: str) -> IrBuffer:
         """The buffer that a store makes."""
         buffer = self._buffer(name)
+        buffer.users = [user for user in [self.joined.get(memory)] if user]
         before = site.versions.get(memory, self._version(memory))
         held = self.memory.value_in(before)
         if store.atomic or (held is not None and held.placeholder):
