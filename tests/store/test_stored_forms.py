@@ -22,7 +22,7 @@ from sqlalchemy.dialects import sqlite
     ("stored", "version", "known"),
     [
         ((Story, Chunk), STORY_VERSION, (4, 3448059518)),
-        ((GraphFacts,), VERSION, (1, 3696202642)),
+        ((GraphFacts,), VERSION, (1, 1492540083)),
     ],
     ids=["story", "facts of a graph"],
 )

@@ -147,8 +147,11 @@ def _fill(graph: GraphRead, content: GraphContent) -> None:
     draft.nodes = content.nodes
     draft.sources = content.sources
     draft.links = content.links
-    # Each graph's kernels get their own times and rows.
-    draft.kernels = [replace(kernel) for kernel in content.kernels]
+    # Each graph's kernels and calls get their own times and rows.
+    draft.kernels = [
+        replace(kernel, calls=[replace(call) for call in kernel.calls])
+        for kernel in content.kernels
+    ]
     draft.direction = direction_of(content.aot_id, graph.source)
     graph.devices = content.devices
 
