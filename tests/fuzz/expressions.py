@@ -103,6 +103,9 @@ def _uses(source: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for name, attribute in re.findall(r"\b(?=(\w+)\.(\w+))", source):
         found[name].add(attribute)
+    if "first_read(" in source:  # which matches the patterns of a table
+        for name in re.findall(r"\((_\w+), self\.\w+\)", source):
+            found[name].add("match")
     return found
 
 
