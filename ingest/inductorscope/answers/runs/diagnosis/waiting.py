@@ -265,10 +265,12 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     else:
         # The profiler makes steps longer, between operators too.
         timed = 1000 * evidence.run.compiled_ms if evidence.run.compiled_ms else step
-        us = min(timed, line.span_us / shown.by) - line.busy_us / shown.by
-        href = urls.time(evidence.id)
+        busy = line.busy_us / shown.by
+        us, href = min(timed, line.span_us / shown.by) - busy, urls.time(evidence.id)
         what, fix = "is outside of operators, in Python or waiting,", _OUTSIDE
-        if us < OUTSIDE_STANDS_OUT * step or nothing_compiled(evidence, kernel_shares(evidence)):
+        # Of operators that launch one by one, it is said that they are not compiled.
+        is_eager = us < busy and nothing_compiled(evidence, kernel_shares(evidence))
+        if us < OUTSIDE_STANDS_OUT * step or is_eager:
             return None
     if again is not None and (again.wins_us or 0.0) >= us / 2:
         return None  # it says why
