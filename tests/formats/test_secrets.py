@@ -163,7 +163,8 @@ def test_it_takes_linear_time(piece: str) -> None:
         return time.process_time() - begun
 
     seconds(1000)
-    assert seconds(400_000) < 20 * max(seconds(50_000), 0.01)
+    # The better of two: collecting garbage of the tests before takes time, too.
+    assert min(seconds(400_000), seconds(400_000)) < 20 * max(seconds(50_000), 0.01)
 
 
 def test_in_pieces_it_is_the_same() -> None:

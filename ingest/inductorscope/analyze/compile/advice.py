@@ -25,7 +25,8 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          "Let Dynamo trace sizes that depend on data: "
          "`torch._dynamo.config.capture_dynamic_output_shape_ops = True`."),
         (r"\brandom\b|time\.time|perf_counter|datetime",
-         "Read it before the compiled function and pass it in."),
+         "Read it outside of the compiled function, and pass it in if results depend on it. A "
+         "profiler times the parts of a graph."),
         (r"C/C\+\+|builtin\. ?It cannot be traced|extension|pybind|cython",
          "Wrap the native function in a custom operator: `torch.library.custom_op` with a fake "
          "implementation."),
@@ -34,7 +35,7 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"with context manager|context manager",
          "Enter the context outside of the compiled function, or use one that Dynamo knows "
          "(`torch.no_grad`, `torch.autocast`)."),
-        (r"exception|raise|try|assert",
+        (r"\bexception|\braise|\btry\b|\bassert",
          "Check outside of the compiled function, or use `torch._check` for conditions on sizes."),
         (r"numpy|np\.", "Use torch functions in the compiled part, or convert before it."),
         (r"copy\.deepcopy|deepcopy", "Copy outside of the compiled function."),
@@ -68,6 +69,8 @@ def advice_for_break(graph_break: GraphBreak, code: str | None = None) -> str:
     hints = useful_hints(graph_break.hints, code)
     if not all(map(_CONDITIONAL.match, hints)):
         return " ".join(hints)
+    # The reason may be told of a whole frame: then the line tells what it is.
+    text = f"{text}\n{code or ''}" if "frame skipped" in graph_break.context else text
     own = next((advice for pattern, advice in _BREAKS if pattern.search(text)), "")
     return own or " ".join(hints)
 

@@ -87,7 +87,7 @@ class Others:
         if total - before[1] < SHORTEST_S * len(os.sched_getaffinity(0)):
             return 0.0
         others = (busy - before[0]) - max(ours - before[2], 0.0)
-        return max(others, 0.0) / (total - before[1])
+        return min(1.0, max(others, 0.0) / (total - before[1]))
 
 
 def undisturbed(measure: Callable[[], T], what: str, notes: list[str]) -> T:
