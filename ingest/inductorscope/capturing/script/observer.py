@@ -260,6 +260,7 @@ class Observer:
             self.facts.first_call_s = now - self._first_compile
         if steps.kind != before:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
+            self._note_gradients()
             if steps.kind == TIMED and self._sampler is None and self.order.label == COMPILED:
                 self._sampler = Sampler(threading.get_ident(), lambda: self.steps.kind == TIMED)
         # Do nothing between two timed steps, so that there is nothing to exclude from their times.
@@ -327,19 +328,26 @@ class Observer:
         unused = "torch._dynamo" not in sys.modules or self.order.label != COMPILED
         if unused or self.pid != os.getpid():
             return
-        from inductorscope.capturing.script.wasted import unread_gradients
-
         mine = self.steps_facts
         if self._compiling is None:
             mine.uncalled = self._wrapped
-        elif self._compiling and not mine.unread_gradients:
+        elif self._compiling and not mine.unchanged:
             self._keep_inputs()
             mine.unchanged, mine.denormal = self._arguments.unchanged(), self._arguments.denormal
             mine.padding = self._arguments.padding
-            try:
-                mine.unread_gradients = unread_gradients()
-            except Exception as error:  # noqa: BLE001  # it looks at objects of any library
-                self.facts.missing.append(f"Gradients that nobody reads: {error!r}.")
+            self._note_gradients()
+
+    def _note_gradients(self) -> None:
+        """Looks for gradients that nobody reads: between steps too, since at the end the script's
+        objects may be gone."""
+        if not self._compiling or self.steps_facts.unread_gradients:
+            return
+        from inductorscope.capturing.script.wasted import unread_gradients
+
+        try:
+            self.steps_facts.unread_gradients = unread_gradients()
+        except Exception as error:  # noqa: BLE001  # it looks at objects of any library
+            self.facts.missing.append(f"Gradients that nobody reads: {error!r}.")
 
     def _wait(self) -> None:
         """Waits to be ended, at a point where the script writes no file."""

@@ -117,13 +117,20 @@ def unread_gradients() -> dict[str, float]:
         if isinstance(value, torch.nn.Module)
         for parameter in value.parameters()
     }
+    modules = list(_living(torch.nn.Module))
+    parents = {
+        id(child): (module, name)
+        for module in modules
+        for name, child in module.__dict__.get("_modules", {}).items()
+        if name != "_orig_mod"  # of what torch.compile returns
+    }
     gradients: dict[int, tuple[str, int]] = {}
     known = set()
-    for module in _living(torch.nn.Module):
+    for module in modules:
         for parameter in module.__dict__.get("_parameters", {}).values():
             known.add(id(parameter))
             if parameter is not None and parameter.grad is not None:
-                name = named.get(id(parameter), type(module).__name__)
+                name = named.get(id(parameter)) or _place(module, parents)
                 gradients[id(parameter)] = (name, parameter.numel())
     if not updated or not updated <= known:
         return {}
@@ -133,6 +140,15 @@ def unread_gradients() -> dict[str, float]:
             unread[name] += numbers
     total = sum(numbers for _, numbers in gradients.values())
     return {name: numbers / total for name, numbers in unread.most_common()}
+
+
+def _place(module: Untyped, parents: dict[int, tuple[Any, str]]) -> str:
+    """Returns the class of the outermost module around this one, and the part that it is in."""
+    part = ""
+    while id(module) in parents:
+        module, name = parents[id(module)]
+        part = f".{name}"
+    return f"{type(module).__name__}{part}"
 
 
 def wrapped(function: Untyped) -> Wrapped:

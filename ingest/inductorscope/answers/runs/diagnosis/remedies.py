@@ -41,6 +41,8 @@ def remedies(
     if not compiles or not free:
         return " ".join(text), None
     kept = needed(compiles, free)
+    if len(kept) == len(compiles):
+        return "Nothing known here saves a compile: other guards fail as well.", None
     saved = f"{len(compiles) - len(kept)} of {plural(len(compiles), 'compile')}"
     if len(free) == 1:
         text.append(f"That saves {saved}.")
