@@ -49,6 +49,8 @@ DENSE_GRADIENT = "aten::embedding_dense_backward"
 FUSED_STEP = "aten::_fused_%"
 FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 """Optimizers of torch that can update all parameters at once, in about `FUSED_LAUNCHES`."""
+FUSED_STANDS_OUT = 0.15
+"""Share of a step from which an optimizer that launches all at once is worth a word."""
 OUTSIDE_STANDS_OUT = 0.1
 """Smallest share of a processor's step that must be outside of operators."""
 
@@ -68,6 +70,10 @@ _BLOCKS = {
     "copy": "Copy from pinned memory with `non_blocking=True`, so that the host goes on.",
     "": "Remove it from the step, or do it less often: nothing is launched while the host waits.",
 }
+_SPARSE = (
+    "If a batch names few rows of an embedding: `torch.nn.Embedding(…, sparse=True)` and "
+    "`torch.optim.SparseAdam` for it update no others."
+)
 _CALLS = {
     "Malloc": "Memory is allocated anew: keep sizes the same from step to step, or set "
     "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.",
@@ -213,13 +219,17 @@ def optimizer(evidence: Evidence) -> Cause | None:
     us = min(own.us * _unprofiled(evidence), step)
     wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
     if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _ran(evidence, FUSED_STEP):
-        return None
+        return (
+            None
+            if device or us < FUSED_STANDS_OUT * step
+            else _whole_tables(evidence, own.name, us)
+        )
     what = f"launches {round(launches)} kernels one by one, which takes the host"
     fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
     if own.name in FUSED:
         fix += f" So does `torch.optim.{own.name}(…, fused=True)`."
     if _ran(evidence, DENSE_GRADIENT):
-        fix += " An embedding of which few rows count: `sparse=True` and `torch.optim.SparseAdam`."
+        fix += f" {_SPARSE}"
     return Cause(
         "optimizer",
         f"`{own.name}.step` {what if device else 'runs one operator after the other for'} "
@@ -229,6 +239,22 @@ def optimizer(evidence: Evidence) -> Cause | None:
         wins_us=wins,
         known="estimated" if device else "at most",
         change=Change(optimizer=True),
+        lines=evidence.sampled(us),
+    )
+
+
+def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
+    """The optimizer, launched at once, updates all rows of an embedding."""
+    if not _ran(evidence, DENSE_GRADIENT):
+        return None
+    return Cause(
+        "optimizer",
+        f"`{name}.step` takes {microseconds(us)} of {evidence.step}, and updates every row of an "
+        "embedding: its gradient is as large as its table.",
+        _SPARSE,
+        urls.time(evidence.id) + "#timeline",
+        why="The gradient is filled with zeros in each step, which takes more.",
+        concerns=us / (evidence.step_us or us),
         lines=evidence.sampled(us),
     )
 
