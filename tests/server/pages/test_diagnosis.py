@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
 from inductorscope.analyze.time.facts import Timeline
@@ -50,6 +51,17 @@ AUTOTUNE mm(64x128, 128x256)
 SingleProcess AUTOTUNE benchmarking takes 0.5 seconds and 0.2 seconds precompiling for 30 choices
 """
 THIN = "\u202f"
+EMBEDDED = [
+    {"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": 10_000 * step + ts, "dur": us}
+    for step in range(3)
+    for kind, name, ts, us in (
+        ("user_annotation", f"ProfilerStep#{step}", 0, 10_000),
+        ("cpu_op", "aten::embedding_dense_backward", 1_000, 2_000),
+        ("user_annotation", "Optimizer.step#Adam.step", 4_000, 3_000),
+        ("cpu_op", "aten::_fused_adam_", 4_100, 2_800),
+    )
+]
+"""Steps whose optimizer, launched at once, updates all of a table."""
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +70,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     settings = Settings(data=tmp_path_factory.mktemp("diagnosis") / "data", database_url="")
     tables = tmp_path_factory.mktemp("tables") / "run.log"
     tables.write_text(TUNED)
+    embedded = tmp_path_factory.mktemp("embedded") / "embedded.trace.json"
+    embedded.write_bytes(msgspec.json.encode({"traceEvents": EMBEDDED}))
     paths = {
         **{name: fixtures / name for name in READ},
         **{name: fixtures / "host-waits" / f"{name}.trace.json.gz" for name in HOST_WAITS},
         "tables": tables,
+        "embedded": embedded,
     }
     ids = {
         name: read_paths(
@@ -92,6 +107,15 @@ def evidence_of(session: Session, run: str) -> Evidence:
 
 def cause(found: Diagnosis, kind: str) -> Cause:
     return next(each for each in (*found.causes, *found.more) if each.kind == kind)
+
+
+def test_an_optimizer_that_updates_whole_tables_is_told(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = cause(diagnose(evidence_of(session, runs["embedded"])), "optimizer")
+    assert found.what.startswith(f"`Adam.step` takes 3.00{THIN}ms of each profiled step of 10.0")
+    assert "SparseAdam" in found.fix
+    assert found.wins_us is None
 
 
 def places(of: Cause) -> list[str]:
