@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import msgspec
@@ -61,7 +62,7 @@ class SourceWork(msgspec.Struct):
         access.adds = access.adds or adds
 
 
-class SourceReader:
+class SourceReader(ABC):
     """Reads the source of a kernel line by line. `numbers` are the values of the kernel's number
     parameters."""
 
@@ -78,8 +79,9 @@ class SourceReader:
         self.work.readable = bool(self.work.accesses) and not self.foreign
         return self.work
 
+    @abstractmethod
     def read(self, line: str) -> None:
-        raise NotImplementedError
+        """Reads one line, without its indentation."""
 
     def each_use(
         self, pattern: re.Pattern[str], line: str, use: Callable[[re.Match[str]], int]
