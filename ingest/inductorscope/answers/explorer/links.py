@@ -52,15 +52,5 @@ def nodes_of(session: Session, run: str, slug: str, stage: str) -> Nodes:
         targets=[node.target for node in nodes],
         types=[node.annotation or "" for node in nodes],
         lines=[node.line for node in nodes],
-        inputs=[
-            [places[name] for name in _beside(node.name, node.inputs) if name in places]
-            for node in nodes
-        ],
+        inputs=[[places[name] for name in node.inputs if name in places] for node in nodes],
     )
-
-
-def _beside(node: str, inputs: list[str]) -> list[str]:
-    """Separates names: names of an inner graph's nodes are prefixed with its class, but names of
-    inputs are not."""
-    graph_class, slash, _ = node.rpartition("/")
-    return [f"{graph_class}{slash}{name}" for name in inputs]

@@ -26,6 +26,11 @@ def nodes_of_calls(
     for call in code.calls:
         mapping = provenance.kernel_to_post
         nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
+        foreign = [at for at, name in enumerate(nodes or ()) if name not in known]
+        if nodes and call.inside and foreign:
+            # The map of a subgraph's call also lists nodes of its caller, as one piece: the
+            # invocation and all that its arguments come from. Their names may occur here too.
+            nodes = nodes[: foreign[0]] + nodes[foreign[-1] :]
         if nodes is None:
             # A map by bare names has one call's nodes, and not all of them (torch 2.7): the graph
             # fragment above a kernel's definition is better where there is one.

@@ -237,13 +237,13 @@ class _Reading:
         )
 
     def _find_nodes(self, links: GraphLinks) -> None:
-        """Gives calls that provenance does not list the nodes that their lines were aligned
-        with."""
+        """Gives calls the nodes that their lines were aligned with, where provenance lists none, or
+        in a subgraph, where it mixes up its nodes with those of its caller."""
         calls = {
             f"call:{kernel.name}:{call.handle}": call
             for kernel in self.result.kernels
             for call in kernel.calls
-            if not call.fx_nodes
+            if not call.fx_nodes or "/" in call.fx_nodes[0]
         }
         stage = links.stages.get(CODE)
         if not calls or stage is None:
@@ -253,11 +253,12 @@ class _Reading:
             name = links.entities[entity]
             if call >= 0 and name.startswith("fx:") and links.entities[call] in calls:
                 found.setdefault(links.entities[call], {})[name.removeprefix("fx:")] = None
+        unknown = sum(not calls[name].fx_nodes for name in found)
         for name, nodes in found.items():
-            calls[name].fx_nodes = list(nodes)
-        if found:
+            calls[name].fx_nodes = list(dict.fromkeys([*calls[name].fx_nodes, *nodes]))
+        if unknown:
             links.notes.append(
-                f"Of {len(found):,} calls Inductor tells no nodes; "
+                f"Of {unknown:,} calls Inductor tells no nodes; "
                 "theirs are those that their kernels' lines were aligned with."
             )
 

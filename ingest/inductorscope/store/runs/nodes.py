@@ -27,8 +27,14 @@ def rows_of_nodes(graph_id: int, packed: PackedNodes) -> list[NodesRow]:
 
 
 def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[FxNodeDraft]:
-    """Returns the nodes of an FX stage, in the order of its lines."""
-    return [msgspec.convert(node, FxNodeDraft) for node in _stored(session, graph_id, stage)]
+    """Returns the nodes of an FX stage, in the order of its lines. Those of an inner graph have its
+    class before their names, and here also before those of their inputs."""
+    nodes = [msgspec.convert(node, FxNodeDraft) for node in _stored(session, graph_id, stage)]
+    for node in nodes:
+        graph_class, slash, _ = node.name.rpartition("/")
+        if slash:
+            node.inputs = [f"{graph_class}/{name}" for name in node.inputs]
+    return nodes
 
 
 def ir_nodes(session: Session, graph_id: int, stage: str = IR_POST) -> list[IrNodeDraft]:
