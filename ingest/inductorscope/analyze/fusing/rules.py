@@ -34,8 +34,8 @@ RULES = {
     "library": "a library call",
 }
 """Rule → its short name. If several apply, the first of `_ORDER` names the pair."""
-_ORDER = ("library", "group", "device", "template", "reduction", "split", "sizes", "order",
-          "between", "many", "unknown")  # fmt: skip
+_ORDER = ("library", "group", "device", "template", "between", "reduction", "split", "sizes",
+          "order", "many", "unknown")  # fmt: skip
 MOST_NODES = 64
 """Default of `config.max_fusion_size`."""
 

@@ -435,7 +435,7 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     return Cause(
         "not fused",
         f"`{worst.one.kernel}` and `{worst.other.kernel}` are not fused: "
-        f"{size_in_bytes(worst.saved)} move twice in each step.",
+        f"{size_in_bytes(worst.saved)} move twice each time they run.",
         _APART.get(worst.rule, "Compute both in one graph, over the same sizes in the same order."),
         urls.compile_part(evidence.id, "fusing") + "#unfused",
         why=next(iter(worst.reasons), ""),
