@@ -35,15 +35,19 @@ from inductorscope.formats.vocabulary import CONVOLUTION
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import FxNodeDraft
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.tables.models import Graph
 from msgspec import to_builtins
 from msgspec.structs import replace
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tests.support.places import ROOT
 
 HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
 """Traces of an H200 whose device waits for the host."""
-READ = ("equal-blocks.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile", "traces")
+READ = ("equal-blocks.tar.xz", "own-values.tar.xz", "region-calls.tar.xz", "cuda-foo1", "dynamic",
+        "neg-does-not-compile", "traces")  # fmt: skip
 TUNED = """\
 AUTOTUNE mm(64x128, 128x256)
   triton_mm_12 0.0092 ms 100.0% BLOCK_K=16, num_warps=4
@@ -503,6 +507,35 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     assert found.wins_us is not None
     assert found.share is not None
     assert 0 < found.share < 1
+
+
+def test_values_that_each_step_needs_are_not_told_to_be_changed_in_place(
+    session: Session, runs: dict[str, str]
+) -> None:
+    """Four layers, each compiled for its own index: a buffer would be read on the host."""
+    found = cause(diagnose(evidence_of(session, runs["own-values.tar.xz"])), "recompiles")
+    assert found.what == "3 recompiles of `forward`, because `self.index` changed 0 → 1 → 2."
+    assert "register_buffer" not in found.fix
+    assert "Compile the model that calls them as a whole" in found.fix
+    assert found.known == "at most"
+
+
+def test_a_call_in_a_region_has_no_nodes_of_its_caller(
+    session: Session, runs: dict[str, str]
+) -> None:
+    """Both graphs have an `add`. Torch's mapping lists the caller's for each call in the region
+    that reads what it makes."""
+    graph = session.scalars(select(Graph).where(Graph.run_id == runs["region-calls.tar.xz"])).one()
+    of_calls = [set(nodes) for _, nodes in call_texts(session, graph.id)]
+    assert of_calls[0] == {"add", "embedding", "embedding_1"}
+    names = ("var_mean", "add", "rsqrt", "sub", "mul", "mul_1", "add_1")
+    assert of_calls[1] == {f"repeated_subgraph0/{name}" for name in names}
+    assert of_calls[2] == {f"repeated_subgraph0/{name}" for name in ("add_2", "view_1")}
+    nodes = {node.name: node for node in fx_nodes(session, graph.id)}
+    assert nodes["add"].inputs == ["embedding", "embedding_1"]
+    assert nodes["repeated_subgraph0/mul"].inputs == [
+        "repeated_subgraph0/sub", "repeated_subgraph0/rsqrt",
+    ]  # fmt: skip
 
 
 def test_the_docs_name_every_cause() -> None:

@@ -115,7 +115,9 @@ def changes_of(history: History) -> list[Change]:
             if failed.new is None:  # the guard of an older compile may tell it
                 told = (each.new for each in step.failures if each.subject == failed.subject)
                 failed = replace(failed, new=next(filter(None, told), None))
-            _extend(_change(changes, failed, history).values, failed.old, failed.new)
+            change = _change(changes, failed, history)
+            change.became_dynamic = False  # or not to the end: the code may use its value
+            _extend(change.values, failed.old, failed.new)
         for became in step.became:
             kind = "size" if ".size(" in became.subject else "value"
             failed = GuardFailure(None, "", became.subject, kind, became.old)

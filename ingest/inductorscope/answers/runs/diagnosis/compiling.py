@@ -209,28 +209,24 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     number = sum(each.log == log for each in again)
     fix, wins = remedies(evidence.story, first, changes)
     bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
+    if {change.kind for change in changes} == {"attribute"} and _in_each_step(evidence, first):
+        fix, bound = _OWN_VALUES, True
     wrapped, last = is_library(first.file or ""), first.steps[-1].compile
     name = "a compiled module" if wrapped else f"`{first.function}`"
     if first.resumed_at:
         name += f" after line {first.resumed_at}"
-    took = (
-        [f"They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}."] if us else []
-    )
+    took = f"They take {seconds(us / 1e6)} of {seconds(whole)} of compile time{note}." if us else ""
     if first.reached_limit:
-        took.append("At the recompile limit Dynamo runs it uncompiled.")
+        took += " At the recompile limit Dynamo runs it uncompiled."
     reasons = "; ".join(map(change_in_words, changes[:MOST_CHANGES]))
+    part = f", {first.recompiles} of them" if number > first.recompiles else ""
     return Cause(
         "recompiles",
-        f"{plural(number, 'recompile')}"
-        + (
-            f", {first.recompiles} of them of {name}"
-            if number > first.recompiles
-            else f" of {name}"
-        )
-        + (f", because {reasons}." if reasons else ", for reasons not in the log."),
+        f"{plural(number, 'recompile')}{part} of {name}, "
+        + (f"because {reasons}." if reasons else "for reasons not in the log."),
         fix or "Keep what the guard checks the same between calls.",
         urls.compile_story(evidence.id) + "#recompiles",
-        why=" ".join(took),
+        why=took.lstrip(),
         wins_us=wins or None,
         share=wins / 1e6 / whole if wins and whole else None,
         of="compile time",
@@ -243,6 +239,21 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
             *(evidence.own_line([story.frames[at] for at in last.stack]) if wrapped else []),
         ],
     )
+
+
+_OWN_VALUES = (
+    "Each step needs all of these values, as layers do that have one each. Compile the model that "
+    "calls them as a whole: there they are constants, and nothing is compiled again. Decorate the "
+    "function with `torch.compiler.nested_compile_region`: calls that differ only in what makes no "
+    "difference to the code then share it."
+)
+
+
+def _in_each_step(evidence: Evidence, history: History) -> bool:
+    """Whether a step calls the function as often as it was compiled."""
+    ids = {step.compile.id for step in history.steps}
+    calls = sum(each.calls for each in evidence.regions if each.compile_id in ids)
+    return evidence.shown is not None and calls >= max(len(ids), 3) * evidence.shown.by
 
 
 def _only(history: History, kind: str) -> bool:
