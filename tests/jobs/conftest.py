@@ -79,7 +79,7 @@ class Crew:
             found = look()
             if found:
                 return found
-            time.sleep(0.05)
+            time.sleep(0.1)
         raise AssertionError(f"waited {seconds:.0f} s for {what}")
 
     def runs(self) -> set[str]:
