@@ -36,7 +36,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
-from inductorscope.store.tables.models import Graph
+from inductorscope.store.tables.models import Graph, Links
 from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy import select
@@ -531,6 +531,8 @@ def test_a_call_in_a_region_has_no_nodes_of_its_caller(
     names = ("var_mean", "add", "rsqrt", "sub", "mul", "mul_1", "add_1")
     assert of_calls[1] == {f"repeated_subgraph0/{name}" for name in names}
     assert of_calls[2] == {f"repeated_subgraph0/{name}" for name in ("add_2", "view_1")}
+    (notes,) = session.scalars(select(Links.notes).where(Links.graph_id == graph.id))
+    assert any(note.startswith("Of 2 calls in subgraphs, Inductor's record") for note in notes)
     nodes = {node.name: node for node in fx_nodes(session, graph.id)}
     assert nodes["add"].inputs == ["embedding", "embedding_1"]
     assert nodes["repeated_subgraph0/mul"].inputs == [

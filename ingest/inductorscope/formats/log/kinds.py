@@ -315,7 +315,7 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind("inductor_provenance_tracking_node_mappings", "nodes and the kernels they became",
         "Explorer, links", text=Text(PROVENANCE, "after code")),
     Kind("inductor_provenance_tracking_kernel_stack_traces", "the user's lines for each kernel",
-        "Explorer, links; annotated code", text=Text(KERNEL_STACKS, "after code")),
+        f"{KEPT}; search", text=Text(KERNEL_STACKS, "after code")),
     Kind("inductor_post_to_pre_grad_nodes", "nodes before and after autograd", "Explorer, links",
         text=Text(PROVENANCE_NODES, "after code")),
     Kind("inductor_triton_kernel_to_post_grad_nodes", "nodes of each kernel", "Explorer, links",

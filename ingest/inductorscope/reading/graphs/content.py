@@ -55,6 +55,7 @@ from inductorscope.store.runs.packing import (
     pack_kernels,
     pack_nodes,
 )
+from inductorscope.units import plural
 
 # f32[4, 256][256, 1]cuda:0
 _KINDS = "cpu|cuda|xpu|mps|mtia|hpu|npu|privateuseone"
@@ -215,6 +216,15 @@ class _Reading:
         )
         if links is not None:
             self._find_nodes(links)
+            nodes = self.fx.get(POST_GRAD, FxText()).nodes
+            takers = {each.name for each in nodes if ".higher_order." in each.target}
+            calls = [call for call in (self.code or OutputCode()).calls if call.inside]
+            listed = [provenance.kernel_to_post.get((each.kernel, each.handle)) for each in calls]
+            if mixed := sum(not takers.isdisjoint(each or ()) for each in listed):
+                links.notes.append(
+                    f"Of {plural(mixed, 'call')} in subgraphs, Inductor's record also lists nodes "
+                    "of the caller, which they do not compute; these are left out here."
+                )
             for name, stage in links.stages.items():
                 given = self.task.texts.get(name)
                 stage.digest = "" if given is None else given.digest
