@@ -52,6 +52,7 @@ def row(entry: dict[str, Any], search: Improvement | None, ours: dict[str, list[
         inside += "" if inside == "yes" or not overlap else ", intervals overlap"
     numbers = search.numerics if search and promised else None
     bound = f"{numbers.error:.0e} of {numbers.bound:.0e}" if numbers and numbers.bound else ""
+    bound += ", unknown" if numbers and numbers.answer == "unknown" else ""
     cells = [
         f"`{name}`",
         entry["kind"],
