@@ -67,3 +67,14 @@ def test_every_kind_of_the_largest_log_is_in_the_table(shared: Path, told: dict[
                 assert not missing(stream, told)  # type: ignore[arg-type]  # reads like a file
                 return
     pytest.fail("the archive holds no log")
+
+
+def test_examples_of_torch_2_14_are_from_a_log(fixtures: Path) -> None:
+    """Each kind that the log has, with one of its lines."""
+    with (fixtures / "kinds-of-2.14.log").open("rb") as stream:
+        payloads = {record.name: record.payload for record in read_trace_log(stream)}
+    section = TABLE.read_text().partition("## Examples of torch 2.14")[2].partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `([^`]+)` \| `(.+)` \|$", section, re.M))
+    assert told.keys() == payloads.keys()
+    for name, line in told.items():
+        assert line.rstrip("…") in (payloads[name] or b"").decode(), name

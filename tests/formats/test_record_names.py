@@ -15,21 +15,32 @@ def record_names(torch: Path) -> dict[tuple[bool, str], str]:
     """(whether it is an artifact, its name) → its first place. Parts of a name that only a run
     knows are `*`."""
     found: dict[tuple[bool, str], str] = {}
+    calls: list[tuple[ast.Call, str]] = []
+    takers: dict[str, int] = {}
+    """Function → which of its arguments is the name of an artifact."""
     for path in sorted(torch.rglob("*.py")):
         text = path.read_text(errors="replace")
-        if "trace_structured" not in text and "artifact_name=" not in text:
+        if not re.search("trace_structured|artifact_name|_and_exec_source", text):
             continue
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call):
-                for name in _named(node):
-                    found.setdefault(name, f"{path.relative_to(torch)}:{node.lineno}")
+                calls.append((node, f"{path.relative_to(torch)}:{node.lineno}"))
+            elif isinstance(node, ast.FunctionDef):
+                arguments = [each.arg for each in node.args.args]
+                if "artifact_name" in arguments and node.name != "getArtifactLogger":
+                    takers[node.name] = arguments.index("artifact_name")
+    for call, place in calls:
+        for name in _named(call, takers):
+            found.setdefault(name, place)
     return found
 
 
-def _named(call: ast.Call) -> list[tuple[bool, str]]:
+def _named(call: ast.Call, takers: dict[str, int]) -> list[tuple[bool, str]]:
     function = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     function = call.func.id if isinstance(call.func, ast.Name) else function
     names = [(True, _pattern(k.value)) for k in call.keywords if k.arg == "artifact_name"]
+    at = takers.get(function, len(call.args))
+    names += [(True, _pattern(each)) for each in call.args[at : at + 1]]
     if function in ("trace_structured", "dtrace_structured") and call.args:
         kind = _pattern(call.args[0])
         of_dict = [

@@ -208,6 +208,8 @@ _AS_LOGGED = {
     "aotautograd_cache_pickle_failure": "what AOTAutograd's cache could not store, and why",
     "backward_epilogue": "what runs after the compiled backward",
     "backward_prologue": "what runs before the compiled backward",
+    "backward_subclass_unwrap": "takes apart gradients of tensor subclasses",
+    "backward_subclass_wrapper": "makes tensor subclasses of the backward's results",
     "before_activation_quantization_bwd_aten_pass": "the backward, before saved values are small",
     "before_activation_quantization_fwd_aten_pass": "the forward, before saved values are small",
     "compile_worker_sidecar_death": "how the compile workers died, and their last output",
@@ -235,6 +237,8 @@ _AS_LOGGED = {
     "fx_bucketing_passes_all_gather_buckets": "all-gathers that are joined",
     "fx_bucketing_passes_reduce_scatter_buckets": "reduce-scatters that are joined",
     "fx_collectives_analytical_estimation": "expected times of collectives, from a formula",
+    "fx_collectives_estimations_after_overlap_bucketing": "the same, after some were joined",
+    "fx_collectives_node_runtime_estimation": "expected times of collectives, from benchmarks",
     "fx_compute_nodes_runtime_estimation": "expected times of nodes, from benchmarks and a formula",
     "fx_graph_bundled_cache_hit": "a hit for a graph in AOTAutograd's entry",
     "fx_interpreter_error": "the graph in which a node failed",
@@ -265,6 +269,7 @@ _AS_LOGGED = {
     "reorder_communication_preserving_peak_memory": "collectives that were moved, and the peak",
     "scheduler_nodes_before_comm_overlap": "scheduler nodes before overlapping",
     "sink_waits_iterative_info": "waits that were moved later, and the peak",
+    "subclass_wrapper": "takes apart tensor subclasses, and makes them of the results",
     "synthetic_base_wrapper": "joins inputs that share memory",
 }
 """Artifacts that are shown as they are: name → meaning."""
