@@ -496,7 +496,9 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
 ) -> None:
     """Three equal layers, compiled one by one, and another function."""
     run = runs["equal-blocks.tar.xz"]
-    rows = run_page(session, run).graphs
+    page = run_page(session, run)
+    rows = page.graphs
+    assert {kernel.graph for kernel in page.kernels} == {"0_inference-0-0", "3_inference-1-0"}
     assert [(row.slug, row.instances, row.others) for row in rows] == [
         ("0_inference-0-0", 3, ["1_inference-0-1", "2_inference-0-2"]),
         ("3_inference-1-0", 1, []),

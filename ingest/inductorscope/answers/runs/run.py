@@ -123,6 +123,9 @@ def run_page(session: Session, run_id: str) -> RunPage:
         profile = None
     facts = replace(facts_of(run, busy), kernel_us=kernels_us)
     state = run_state(session, run_id)
+    shown = once(instances(session, run_id, graphs))
+    repeated = {slug for row in shown for slug in row.others}
+    kernels = kernel_rows(session, run_id, TOP_KERNELS)
     evidence = None if facts.reading else gather(session, run, graphs)
     diagnosis = None if evidence is None else diagnose(evidence)
     story = [] if evidence is None else story_in_words(evidence.story)
@@ -144,8 +147,8 @@ def run_page(session: Session, run_id: str) -> RunPage:
         missing=_missing(run),
         diagnosis=diagnosis,
         said=[] if diagnosis is None else _further(story, diagnosis),
-        graphs=once(instances(session, run_id, graphs)),
-        kernels=kernel_rows(session, run_id, TOP_KERNELS),
+        graphs=shown,
+        kernels=[each for each in kernels if each.time_us or each.graph not in repeated],
         categories=categories(session, run_id) if profile is None else _kinds(profile),
         profile=profile,
         trace_kernels=slowest_of_trace(session, run_id, profile),
