@@ -22,6 +22,7 @@ from inductorscope.formats.change import Change, Mark
 from inductorscope.formats.results import Results, Sample
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
+from msgspec.structs import replace
 
 SCRIPT = """
 import logging
@@ -174,6 +175,58 @@ def test_changes_that_help_are_joined_and_measured_again() -> None:
 def test_nothing_is_called_faster_that_is_not() -> None:
     found = improved(lambda change: 10.0).found
     assert (found.kept, found.gain, found.change) == ([], 1.0, None)
+
+
+def test_what_seems_to_win_nothing_leaves_its_time_to_the_next_change() -> None:
+    class Slow(Pretended):
+        def once(self, arm: Arm, seconds: float, *, only_timed: bool) -> Once:
+            return replace(super().once(arm, seconds, only_timed=only_timed), seconds=5.0)
+
+    runner = Slow(lambda change: 10.0 * (0.5 if change.optimizer else 1.0))
+    search = Search(trier_with(runner), 60.0, lambda found: None)
+    found = search.run([(title, CHANGES[title]) for title in ("dynamic", "optimizer", "last")])
+    tried = [(trial.title, trial.judged and trial.judged.processes) for trial in found.trials]
+    assert tried == [("dynamic", 3), ("optimizer", 6)]
+    assert (found.kept, found.complete) == (["optimizer"], False)
+    runner.processes = 0
+    again = Search(trier_with(runner), 60.0, lambda found: None, found)
+    again.run([(title, CHANGES[title]) for title in ("dynamic", "last")])
+    assert [trial.title for trial in again.found.trials] == ["last", "dynamic"]
+
+
+def test_a_little_that_others_do_not_win_is_measured_in_the_end() -> None:
+    class Slow(Pretended):
+        def once(self, arm: Arm, seconds: float, *, only_timed: bool) -> Once:
+            return replace(super().once(arm, seconds, only_timed=only_timed), seconds=5.0)
+
+    runner = Slow(lambda change: 10.0 * (0.96 if change.dynamic else 1.0))
+    found = Search(trier_with(runner), 60.0, lambda found: None).run(
+        [(title, CHANGES[title]) for title in ("dynamic", "optimizer")]
+    )
+    assert [trial.title for trial in found.trials] == ["dynamic", "optimizer"]
+    assert (found.kept, found.complete) == (["dynamic"], True)
+
+
+@pytest.mark.torch
+def test_a_real_program_that_a_change_slows_down_is_left_after_three_processes(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import time, torch\n"
+        "compiled = torch.compile(torch.sin)\n"
+        "for step in range(100_000):\n"
+        "    compiled(torch.ones(8))\n"
+        "    time.sleep(0.02 if torch.get_float32_matmul_precision() == 'high' else 0.01)\n"
+    )
+    runner = Runner(tmp_path / "work", Settings(tmp_path / "data", ""), trusted=True, alike=True)
+    trier = Trier(Arm("A", CaptureSpec(model=str(script))), runner, silent)
+    search = Search(trier, 600.0, lambda found: None)
+    slower = Trial(title="slower", change=Change(float32_products="high"))
+    search._measure(slower, others=True)
+    assert slower.judged is not None
+    assert (slower.judged.processes, search.found.gain) == (3, 1.0)
+    assert slower.judged.shift > 0.3
 
 
 def test_a_single_change_is_measured_at_once() -> None:

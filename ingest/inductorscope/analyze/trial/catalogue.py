@@ -6,6 +6,7 @@ To add one, add an entry, or write a package with some: docs/extending.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 import msgspec
 
@@ -13,7 +14,6 @@ from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
 from inductorscope.plugins import added
 
 PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "_int_mm"))
-FROZEN = {"freezing": "True"}
 PADDED = Change(inductor={"shape_padding": "True"})
 MANY_NODES = 300
 """Graphs of fewer nodes compile so fast that regions save nothing."""
@@ -76,81 +76,73 @@ def _dynamo(**values: object) -> Change:
     return Change(dynamo={key: repr(each) for key, each in values.items()})
 
 
+_CUDA, _BREAKS, _RECOMPILES = map(attrgetter, ("cuda", "breaks", "recompiles"))
+
+
+def _threaded(known: Known) -> bool:
+    return not known.cuda and known.threads > 1
+
+
+def _infers(known: Known) -> bool:
+    """Whether it computes products without gradients."""
+    return known.products and not known.trains
+
+
+def _frozen(**more: str) -> Callable[[Known], Change]:
+    return lambda known: Change(inductor={"freezing": "True"} | more, no_grad=known.could_train)
+
+
 ENTRIES: tuple[Entry, ...] = (
-    Entry("CUDA graphs", lambda known: known.cuda, Change(inductor={CUDA_GRAPHS: "True"})),
+    Entry("CUDA graphs", _CUDA, Change(inductor={CUDA_GRAPHS: "True"})),
     Entry(
         "max-autotune without CUDA graphs",
         lambda known: known.cuda and known.products, Change(mode="max-autotune-no-cudagraphs"),
     ),
-    Entry("combo kernels", lambda known: known.cuda, _set(combo_kernels=True)),
-    Entry(
-        "coordinate descent tuning", lambda known: known.cuda, _set(coordinate_descent_tuning=True),
-    ),
-    Entry("no split reductions", lambda known: known.cuda, _set(split_reductions=False)),
-    Entry("multi-kernels", lambda known: known.cuda, _set(triton__multi_kernel=1)),
+    Entry("combo kernels", _CUDA, _set(combo_kernels=True)),
+    Entry("coordinate descent tuning", _CUDA, _set(coordinate_descent_tuning=True)),
+    Entry("no split reductions", _CUDA, _set(split_reductions=False)),
+    Entry("multi-kernels", _CUDA, _set(triton__multi_kernel=1)),
     Entry(
         "TF32 products", lambda known: known.cuda and known.products and "float32" in known.dtypes,
         Change(float32_products="high"),
     ),
     Entry("padded products", lambda known: PADDED in known.named, PADDED),
     Entry(
-        "ignored log calls",
-        lambda known: known.ignored, lambda known: Change(ignored=known.ignored),
+        "ignored log calls", attrgetter("ignored"), lambda known: Change(ignored=known.ignored),
     ),
     Entry(
         "prints after the graph",
-        lambda known: known.reordered, lambda known: Change(reordered=known.reordered),
+        attrgetter("reordered"), lambda known: Change(reordered=known.reordered),
     ),
+    Entry("numbers of tensors inside of graphs", _BREAKS, _dynamo(capture_scalar_outputs=True)),
     Entry(
-        "numbers of tensors inside of graphs",
-        lambda known: known.breaks, _dynamo(capture_scalar_outputs=True),
-    ),
-    Entry(
-        "outputs of unknown size inside of graphs", lambda known: known.breaks,
+        "outputs of unknown size inside of graphs", _BREAKS,
         _dynamo(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True),
     ),
+    Entry("breaks inside of nested calls", _BREAKS, _dynamo(nested_graph_breaks=True)),
+    Entry("dynamic sizes", _RECOMPILES, Change(dynamic=True)),
+    Entry("marked sizes", attrgetter("marks"), lambda known: Change(marks=known.marks)),
+    Entry("Python numbers as inputs", _RECOMPILES, _dynamo(specialize_float=False)),
     Entry(
-        "breaks inside of nested calls",
-        lambda known: known.breaks, _dynamo(nested_graph_breaks=True),
-    ),
-    Entry("dynamic sizes", lambda known: known.recompiles, Change(dynamic=True)),
-    Entry("marked sizes", lambda known: known.marks, lambda known: Change(marks=known.marks)),
-    Entry(
-        "Python numbers as inputs", lambda known: known.recompiles, _dynamo(specialize_float=False),
-    ),
-    Entry(
-        "numbers of modules as inputs",
-        lambda known: known.recompiles, _dynamo(allow_unspec_int_on_nn_module=True),
+        "numbers of modules as inputs", _RECOMPILES, _dynamo(allow_unspec_int_on_nn_module=True),
     ),
     Entry(
         "no gradients", lambda known: known.could_train and not known.trains, Change(no_grad=True),
     ),
-    Entry(
-        "frozen weights", lambda known: not known.trains and known.products,
-        lambda known: Change(inductor=FROZEN, no_grad=known.could_train),
-    ),
+    Entry("frozen weights", _infers, _frozen()),
     Entry(
         "frozen weights and max-autotune",
-        lambda known: not known.cuda and not known.trains and known.products,
-        lambda known: Change(
-            inductor=FROZEN | {"max_autotune": "True"}, no_grad=known.could_train
-        ),
+        lambda known: _infers(known) and not known.cuda, _frozen(max_autotune="True"),
     ),
-    Entry("channels last", lambda known: known.convolves, Change(channels_last=True)),
-    Entry("1×1 convolutions as products", lambda known: known.convolves, _set(conv_1x1_as_mm=True)),
-    Entry("compiled optimizer", lambda known: known.optimizer, Change(optimizer=True)),
+    Entry("channels last", attrgetter("convolves"), Change(channels_last=True)),
+    Entry("1×1 convolutions as products", attrgetter("convolves"), _set(conv_1x1_as_mm=True)),
+    Entry("compiled optimizer", attrgetter("optimizer"), Change(optimizer=True)),
     Entry("C++ wrapper", lambda known: True, _set(cpp_wrapper=True)),
-    Entry(
-        "half of the threads", lambda known: not known.cuda and known.threads > 1,
-        lambda known: Change(threads=known.threads // 2),
-    ),
-    Entry(
-        "smaller chunks for threads",
-        lambda known: not known.cuda and known.threads > 1, _set(cpp__min_chunk_size=128),
-    ),
+    Entry("half of the threads", _threaded, lambda known: Change(threads=known.threads // 2)),
+    Entry("smaller chunks for threads", _threaded, _set(cpp__min_chunk_size=128)),
     Entry("aggressive fusion", lambda known: True, _set(aggressive_fusion=True)),
-    Entry("larger fusions", lambda known: known.operations, _set(max_fusion_size=256)),
-    Entry("benchmarked fusion", lambda known: known.cuda, _set(benchmark_fusion=True)),
+    Entry("larger fusions", attrgetter("operations"), _set(max_fusion_size=256)),
+    Entry("benchmarked fusion", _CUDA, _set(benchmark_fusion=True)),
     Entry("blocks as regions", lambda known: known.nodes >= MANY_NODES, Change(regions="nested")),
 )  # fmt: skip
 

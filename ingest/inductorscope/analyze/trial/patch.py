@@ -124,14 +124,8 @@ def _argue(tree: ast.Module, lines: list[str], change: Change) -> bool:
     written on one line."""
     given = _arguments(change)
     calls = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr == "compile"
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "torch"
-    ]
+    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    names = [node for node in attributes if ast.unparse(node) == "torch.compile"]
     for node in names:
         call = calls.get(node)
         whole = call or node

@@ -2,7 +2,8 @@
 
 Each candidate is first compiled, which shows whether it does anything. The rest is timed in rounds,
 of which the better half goes on. Changes that are faster alone are then joined while that helps.
-The winner is measured again from the start, since the times that chose it flatter it.
+The winner is measured again from the start, since the times that chose it flatter it. With little
+time, few candidates take part; if none of them seems to win, the next ones get the time left.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from inductorscope.analyze.measure.judge import LOOKS
+from inductorscope.analyze.measure.judge import LOOKS, Judged
 from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.result import Trial
 from inductorscope.capturing.measure.turns import Budget
@@ -26,9 +27,13 @@ FEWEST = 4
 FOR_FINAL = 0.35, 0.6
 """The least and the most of the budget that is kept for measuring the winner."""
 WORTH_JOINING = 0.01
-"""A change that seems to win less is not joined with others."""
+"""A change that seems to win less is not joined with others, nor measured while others wait."""
+LITTLE = 0.05
+"""Nor one that surely wins less."""
+GLANCE = 3
+"""Processes of each, after which a change can seem to win nothing."""
 NO_TIME = "The time was up; the next search goes on from here."
-FEW_TIMES = "It was not among the faster half."
+AND = " + "
 Candidates = Sequence[tuple[str, Change]]
 """Titles and changes."""
 Keep = Callable[[Improvement], None]
@@ -51,12 +56,16 @@ class Search:
         """What compiling a candidate took, at most."""
 
     @property
+    def rest(self) -> float:
+        """Seconds until the time is up."""
+        return self.seconds - (time.monotonic() - self.began)
+
+    @property
     def left(self) -> float:
         """Seconds until the winner has to be measured."""
         least, most = (share * self.seconds for share in FOR_FINAL)
         wanted = 2 * LOOKS[0] * self.trier.process_s
-        spent = time.monotonic() - self.began
-        return self.seconds - spent - min(max(wanted, least), most)
+        return self.rest - min(max(wanted, least), most)
 
     def run(self, candidates: Candidates) -> Improvement:
         """Searches, and returns what it found. Raises CaptureFailed, SpecError if the program as it
@@ -68,11 +77,20 @@ class Search:
             self._before = self._before if same else None
         self.keep()
         self.trier.time_process()
-        worth = self._screen(candidates)
-        best = self._join(self._choose(worth))
-        if best is not None:
-            self._measure(best)
-        found.complete = not found.stopped
+        # What an earlier search has timed comes last.
+        untried = sorted(
+            candidates, key=lambda each: bool((old := self._looked_at(each[1])) and old.judged)
+        )
+        left_behind: list[Trial] = []
+        while untried and found.gain == 1.0 and not self._over:
+            if chosen := self._choose(self._screen(untried)):
+                left_behind.append(self._join(chosen))
+                self._measure(left_behind[-1], others=bool(untried))
+        again = [each for each in left_behind[:-1] if _shift(each) < -WORTH_JOINING]
+        if again and found.gain == 1.0 and not self._over:
+            self._measure(min(again, key=_shift), others=False)
+        found.stopped = NO_TIME if untried else ""
+        found.complete = not untried
         self.keep()
         return found
 
@@ -80,15 +98,19 @@ class Search:
         self.found.seconds = time.monotonic() - self.began
         self._keep(self.found)
 
-    def _screen(self, candidates: Candidates) -> list[Trial]:
-        """Compiles each candidate, and returns those worth timing. Two with the same code are
-        timed once."""
+    @property
+    def _over(self) -> bool:
+        """Whether there is no time to try another change; one is tried in any case."""
+        return bool(self.found.trials) and self.rest < self._looked_s
+
+    def _screen(self, untried: list[tuple[str, Change]]) -> list[Trial]:
+        """Compiles candidates for which there is time, and returns those worth timing. Two with the
+        same code are timed once."""
         worth: list[Trial] = []
-        for title, change in candidates:
-            late = self.left < self._looked_s + self._round_s(len(worth) + 1)
-            if late and self.found.trials:  # the first is tried in any case
-                self.found.stopped = NO_TIME
+        while untried and not self._over:
+            if worth and self.left < self._looked_s + self._round_s(len(worth) + 1):
                 break
+            title, change = untried.pop(0)
             trial = self._looked_at(change) or self.trier.look(title, change)
             self._looked_s = max(self._looked_s, trial.seconds)
             self.found.trials.append(trial)
@@ -123,55 +145,54 @@ class Search:
         for processes in ROUNDS if len(trials) > FEWEST else ROUNDS[1:]:
             budget = Budget(max(self.left, 0.0), processes, looks=())
             self.trier.time(trials, budget, lambda _: self.keep())
-            trials = sorted(trials, key=_shift)
-            for trial in trials[max(len(trials) // 2, FEWEST) :]:
-                trial.answer, trial.why = "cannot tell", FEW_TIMES
-            trials = trials[: max(len(trials) // 2, FEWEST)]
+            trials = sorted(trials, key=_shift)[: max(len(trials) // 2, FEWEST)]
             self.keep()
         # Of one process each, nothing is known.
         return [each for each in trials if each.judged is None or _shift(each) < -WORTH_JOINING]
 
-    def _join(self, trials: list[Trial]) -> Trial | None:
+    def _join(self, trials: list[Trial]) -> Trial:
         """Returns the fastest change, joined with others while that seems faster."""
-        if not trials:
-            return None
-        best, parts = trials[0], [trials[0].title]
+        best = trials[0]
         for other in trials[1:]:
             enough = self.left > self._looked_s + 3 * ROUNDS[-1] * self.trier.process_s
             if not enough or not best.change.agrees_with(other.change):
                 continue
-            both = best.change.beside(other.change)
-            joined = self.trier.look(" + ".join([*parts, other.title]), both)
+            title, both = f"{best.title}{AND}{other.title}", best.change.beside(other.change)
+            joined = self.trier.look(title, both)
             self.found.trials.append(joined)
             if joined.answer != "running" or _is_twin(joined, best):
                 joined.answer = "no effect" if joined.answer == "running" else joined.answer
                 continue
-            self.trier.time(
-                [best, joined], Budget(self.left, ROUNDS[-1], ()), lambda _: self.keep()
-            )
+            budget = Budget(self.left, ROUNDS[-1], looks=())
+            self.trier.time([best, joined], budget, lambda _: self.keep())
             if _shift(joined) < _shift(best) - WORTH_JOINING:
-                best, parts = joined, [*parts, other.title]
-        self.found.kept = parts
+                best = joined
         return best
 
-    def _measure(self, best: Trial) -> None:
-        """Measures the winner again, in processes that chose nothing."""
+    def _measure(self, best: Trial, *, others: bool) -> None:
+        """Measures the winner again, in processes that chose nothing. `others`: whether changes are
+        untried, for which it ends early if this one seems to win nothing."""
         found = self.found
+        found.kept = best.title.split(AND)
         final = Trial(title=best.title, change=best.change)
-        left = self.seconds - (time.monotonic() - self.began)
-        budget = Budget(max(left, self.seconds * FOR_FINAL[1]), LOOKS[-1])
+        budget = Budget(max(self.rest, self.seconds * FOR_FINAL[1]), LOOKS[-1], (GLANCE, *LOOKS))
 
         def kept(trial: Trial) -> None:
             found.judged = trial.judged
             self.keep()
 
-        self.trier.time([final], budget, kept)
+        self.trier.time([final], budget, kept, _hopeless if others else None)
         if final.answer == "faster":
             self.trier.compile_again(best)
         found.judged, best.judged, best.answer = final.judged, final.judged, final.answer
         found.numerics, found.after, found.change = best.numerics, best.after, best.change
         if final.answer != "faster":
             found.kept, found.change, found.after = [], None, None
+
+
+def _hopeless(judged: Judged) -> bool:
+    """Whether a change seems to win nothing, or little at best."""
+    return judged.shift > -WORTH_JOINING or judged.low > -LITTLE
 
 
 def _shift(trial: Trial) -> float:

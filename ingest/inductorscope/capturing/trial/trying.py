@@ -7,11 +7,12 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from inductorscope.analyze.measure.judge import LOOKS
+from inductorscope.analyze.measure.judge import LOOKS, Judged
 from inductorscope.analyze.trial.numerics import compared
 from inductorscope.analyze.trial.result import Structure, Trial
 from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner
@@ -105,8 +106,12 @@ class Trier:
             found = self._look(self.changed(trial.title, trial.change), cold=True)
             trial.after, trial.run_after = found.structure, found.run
 
-    def time(self, trials: Sequence[Trial], budget: Budget, keep: Callable[[Trial], None]) -> None:
-        """Times changes in turns with the program as it is, and sets their answers."""
+    def time(
+        self, trials: Sequence[Trial], budget: Budget, keep: Callable[[Trial], None],
+        enough: Callable[[Judged], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """Times changes in turns with the program as it is, and sets their answers. `enough`: what
+        also ends it, besides an answer."""
         arms = [self.arm, *(self.changed(trial.title, trial.change) for trial in trials)]
         began = time.monotonic()
 
@@ -116,12 +121,12 @@ class Trier:
                 keep(trial)
 
         def answered(done: Sequence[Once]) -> bool:
-            found = [compare_arms(done, AS_IT_IS, trial.title) for trial in trials]
-            return all(judged and judged.answer != "cannot tell" for judged in found)
+            return all(
+                each and (each.answer != "cannot tell" or (enough is not None and enough(each)))
+                for each in (trial.judged for trial in trials)
+            )
 
-        def once(arm: Arm) -> Once:
-            return self.runner.once(arm, SECONDS, only_timed=True)
-
+        once = partial(self.runner.once, seconds=SECONDS, only_timed=True)
         done = turns(arms, once, budget, self.progress, kept, answered)
         self.process_s = statistics.median(run.seconds for run in done)
         for trial in trials:

@@ -64,11 +64,11 @@ def improve(
             run_id = one_run(session, given)
             searching = Searching(session, run_id)
 
-        latest, interrupted = Improvement(), False
+        found, interrupted = Improvement(), False
 
-        def keep(found: Improvement) -> None:
-            nonlocal latest
-            latest = found
+        def keep(new: Improvement) -> None:
+            nonlocal found
+            found = new
             for trial in found.trials[len(told) :]:
                 told.append(trial.title)
                 progress.log(f"{trial.title}: {words.outcome(trial)}")
@@ -81,10 +81,9 @@ def improve(
         runner = Runner(folder, settings, trusted=True, alike=True)
         trier = Trier(searching.arm, runner, progress, reader(settings, factory, run_id))
         try:
-            found = searching.run(trier, minutes, keep)
-            keep(found)
+            keep(searching.run(trier, minutes, keep))
         except KeyboardInterrupt:
-            found, interrupted = latest, True
+            interrupted = True
         with factory() as session:
             page = trials_page(session, run_id)
     if as_json:
