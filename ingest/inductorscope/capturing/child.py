@@ -38,6 +38,7 @@ from inductorscope.formats.capture_facts import (
     State,
 )
 from inductorscope.formats.results import EAGER_RESULTS, RESULTS
+from inductorscope.processes.dying import die_with
 from inductorscope.processes.importing import without_collection
 
 
@@ -240,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
     options = parser.parse_args(arguments)
-    environment.die_with(options.parent)
+    die_with(options.parent)
     environment.forget_settings()
     try:
         spec = from_json(options.spec.read_bytes())

@@ -10,11 +10,11 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def die_with(parent: int, sign: int = signal.SIGKILL) -> None:
-    """Has the system send this process the signal when its parent dies; does nothing outside of
-    Linux."""
-    if not sys.platform.startswith("linux"):
+def die_with(parent: int | None) -> None:
+    """Has the system kill this process when its parent dies; does nothing without one, or outside
+    of Linux."""
+    if parent is None or not sys.platform.startswith("linux"):
         return
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, sign, 0, 0, 0)
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # the parent died before the call
-        os.kill(os.getpid(), sign)
+        os.kill(os.getpid(), signal.SIGKILL)

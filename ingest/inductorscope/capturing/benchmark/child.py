@@ -19,6 +19,7 @@ from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.instructions import try_instructions
 from inductorscope.capturing.inside.leaving import leave
 from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.processes.dying import die_with
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
     parsed = parser.parse_args(arguments)
-    environment.die_with(parsed.parent)
+    die_with(parsed.parent)
     environment.forget_settings()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(parsed.cache)
     os.environ["TRITON_CACHE_DIR"] = str(parsed.cache / "triton")

@@ -20,6 +20,7 @@ from inductorscope.capturing.inside.leaving import leave
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import CaptureSpec, from_builtins
+from inductorscope.processes.dying import die_with
 from inductorscope.processes.importing import without_collection
 
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
     parsed = parser.parse_args(arguments)
-    environment.die_with(parsed.parent)
+    die_with(parsed.parent)
     environment.forget_settings()
     folder: Path = parsed.folder.absolute()
     request = msgspec.json.decode((folder / REQUEST).read_bytes())

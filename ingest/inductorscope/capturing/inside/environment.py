@@ -5,9 +5,7 @@ The child sets everything itself, so that running it by hand captures in the sam
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 from pathlib import Path
 
 from inductorscope.capturing.spec import CaptureSpec
@@ -32,7 +30,6 @@ _RECORDED = (
     "TRITON_",
 )
 _SECRET = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY")
-_PR_SET_PDEATHSIG = 1
 
 
 def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> None:
@@ -83,17 +80,6 @@ def recorded() -> dict[str, str]:
         for name, value in sorted(os.environ.items())
         if name.startswith(_RECORDED) and not any(word in name for word in _SECRET)
     }
-
-
-def die_with(parent: int | None) -> None:
-    """Asks the operating system to kill this process when the parent dies."""
-    if parent is None:
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() != parent:  # the parent died before the request
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def limit_memory(limit: int | None, device: str) -> None:

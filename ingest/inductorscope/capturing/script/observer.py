@@ -39,6 +39,7 @@ from inductorscope.formats.capture_facts import (
     ScriptSteps,
     Wrapped,
 )
+from inductorscope.processes.dying import die_with
 
 MOST_COMPILES = 2000
 MOST_FIRST = 500
@@ -479,7 +480,7 @@ def imported(name: str) -> None:
     if name == "torch":
         order = read_order()
         if os.getppid() == order.parent or "LOCAL_RANK" in os.environ:
-            environment.die_with(os.getppid())
+            die_with(os.getppid())
         _observer = Observer(order)
         _observer.torch_imported()
     elif _observer is not None and name == "torch._dynamo":

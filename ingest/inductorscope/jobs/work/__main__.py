@@ -126,8 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--attempt", type=int, required=True)
     parser.add_argument("--parent", type=int, help="end when this process does")
     given = parser.parse_args(arguments)
-    if given.parent:
-        die_with(given.parent)
+    die_with(given.parent)
     if not KINDS[given.kind].runs_code:
         be_nice(NICENESS)  # pages come first; this does not slow down a program that is measured
     logging.basicConfig(level=logging.WARNING)

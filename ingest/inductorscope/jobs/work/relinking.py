@@ -86,8 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.work.relinking")
     parser.add_argument("--parent", type=int, help="end when this process does")
     given = parser.parse_args(arguments)
-    if given.parent:
-        die_with(given.parent)
+    die_with(given.parent)
     be_nice(NICENESS)
     return_large_blocks()
     settings = load()

@@ -19,13 +19,13 @@ import torch
 import torch._inductor.config as inductor
 from torch._functorch import config as functorch
 
-from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.diagnose.components.compare import Difference, compare, flat
 from inductorscope.capturing.inside.loading import SEED, Model, load
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.process_group import members
 from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.processes.dying import die_with
 
 LOOK_EVERY_S = 0.02
 LONGEST_TRACE = 8_000
@@ -179,7 +179,7 @@ def _run_trial(run: Callable[[], Verdict], verdict_file: Path, parent: int) -> N
     """Runs the trial in the forked process, writes the verdict to a file, and never returns."""
     status = 0
     try:
-        environment.die_with(parent)
+        die_with(parent)
         try:
             verdict = run()
         except BaseException as error:  # noqa: BLE001  # the model is a user's code and may raise anything

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import torch
 
-from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.diagnose.minify.fails import (
     ANSWER,
     INPUTS,
@@ -24,10 +23,11 @@ from inductorscope.capturing.inside.loading import load
 from inductorscope.capturing.inside.options import apply_options
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import from_builtins
+from inductorscope.processes.dying import die_with
 
 
 def main(folder: Path) -> None:
-    environment.die_with(os.getppid())
+    die_with(os.getppid())
     query = msgspec.json.decode((folder / QUERY).read_bytes())
     spec, loading = from_builtins(query["spec"]), msgspec.convert(query["loading"], Loading)
     apply_options(spec, trusted=loading.trusted)
