@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from inductorscope.errors import REFUSED, InWords
+from inductorscope.fields import view
 from inductorscope.formats.sizes import MIB
 from inductorscope.settings import PREFIX, Settings
 
@@ -38,12 +39,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        return cls(
-            max_upload_bytes=settings.max_upload_bytes,
-            max_unpacked_bytes=settings.max_unpacked_bytes,
-            max_members=settings.max_members,
-            max_ratio=settings.max_ratio,
-        )
+        return view(cls, settings)
 
 
 class Spent(msgspec.Struct):

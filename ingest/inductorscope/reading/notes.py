@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from inductorscope.formats.border import ABSURD
+from inductorscope.formats.log import trace_log
 from inductorscope.formats.text import Problem
 from inductorscope.intake.recognise import Dropped
 from inductorscope.store.report import Note, NoteKind
@@ -57,14 +58,11 @@ class Notes:
     def merge(self, others: Notes) -> None:
         """Adds the notes of another."""
         for note in others._notes.values():
-            self.add(
-                note.file,
-                note.reason,
-                note.count,
-                kind=note.kind,
-                line=note.line,
-                example=note.example,
-            )
+            self.repeat(note.file, note)
+
+    def repeat(self, file: str, one: Note | trace_log.Dropped) -> None:
+        """Adds what another noted."""
+        self.add(file, one.reason, one.count, kind=one.kind, line=one.line, example=one.example)
 
     def problems(self, file: str, problems: Iterable[Problem]) -> None:
         """Adds the problems that a reader reports."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -78,15 +79,8 @@ def _metric(name: str, value: object) -> Metric:
     if isinstance(value, list):
         return Metric(name, spoken, "\n".join(map(str, value))[:LONGEST], "list")
     if isinstance(value, str) and value[:1] == "{" and "config" in name:
-        try:
-            settings = read_json(value, Counter())
-        except (ValueError, RecursionError):
-            settings = None
-        if isinstance(settings, dict):
-            return Metric(
-                name, spoken, None, "config",
-                {str(key): str(item)[:500] for key, item in list(settings.items())[:2000]},
-            )  # fmt: skip
+        with suppress(ValueError, RecursionError):
+            value = read_json(value, Counter())
     if isinstance(value, dict):
         return Metric(
             name, spoken, None, "config",

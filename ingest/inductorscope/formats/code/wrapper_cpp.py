@@ -65,7 +65,7 @@ class CppWrapper(PythonWrapper):
             return WrapperLine(number, "other")
         readers: Readers = (
             (_EMPTY, self._empty), (_TENSOR, self._tensor), (_POOL, self._pool),
-            (_INPUT, self._input), (_UNPACKED, self._unpacked), (_MOVED, self._moved),
+            (_INPUT, self._inputs), (_UNPACKED, self._unpacked), (_MOVED, self._moved),
             (_VIEW, self._view), (_HELD, self._held),
         )  # fmt: skip
         return first_read(readers, line, number) or self._plain(line, number)
@@ -133,9 +133,6 @@ class CppWrapper(PythonWrapper):
             return None
         made.line, made.defines = number, [name]
         return made
-
-    def _input(self, match: re.Match[str], number: int) -> WrapperLine:
-        return WrapperLine(number, "input", [match.group(1)])
 
     def _moved(self, match: re.Match[str], number: int) -> WrapperLine | None:
         name, before = match[1], match[2] or match[3]

@@ -124,20 +124,12 @@ def fail(sessions: Sessions, attempt: Attempt, message: str, details: str | None
 
 def give_up(sessions: Sessions, job_id: str, message: str) -> bool:
     """Ends a job that the engine does not run any more, whichever attempt is current."""
-    with sessions.begin() as session:
-        ended = _end(session, job_id, FAILED, message)
-        if ended:
-            add_event(session, job_id, "error", message)
-        return ended
+    return _end(sessions, job_id, FAILED, message, "error")
 
 
 def cancel(sessions: Sessions, job_id: str, why: str = "Cancelled.") -> bool:
     """Cancels a job. From here on, nothing that its processes do counts."""
-    with sessions.begin() as session:
-        ended = _end(session, job_id, CANCELLED, why, cancel_requested=True)
-        if ended:
-            add_event(session, job_id, "info", why)
-        return ended
+    return _end(sessions, job_id, CANCELLED, why, "info", cancel_requested=True)
 
 
 def put_back(sessions: Sessions, attempt: Attempt, why: str, **other: str) -> bool:
@@ -196,16 +188,20 @@ def add_events(session: Session, job_id: str, events: Iterable[Event]) -> None:
         session.execute(insert(JobEvent), rows)
 
 
-def _end(session: Session, job_id: str, state: str, message: str, **values: Any) -> bool:  # noqa: ANN401  # columns
+def _end(
+    sessions: Sessions, job_id: str, state: str, message: str, level: str, **values: bool
+) -> bool:
     statement = (
         update(Job)
         .where(Job.id == job_id, Job.state.in_(ACTIVE))
         .values(state=state, message=message, ended_at=now(), run_id=None, **values)
     )
-    ended = _changed(session, statement) == 1
-    if ended:
-        discard_unfinished(session, f"{JOB}{job_id}")
-    return ended
+    with sessions.begin() as session:
+        ended = _changed(session, statement) == 1
+        if ended:
+            discard_unfinished(session, f"{JOB}{job_id}")
+            add_event(session, job_id, level, message)
+        return ended
 
 
 def _waiting() -> dict[str, Any]:

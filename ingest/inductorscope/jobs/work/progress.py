@@ -98,12 +98,7 @@ class Report:
         try:
             with self._sessions.begin() as session:
                 current = position is None or change(
-                    session,
-                    self._attempt,
-                    step=position.step,
-                    done=position.done,
-                    total=position.total,
-                    unit=position.unit,
+                    session, self._attempt, **msgspec.structs.asdict(position)
                 )
                 # Only now that the job's row is locked: lines taken earlier could be written after
                 # the last lines of the job.

@@ -217,14 +217,7 @@ class _OneLog:
         summary = taking.summariser.finish(taking.log)
         self._note_ranks(summary)
         for dropped in summary.dropped:
-            self._reading.notes.add(
-                self._file.path,
-                dropped.reason,
-                dropped.count,
-                kind=dropped.kind,
-                line=dropped.line,
-                example=dropped.example,
-            )
+            self._reading.notes.repeat(self._file.path, dropped)
         self._reading.notes.secrets(self._file.path, taking.log.removed)
         unread = taking.story.phases.unread
         beyond = {reason: unread[reason] for reason in (ABSURD, UNENCODABLE) if reason in unread}

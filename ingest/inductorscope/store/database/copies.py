@@ -22,6 +22,7 @@ from inductorscope.store.database.engine import bulk_write
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.database.migrate import NEWEST_REVISION, migrate
 from inductorscope.store.database.private import make_private_file
+from inductorscope.store.database.room import sqlite_driver
 
 SQLITE = "inductorscope.db"
 SCHEMAS = ("public", "dbos")
@@ -47,8 +48,8 @@ def copy_database(engine: Engine, folder: Path) -> Copy:
     about = Copy(datetime.now(UTC), NEWEST_REVISION, 0)
     if engine.dialect.name == "sqlite":
         make_private_file(folder / SQLITE)
-        with engine.connect() as connection, closing(sqlite3.connect(folder / SQLITE)) as copy:
-            _driver(connection).backup(copy)
+        with sqlite_driver(engine) as driver, closing(sqlite3.connect(folder / SQLITE)) as copy:
+            driver.backup(copy)
             (about.runs,) = copy.execute(RUNS).fetchone()
         return about
     with engine.connect() as connection:
@@ -81,17 +82,9 @@ def put_database_back(engine: Engine, folder: Path, about: Copy) -> None:
         return
     # An older copy is upgraded before anybody sees it.
     migrate(Settings(data=folder, database_url=f"sqlite:///{folder / SQLITE}"))
-    with bulk_write(engine), engine.connect() as connection:
-        driver = _driver(connection)
-        driver.execute("PRAGMA query_only=OFF")
-        with closing(sqlite3.connect(folder / SQLITE)) as copy:
-            copy.backup(driver)
-
-
-def _driver(connection: Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
+    copy = sqlite3.connect(folder / SQLITE)
+    with closing(copy), bulk_write(engine), sqlite_driver(engine) as driver:
+        copy.backup(driver)
 
 
 def _tables(connection: Connection) -> dict[str, list[str]]:

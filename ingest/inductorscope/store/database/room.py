@@ -90,7 +90,7 @@ def give_back(engine: Engine, *, any_number: bool = False) -> None:
     if folder is None:
         return
     nearly_full = Disk.of(folder).lacks(part=2.0)
-    with _driver(engine) as driver:
+    with sqlite_driver(engine) as driver:
         free = _number(driver, "freelist_count")
         many = free > SPARE_PAGES and free * SPARE_SHARE > _number(driver, "page_count")
         if not free or not (nearly_full or many or any_number):
@@ -116,7 +116,7 @@ def give_back(engine: Engine, *, any_number: bool = False) -> None:
 def _empty_wal(engine: Engine) -> None:
     """Moves the WAL's pages into the database and cuts the WAL, unless a reader needs it."""
     if engine.dialect.name == "sqlite":
-        with _driver(engine) as driver, contextlib.suppress(sqlite3.OperationalError):
+        with sqlite_driver(engine) as driver, contextlib.suppress(sqlite3.OperationalError):
             driver.execute(f"PRAGMA busy_timeout={READERS_MS}")
             try:
                 driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -125,7 +125,7 @@ def _empty_wal(engine: Engine) -> None:
 
 
 @contextmanager
-def _driver(engine: Engine) -> Iterator[sqlite3.Connection]:
+def sqlite_driver(engine: Engine) -> Iterator[sqlite3.Connection]:
     with engine.connect() as connection:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
