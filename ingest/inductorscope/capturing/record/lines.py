@@ -14,7 +14,7 @@ from torch._inductor.codegen.common import CSE
 from torch._inductor.utils import DeferredLineBase, IndentedBuffer, LineContext
 
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.record.origins import Origin, Recorder
+from inductorscope.capturing.record.origins import Origin, Recorder, after
 
 _ATTRIBUTE = "_inductorscope_origin"
 _TEXTS_KEPT = 512
@@ -65,7 +65,7 @@ def follow_lines(recorder: Recorder, texts: Texts) -> None:
     _keep_taken(recorder, texts, "getvaluewithlinemap", lambda result: result.value, raw=False)
     _keep_taken(recorder, texts, "getrawvalue", lambda result: result, raw=True)
     for kind in _kinds_of_deferred_line():
-        _mark_copied(recorder, kind)
+        after(recorder, kind, "_new_line", _mark_copied)
     _note_reuse(recorder)
 
 
@@ -78,20 +78,12 @@ def origin_of(line: Untyped) -> Origin | None:
 
 
 def _mark_written(recorder: Recorder) -> None:
-    original = IndentedBuffer.writeline
+    def mark(_: None, buffer: Untyped, line: Untyped) -> None:
+        origin = origin_of(line) or recorder.current()
+        if origin is not None:
+            mark_at(buffer._lines, len(buffer._lines) - 1, origin)
 
-    @wraps(original)
-    def writeline(self: Untyped, line: Untyped) -> None:
-        original(self, line)
-
-        def mark() -> None:
-            origin = origin_of(line) or recorder.current()
-            if origin is not None:
-                mark_at(self._lines, len(self._lines) - 1, origin)
-
-        recorder.guarded(mark)
-
-    IndentedBuffer.writeline = writeline
+    after(recorder, IndentedBuffer, "writeline", mark)
 
 
 def mark_at(lines: list[Untyped], place: int, origin: Origin) -> None:
@@ -133,20 +125,11 @@ def _mark_spliced_text(recorder: Recorder, texts: Texts) -> None:
 
 
 def _keep_taken(recorder: Recorder, texts: Texts, method: str, text_of: Untyped, raw: bool) -> None:
-    original = getattr(IndentedBuffer, method)
+    def keep(result: Untyped, buffer: Untyped) -> None:
+        if any(origin_of(line) is not None for line in buffer._lines):
+            texts.keep(text_of(result), _origins_by_line(buffer._lines, raw))
 
-    @wraps(original)
-    def take(self: Untyped) -> Untyped:
-        result = original(self)
-
-        def keep() -> None:
-            if any(origin_of(line) is not None for line in self._lines):
-                texts.keep(text_of(result), _origins_by_line(self._lines, raw))
-
-        recorder.guarded(keep)
-        return result
-
-    setattr(IndentedBuffer, method, take)
+    after(recorder, IndentedBuffer, method, keep)
 
 
 def _origins_by_line(lines: list[Untyped], raw: bool) -> Origins:
@@ -169,18 +152,10 @@ def _origins_by_line(lines: list[Untyped], raw: bool) -> Origins:
     return origins
 
 
-def _mark_copied(recorder: Recorder, kind: Untyped) -> None:
-    original = kind._new_line
-
-    @wraps(original)
-    def new_line(self: Untyped, line: str) -> Untyped:
-        copy = original(self, line)
-        origin = origin_of(self)
-        if origin is not None and recorder.active:
-            setattr(copy, _ATTRIBUTE, origin)
-        return copy
-
-    kind._new_line = new_line
+def _mark_copied(copy: Untyped, original: Untyped, _: str) -> None:
+    origin = origin_of(original)
+    if origin is not None:
+        setattr(copy, _ATTRIBUTE, origin)
 
 
 def _kinds_of_deferred_line() -> list[Untyped]:
@@ -196,26 +171,20 @@ def _kinds_of_deferred_line() -> list[Untyped]:
 
 def _note_reuse(recorder: Recorder) -> None:
     """Records the reuse of an expression, which writes no line, with the line that computed it."""
-    original = CSE.generate
 
-    @wraps(original)
-    def generate(self: Untyped, buffer: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
-        var = original(self, buffer, *args, **kwargs)
+    def note(
+        var: Untyped, _: Untyped, buffer: Untyped, *_args: Untyped, **_kwargs: Untyped
+    ) -> None:
+        now = recorder.current()
+        if now is None:
+            return
+        first: Origin | None = getattr(var, _ATTRIBUTE, None)
+        if first is None:
+            setattr(var, _ATTRIBUTE, _written_last(buffer, str(var)) or now)
+        elif (first.where, first.fx) != (now.where, now.fx):
+            first.also.append(now)
 
-        def note() -> None:
-            now = recorder.current()
-            if now is None:
-                return
-            first: Origin | None = getattr(var, _ATTRIBUTE, None)
-            if first is None:
-                setattr(var, _ATTRIBUTE, _written_last(buffer, str(var)) or now)
-            elif (first.where, first.fx) != (now.where, now.fx):
-                first.also.append(now)
-
-        recorder.guarded(note)
-        return var
-
-    CSE.generate = generate
+    after(recorder, CSE, "generate", note)
 
 
 def _written_last(buffer: Untyped, name: str) -> Origin | None:

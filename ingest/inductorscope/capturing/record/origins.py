@@ -97,6 +97,19 @@ def owner_of(node: Untyped) -> str | None:
     return None
 
 
+def after(recorder: Recorder, owner: Untyped, name: str, note: Callable[..., None]) -> None:
+    """Has each call of a function of Inductor noted with its result and arguments."""
+    original = getattr(owner, name)
+
+    @wraps(original)
+    def function(*args: Untyped, **kwargs: Untyped) -> Untyped:
+        result = original(*args, **kwargs)
+        recorder.guarded(lambda: note(result, *args, **kwargs))
+        return result
+
+    setattr(owner, name, function)
+
+
 def around(recorder: Recorder, owner: type, name: str, context: Callable[..., Untyped]) -> None:
     """Makes a method of Inductor run inside `context(self, *args)`."""
     original = getattr(owner, name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 
 from torch._inductor import ir
 from torch._inductor.loop_body import InterpreterShim, LightTracer
@@ -17,7 +16,7 @@ from torch._inductor.scheduler import SchedulerNode
 from torch._inductor.virtualized import NullHandler, V
 
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.record.origins import OWNER, Recorder, around
+from inductorscope.capturing.record.origins import OWNER, Recorder, after, around
 
 _ATTRIBUTE = "_inductorscope_owner"
 _STORES = ("store_output", "store_reduction")
@@ -25,7 +24,7 @@ _STORES = ("store_output", "store_reduction")
 
 def follow_owners(recorder: Recorder) -> None:
     """Installs the hooks."""
-    _remember_when_made(recorder)
+    after(recorder, ir.Loops, "__post_init__", lambda _, loops: _own(recorder, loops))
     for kind in _all_subclasses(ir.Loops):
         for name in _STORES:
             if name in vars(kind):
@@ -43,17 +42,6 @@ def follow_owners(recorder: Recorder) -> None:
         "codegen",
         _pushing(recorder.scheduler_nodes, lambda node: node.get_name()),
     )
-
-
-def _remember_when_made(recorder: Recorder) -> None:
-    original = ir.Loops.__post_init__
-
-    @wraps(original)
-    def made(self: Untyped) -> None:
-        original(self)
-        recorder.guarded(lambda: _own(recorder, self))
-
-    ir.Loops.__post_init__ = made
 
 
 def _own(recorder: Recorder, loops: Untyped) -> None:
@@ -85,21 +73,12 @@ def _being_lowered() -> str | None:
 
 
 def _mark_traced_nodes(recorder: Recorder) -> None:
-    original = LightTracer.create_node
+    def mark(node: Untyped, *_args: Untyped, **_kwargs: Untyped) -> None:
+        fx = recorder.owner_of_new_node()
+        if fx is not None:
+            node.meta[OWNER] = fx
 
-    @wraps(original)
-    def create_node(self: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
-        node = original(self, *args, **kwargs)
-
-        def mark() -> None:
-            fx = recorder.owner_of_new_node()
-            if fx is not None:
-                node.meta[OWNER] = fx
-
-        recorder.guarded(mark)
-        return node
-
-    LightTracer.create_node = create_node
+    after(recorder, LightTracer, "create_node", mark)
 
 
 def _pushing(stack: list[Untyped], name: Callable[..., Untyped]) -> Callable[..., Untyped]:

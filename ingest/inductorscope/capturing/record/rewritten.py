@@ -15,7 +15,7 @@ from torch._inductor.utils import IndentedBuffer
 
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.record.lines import mark_at, origin_of
-from inductorscope.capturing.record.origins import Origin, Recorder
+from inductorscope.capturing.record.origins import Origin, Recorder, after
 
 _REWRITING = ("replace_acc_name", "replace_cascade_sum_with_add")
 _HEADER = 2
@@ -43,16 +43,10 @@ def _keep_in_place(recorder: Recorder, name: str) -> None:
 
 
 def _keep_when_moved(recorder: Recorder) -> None:
-    original = cpp.move_code_under_inner_loop
+    def mark(moved: Untyped, code: Untyped, *_args: Untyped, **_kwargs: Untyped) -> None:
+        _mark_all(moved._lines, _HEADER, [origin_of(line) for line in code._lines])
 
-    @wraps(original)
-    def move(code: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
-        moved = original(code, *args, **kwargs)
-        origins = [origin_of(line) for line in code._lines]
-        recorder.guarded(lambda: _mark_all(moved._lines, _HEADER, origins))
-        return moved
-
-    cpp.move_code_under_inner_loop = move
+    after(recorder, cpp, "move_code_under_inner_loop", mark)
 
 
 def _keep_declared(recorder: Recorder) -> None:
