@@ -65,7 +65,7 @@ class Trier:
         both = change if spec.change is None else spec.change.beside(change)
         return replace(self.arm, label=title, spec=replace(spec, change=both))
 
-    def look(self, title: str, change: Change, *, any_numbers: bool = False) -> Trial:
+    def look(self, title: str, change: Change) -> Trial:
         """Compiles the program with a change and compares code and results; the answer is
         `running` if it is worth timing. Raises CaptureFailed, SpecError if the program as it is
         does not run."""
@@ -87,7 +87,7 @@ class Trier:
         if same and not _may_differ(change, found.structure):
             graphs = change.acts_without_code
             trial.answer, trial.why = "no effect", NO_GRAPHS if graphs else SAME_CODE
-        elif trial.numerics.answer == "outside" and not any_numbers:
+        elif trial.numerics.answer == "outside":
             trial.answer = "refused"
             trial.why = "The results leave their bounds."
         return trial
@@ -147,11 +147,10 @@ def _may_differ(change: Change, after: Structure) -> bool:
 
 
 def try_change(
-    trier: Trier, title: str, change: Change, seconds: float, keep: Callable[[Trial], None], *,
-    any_numbers: bool = False,
-) -> Trial:  # fmt: skip
+    trier: Trier, title: str, change: Change, seconds: float, keep: Callable[[Trial], None]
+) -> Trial:
     """Tries one change. Raises CaptureFailed, SpecError if the program as it is does not run."""
-    trial = trier.look(title, change, any_numbers=any_numbers)
+    trial = trier.look(title, change)
     keep(trial)
     if trial.answer == "running":
         trier.time([trial], Budget(seconds, LOOKS[-1]), keep)

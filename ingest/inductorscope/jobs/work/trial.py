@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.trial.catalogue import catalogue, that_apply
 from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.patch import patch, written
-from inductorscope.analyze.trial.result import Trial
 from inductorscope.answers.trials import words
 from inductorscope.answers.trials.known import known_of
 from inductorscope.answers.trials.trials import (
@@ -50,42 +49,28 @@ def trial(task: Task) -> None:
     change = msgspec.convert(task.spec["change"], Change)
     with task.sessions() as session:
         arm = arm_of(session, run)
-
-    def keep(found: Trial, session: Session | None = None) -> None:
-        if session is not None:
-            _write(task, session, run, stored_trial(found), complete=True)
-            return
-        with task.sessions.begin() as own:
-            _write(task, own, run, stored_trial(found), complete=False)
-
     runner = Runner(task.folder, task.settings, trusted=False, alike=True)
     trier = Trier(arm, runner, task.report, reader(task.settings, task.sessions, run))
     seconds = min(SECONDS, task.settings.capture_seconds / 3)
-    found = try_change(trier, str(task.spec["title"]), change, seconds, keep)
-    lines = task.report.finishing()
-    with task.sessions.begin() as session:
-        keep(found, session)
-        end(session, task.attempt, run, words.outcome(found), lines)
+    found = try_change(
+        trier, str(task.spec["title"]), change, seconds,
+        lambda so_far: _store(task, run, stored_trial(so_far)),
+    )  # fmt: skip
+    _store(task, run, stored_trial(found), words.outcome(found))
 
 
 def improve(task: Task) -> None:
     """Searches for changes that make the program faster, and stores what it finds."""
     run = str(task.spec["run"])
-
-    def keep(found: Improvement) -> None:
-        with task.sessions.begin() as session:
-            _write(task, session, run, stored_improvement(found), complete=False)
-
     minutes = min(float(task.spec.get("minutes") or MINUTES), task.settings.capture_seconds / 90)
     runner = Runner(task.folder, task.settings, trusted=False, alike=True)
     with task.sessions() as session:
         searching = Searching(session, run)
     trier = Trier(searching.arm, runner, task.report, reader(task.settings, task.sessions, run))
-    found = searching.run(trier, minutes, keep)
-    lines = task.report.finishing()
-    with task.sessions.begin() as session:
-        _write(task, session, run, stored_improvement(found), complete=True)
-        end(session, task.attempt, run, words.verdict(found), lines)
+    found = searching.run(
+        trier, minutes, lambda so_far: _store(task, run, stored_improvement(so_far))
+    )
+    _store(task, run, stored_improvement(found), words.verdict(found))
 
 
 class Searching:
@@ -146,8 +131,13 @@ def _patch(main: Path, change: Change) -> str:
         return ""
 
 
-def _write(
-    task: Task, session: Session, run: str, result: dict[str, object], *, complete: bool
-) -> None:
-    kind, job = task.attempt.kind, task.attempt.job_id
-    write_diagnosis(session, run, kind, job, transitions.now(), complete=complete, result=result)
+def _store(task: Task, run: str, result: dict[str, object], said: str = "") -> None:
+    """Stores a result, or the last one, which ends the job with what it says."""
+    lines, attempt = task.report.finishing() if said else [], task.attempt
+    with task.sessions.begin() as session:
+        write_diagnosis(
+            session, run, attempt.kind, attempt.job_id, transitions.now(), complete=bool(said),
+            result=result,
+        )  # fmt: skip
+        if said:
+            end(session, attempt, run, said, lines)
