@@ -49,21 +49,14 @@ from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.runs.draft import IrNodeDraft
+from inductorscope.store.runs.draft import FxNodeLine, IrNodeDraft
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from inductorscope.store.tables.times import CallTime
 
 
-class FxNodeRow(msgspec.Struct, frozen=True):
+class FxNodeRow(FxNodeLine):
     """An FX node that a kernel computes."""
-
-    name: str
-    target: str
-    line: int
-    annotation: str | None
-    stack_file: str | None
-    stack_line: int | None
 
 
 class IrNodeRow(IrNodeDraft, kw_only=True):

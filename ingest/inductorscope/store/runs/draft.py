@@ -49,13 +49,16 @@ def artifact_of(
     )
 
 
-class FxNodeDraft(msgspec.Struct):
+class FxNodeLine(msgspec.Struct):
     name: str
     target: str
     line: int
     annotation: str | None
     stack_file: str | None
     stack_line: int | None
+
+
+class FxNodeDraft(FxNodeLine):
     inputs: list[str] = msgspec.field(default_factory=list)
     """Nodes that it takes as arguments, as far as they are stored."""
 
