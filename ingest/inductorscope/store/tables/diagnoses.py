@@ -8,10 +8,10 @@ from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.tables.models import Base, part_of
+from inductorscope.store.tables.models import Numbered, part_of
 
 
-class Diagnosis(Base):
+class Diagnosis(Numbered):
     """A diagnosis of a run: which component fails, which node, the smallest program that fails.
 
     It is written as it proceeds, so that pages show partial results and a stopped one keeps them.
@@ -20,7 +20,6 @@ class Diagnosis(Base):
     __tablename__ = "diagnoses"
     __table_args__ = (Index("ix_diagnoses_run_id_kind", "run_id", "kind"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs")
     kind: Mapped[str]
     """`components`, `numbers` or `minify` (see `capturing.diagnosis`), or `measure`."""

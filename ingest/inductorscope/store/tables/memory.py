@@ -8,17 +8,16 @@ from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.tables.models import Base, part_of
+from inductorscope.store.tables.models import Numbered, part_of
 
 
-class KernelBenchmark(Base):
+class KernelBenchmark(Numbered):
     """A benchmark of one call of a kernel on this installation's machine, or its compile without
     an operation."""
 
     __tablename__ = "kernel_benchmarks"
     __table_args__ = (Index("ix_kernel_benchmarks_graph_id_kernel", "graph_id", "kernel"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     graph_id: Mapped[int] = part_of("graphs")
     kernel: Mapped[str]
     handle: Mapped[int]

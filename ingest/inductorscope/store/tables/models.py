@@ -99,6 +99,14 @@ class Base(DeclarativeBase):
     }
 
 
+class Numbered(Base):
+    """A table whose rows have numbers."""
+
+    __abstract__ = True
+
+    id: Mapped[int] = mapped_column(primary_key=True, sort_order=-1)
+
+
 def part_of(
     table: str, *, primary_key: bool = False, index: bool | None = None, unique: bool | None = None
 ) -> MappedColumn[Any]:
@@ -176,7 +184,7 @@ class Run(Base):
     """When it was deleted; it stays in the trash for a while (`store.trash`)."""
 
 
-class RunSearch(Base):
+class RunSearch(Numbered):
     """The text of a run that searches match, in lower case, one row a run.
 
     Separate from `runs`, so that listing runs does not read it. An index knows its sequences of
@@ -185,7 +193,6 @@ class RunSearch(Base):
 
     __tablename__ = "run_search"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", unique=True)
     text: Mapped[str]
 
@@ -219,12 +226,11 @@ class BlobPart(Base):
     )
 
 
-class TextFrame(Base):
+class TextFrame(Numbered):
     """A piece of a text in the full-text index; its id is the row of the index."""
 
     __tablename__ = "text_frames"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(
         String(64), ForeignKey("blobs.digest", ondelete="CASCADE"), index=True
     )
@@ -232,13 +238,12 @@ class TextFrame(Base):
     lines: Mapped[int]
 
 
-class Graph(Base):
+class Graph(Numbered):
     """A compiled graph: a folder of the debug directory."""
 
     __tablename__ = "graphs"
     __table_args__ = (UniqueConstraint("run_id", "slug"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", index=True)
     slug: Mapped[str]
     """Unique in its run and safe in a URL."""
@@ -261,14 +266,13 @@ class Graph(Base):
     """Path of a source file → number of nodes from it."""
 
 
-class Artifact(Base):
+class Artifact(Numbered):
     """A stored file of a run, with its role."""
 
     __tablename__ = "artifacts"
     # An artifact's id is part of permanent addresses, so it is never reused.
     __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", index=True)
     graph_id: Mapped[int | None] = part_of("graphs", index=True)
     role: Mapped[str]
@@ -293,13 +297,12 @@ class GraphNodes(Base):
     payload: Mapped[bytes]
 
 
-class LogEntry(Base):
+class LogEntry(Numbered):
     """A record of a TORCH_TRACE log; the most frequent kinds are only counted."""
 
     __tablename__ = "log_entries"
     __table_args__ = (Index("ix_log_entries_run_id_compile_id", "run_id", "compile_id"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs")
     log: Mapped[str]
     """Path of the log in the upload."""
@@ -316,7 +319,7 @@ class LogEntry(Base):
     """The payload."""
 
 
-class Kernel(Base):
+class Kernel(Numbered):
     """A kernel that a graph's code defines (generated) or only calls (extern)."""
 
     __tablename__ = "kernels"
@@ -328,7 +331,6 @@ class Kernel(Base):
         ),
     )  # fmt: skip
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     graph_id: Mapped[int] = part_of("graphs", index=True)
     name: Mapped[str]
     kind: Mapped[str]
@@ -349,11 +351,10 @@ class Kernel(Base):
     runs. None in runs of earlier versions."""
 
 
-class KernelCall(Base):
+class KernelCall(Numbered):
     __tablename__ = "kernel_calls"
     __table_args__ = (Index("ix_kernel_calls_permalink", "permalink"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     kernel_id: Mapped[int] = part_of("kernels", index=True)
     graph_id: Mapped[int] = part_of("graphs", index=True)
     handle: Mapped[int]
@@ -380,12 +381,11 @@ class Links(Base):
     """Sentences on what could not be linked, and why."""
 
 
-class Profile(Base):
+class Profile(Numbered):
     """A profiled execution: eager or compiled."""
 
     __tablename__ = "profiles"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", index=True)
     label: Mapped[str]
     """'eager', 'compiled', or the file's name if neither is known."""
@@ -396,12 +396,11 @@ class Profile(Base):
     facts: Mapped[ProfileFacts]
 
 
-class ProfilerRow(Base):
+class ProfilerRow(Numbered):
     """A row of a `key_averages` table. Times are microseconds over all steps of the profile."""
 
     __tablename__ = "profiler_rows"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     profile_id: Mapped[int] = part_of("profiles", index=True)
     name: Mapped[str]
     category: Mapped[str]
@@ -473,12 +472,11 @@ class Job(Base):
     """Where its run goes."""
 
 
-class JobEvent(Base):
+class JobEvent(Numbered):
     """A line of a job's log."""
 
     __tablename__ = "job_events"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     job_id: Mapped[str] = part_of("jobs", index=True)
     at: Mapped[datetime]
     level: Mapped[str]

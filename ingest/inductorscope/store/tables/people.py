@@ -8,19 +8,18 @@ from typing import Any
 from sqlalchemy import String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base, part_of, refers_to
+from inductorscope.store.tables.models import Base, Numbered, part_of, refers_to
 
 # Reusing an id would give a new person or project what belonged to the old one.
 NEVER_AGAIN = {"sqlite_autoincrement": True}
 
 
-class Person(Base):
+class Person(Numbered):
     """A person who may log in."""
 
     __tablename__ = "people"
     __table_args__ = (UniqueConstraint("issuer", "subject"), NEVER_AGAIN)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     role: Mapped[str]
     """A name of `store.who.ROLES`."""
@@ -33,13 +32,12 @@ class Person(Base):
     created_at: Mapped[datetime]
 
 
-class Project(Base):
+class Project(Numbered):
     """A place of runs that its members see."""
 
     __tablename__ = "projects"
     __table_args__ = NEVER_AGAIN
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[datetime]
 
@@ -53,12 +51,11 @@ class Member(Base):
     person_id: Mapped[int] = part_of("people", primary_key=True, index=True)
 
 
-class Token(Base):
+class Token(Numbered):
     """A named token of a program."""
 
     __tablename__ = "tokens"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     """Hash of the token, which is stored nowhere."""
     name: Mapped[str]
@@ -74,13 +71,12 @@ class Token(Base):
     """The last use, to the minute."""
 
 
-class Place(Base):
+class Place(Numbered):
     """A place of a run: with a person alone, or in a project. A run that several people uploaded
     has several places."""
 
     __tablename__ = "places"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", index=True)
     person_id: Mapped[int | None] = refers_to("people")
     """Who put it there."""
@@ -97,12 +93,11 @@ class Share(Base):
     created_at: Mapped[datetime]
 
 
-class AuditEntry(Base):
+class AuditEntry(Numbered):
     """An action of somebody. It refers to no other row, so that it outlasts them."""
 
     __tablename__ = "audit"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
     who: Mapped[str]
     address: Mapped[str | None]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped
 
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Numbered
 
 EACH = "*"
 """Instead of a name: the limits apply to each person separately."""
 
 
-class Rule(Base):
+class Rule(Numbered):
     """Limits for the runs with a tag, of a name, in a project, of a person; for all runs if it
     names none. Limits for jobs are for those of a project, of a person, or all."""
 
     __tablename__ = "rules"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     tag: Mapped[str | None]
     name: Mapped[str | None]
     """A name, or the beginning of names if it ends with `*`."""

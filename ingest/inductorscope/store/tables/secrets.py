@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base, part_of
+from inductorscope.store.tables.models import Numbered, part_of
 
 
-class FoundSecret(Base):
+class FoundSecret(Numbered):
     """The number of secrets of one kind removed from a run. Their values are kept nowhere."""
 
     __tablename__ = "found_secrets"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", index=True)
     kind: Mapped[str]
     """Name of the kind in `formats.secrets`."""

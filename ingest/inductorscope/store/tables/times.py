@@ -8,17 +8,16 @@ from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.analyze.timeline.facts import TimelineFacts
-from inductorscope.store.tables.models import Base, part_of, refers_to
+from inductorscope.store.tables.models import Base, Numbered, part_of, refers_to
 
 
-class TraceKernel(Base):
+class TraceKernel(Numbered):
     """All executions of one kernel that one operator of one graph launched in a trace. In a trace
     without device work: all executions of one operator, without the time of what it calls."""
 
     __tablename__ = "trace_kernels"
     __table_args__ = (Index("ix_trace_kernels_profile_id_total_us", "profile_id", "total_us"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     profile_id: Mapped[int] = part_of("profiles")
     position: Mapped[int]
     """Number by which events refer to it."""
@@ -103,13 +102,12 @@ class CallTime(Base):
     p90_us: Mapped[float | None]
 
 
-class LineCost(Base):
+class LineCost(Numbered):
     """The cost of a line of the user's code per step. The row without a path holds the costs of
     unknown lines, so that the shared times of a run sum to its kernels' time."""
 
     __tablename__ = "line_costs"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = part_of("runs", index=True)
     path: Mapped[str | None]
     line: Mapped[int | None]
@@ -122,12 +120,11 @@ class LineCost(Base):
     """[id of the kernel's row, shared µs], longest first."""
 
 
-class NodeCost(Base):
+class NodeCost(Numbered):
     """The cost of an FX node per step, like `LineCost`."""
 
     __tablename__ = "node_costs"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     graph_id: Mapped[int] = part_of("graphs", index=True)
     name: Mapped[str]
     target: Mapped[str]
