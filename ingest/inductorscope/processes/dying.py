@@ -1,4 +1,4 @@
-"""Ends a process when its parent dies."""
+"""How processes end: with their parent, by a signal or with a status."""
 
 from __future__ import annotations
 
@@ -18,3 +18,10 @@ def die_with(parent: int | None) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # the parent died before the call
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def how_it_ended(status: int) -> str:
+    """Returns how a process ended: `was ended by SIGKILL`, `ended with status 2`."""
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"

@@ -20,7 +20,7 @@ from inductorscope.jobs.errors import cause_of
 from inductorscope.jobs.queue.address import announced, answers, running
 from inductorscope.jobs.queue.processes import environment, speak
 from inductorscope.jobs.queue.slots import Slot, reserve
-from inductorscope.processes.dying import die_with
+from inductorscope.processes.dying import die_with, how_it_ended
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 from inductorscope.store.database.private import close_to_others, open_to_others
@@ -105,7 +105,7 @@ class Supervised:
         self.process = None
         self._judge(status)
         log.warning(
-            "%s %s; starting it again in %.1f s", self.name, _how_it_ended(status), self.pause
+            "%s %s; starting it again in %.1f s", self.name, how_it_ended(status), self.pause
         )
         self.due = at + self.pause
         longest = LONGEST_PAUSE_AFTER_SIGNAL if status < 0 else LONGEST_PAUSE
@@ -136,7 +136,7 @@ class Supervised:
             return
         self.failed_starts += 1
         if status in UNRECOVERABLE or self.failed_starts >= STARTS_THAT_FAIL:
-            raise StartError(f"The {self.name} {_how_it_ended(status)}; see what it wrote above.")
+            raise StartError(f"The {self.name} {how_it_ended(status)}; see what it wrote above.")
 
 
 def supervise(
@@ -240,9 +240,3 @@ def _stop(supervised: list[Supervised]) -> None:
             log.warning("process %d does not stop and is killed", process.pid)
             process.kill()
             process.wait()
-
-
-def _how_it_ended(status: int) -> str:
-    if status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"ended with status {status}"

@@ -30,6 +30,7 @@ from inductorscope.jobs.queue.processes import end_processes, environment
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work import folders
+from inductorscope.processes.dying import how_it_ended
 from inductorscope.processes.logs import JOB
 from inductorscope.processes.programs import MARK, SCRATCH, program
 from inductorscope.settings import PREFIX, Settings
@@ -205,7 +206,10 @@ async def _run_child(work: Work, attempt: Attempt, *, last: bool) -> int | str |
     if status is None:
         return GAVE_WAY
     if status not in (0, TRY_AGAIN, NO_ROOM) and not work.stopping:
-        message = _how_it_ended(status)
+        message = f"The process that did this {how_it_ended(status)}"
+        message += "." if status < 0 else " and no message."
+        if status == -signal.SIGKILL:
+            message += " Perhaps the machine ran out of memory."
         if status < 0 and attempt.kind == "ingest":
             if not last:
                 await asyncio.to_thread(
@@ -254,14 +258,6 @@ def _tidy(work: Work, job_id: str) -> None:
     if not end_processes(job_id):
         log.warning("%s: a process of this job cannot be killed", job_id)
     folders.clear(work.settings, job_id)
-
-
-def _how_it_ended(status: int) -> str:
-    if status >= 0:
-        return f"The process that did this ended with status {status} and no message."
-    name = signal.Signals(-status).name
-    memory = " Perhaps the machine ran out of memory." if name == "SIGKILL" else ""
-    return f"The process that did this was ended by {name}.{memory}"
 
 
 def _last_output(path: Path) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import signal
 import threading
 import time
 from collections import deque
@@ -22,6 +21,7 @@ import msgspec
 
 from inductorscope.formats.sizes import GIB
 from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.processes.dying import how_it_ended
 from inductorscope.processes.memory import limit_growth
 from inductorscope.reading.graphs.task import GraphContent, Outcome, Task
 from inductorscope.reading.notes import Notes
@@ -198,7 +198,10 @@ class _Reading:
         batch.process.join()
         if len(batch.tasks) == 1:
             number, task = batch.tasks[0]
-            how = _how_it_ended(batch.process.exitcode or 0)
+            status = batch.process.exitcode or 0
+            how = how_it_ended(status)
+            if status == OUT_OF_MEMORY:
+                how = "needed more memory than its limit"
             yield number, _failed(task, f"the process that read this graph {how}")
         else:
             self._again += batch.tasks
@@ -218,12 +221,6 @@ def _batches(tasks: Iterable[Task]) -> Iterator[_Batch]:
 def seconds_for(task: Task) -> float:
     """Time limit of a graph."""
     return MOST_SECONDS * (1 + task.size / TIMED_BYTES)
-
-
-def _how_it_ended(status: int) -> str:
-    if status == OUT_OF_MEMORY:
-        return "needed more memory than its limit"
-    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
 
 
 def _failed(task: Task, why: str) -> Outcome:
