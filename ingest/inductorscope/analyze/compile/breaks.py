@@ -19,8 +19,8 @@ MOST_EXAMPLES = 50
 UNKNOWN = "a reason that is not in the log"
 
 
-class BreakPlace(msgspec.Struct):
-    """One place where graphs break for one reason."""
+class Break(msgspec.Struct, kw_only=True):
+    """What is said of a place where graphs break for one reason."""
 
     file: str | None
     line: int | None
@@ -32,8 +32,13 @@ class BreakPlace(msgspec.Struct):
     hints: list[str]
     context: str
     link: str | None
-    code: str | None
     count: int
+
+
+class BreakPlace(Break, kw_only=True):
+    """One place where graphs break for one reason."""
+
+    code: str | None
     compiles: list[int]
     """Compiles with this break, in order."""
     stack: list[Frame]

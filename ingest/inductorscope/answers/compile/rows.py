@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from inductorscope.analyze.compile.breaks import BreakPlace
+from inductorscope.analyze.compile.breaks import Break, BreakPlace
 from inductorscope.analyze.compile.model import CacheEvent, Failure
 from inductorscope.analyze.compile.recompiles import History, Step
 from inductorscope.analyze.compile.words import Sentence, change_in_words
@@ -49,22 +49,12 @@ class WorkRow(msgspec.Struct, frozen=True):
     share: float
 
 
-class BreakRow(msgspec.Struct, frozen=True):
+class BreakRow(Break, kw_only=True):
     """A place where graphs break."""
 
     name: str
-    file: str | None
-    line: int | None
     artifact: Hidden[int | None]
-    function: str
-    short: str
-    title: str
-    explanation: str
-    hints: list[str]
     advice: Prose
-    context: str
-    link: str | None
-    count: int
     compiles: list[CompileRef]
     resumed: list[CompileRef]
     code: list[CodeLine]
