@@ -197,7 +197,8 @@ def test_the_parts_sum_to_the_difference_of_the_steps(data: st.DataObject) -> No
         steps.append(StepTime(whole, kernels_us, more, -overlap, idle))
     bars = waterfall(groups, steps[0], steps[1], {})
     difference = steps[1].step_us - steps[0].step_us
-    assert sum(bar.more_us for bar in bars) == pytest.approx(difference, abs=1e-6)
+    # Bars of a millionth of a millionth of the steps are left out.
+    assert sum(bar.more_us for bar in bars) == pytest.approx(difference, abs=1e-5)
 
 
 NOISE = [10.0, 10.3, 9.8, 10.1, 9.9, 10.2, 9.7, 10.4]
