@@ -182,6 +182,8 @@ class CudaGraphs(msgspec.Struct):
     replayed: int = 0
     skipped: list[str] = msgspec.field(default_factory=list)
     """Why functions run without one, as torch says it."""
+    warmed: int = 0
+    """Calls without a graph, since the function, or the size, was new."""
 
 
 class HeldMemory(msgspec.Struct, array_like=True):

@@ -166,6 +166,17 @@ def test_values_that_are_read_are_counted_once_with_the_gaps_around_them() -> No
     assert timeline(*SMALL).synchronising is None
 
 
+def test_gaps_in_which_memory_is_taken_from_the_driver_are_named() -> None:
+    def first(name: str, us: float) -> tuple[str, str]:
+        calls = [event(name, "cuda_runtime", 250 + 200 * at, us) for at in range(4)]
+        found = timeline(*SMALL, *calls, launch("k", 1_200, 1_205, 3, 99)).waits[0]
+        return found.kind, found.name
+
+    assert first("cudaFree", 100) == ("call", "cudaFree")
+    assert first("cudaFree", 10)[0] != "call"
+    assert first("cudaFuncGetAttributes", 100)[0] != "call"
+
+
 def test_an_optimizer_that_launches_its_kernels_one_by_one_is_counted() -> None:
     step = event("Optimizer.step#AdamW.step", "user_annotation", 95, 105)
     [found] = timeline(*SMALL, step).optimizers

@@ -16,7 +16,7 @@ from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
-from inductorscope.answers.runs.diagnosis.one_by_one import independent_products
+from inductorscope.answers.runs.diagnosis.products import chains, independent_products
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
@@ -30,7 +30,7 @@ from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
-from inductorscope.formats.capture_facts import ScriptSteps, Wrapped
+from inductorscope.formats.capture_facts import CudaGraphs, ScriptSteps, Wrapped
 from inductorscope.formats.vocabulary import CONVOLUTION
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -66,6 +66,31 @@ EMBEDDED = [
     )
 ]
 """Steps whose optimizer, launched at once, updates all of a table."""
+OBJECTS = [
+    {"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": 10_000 * step + ts, "dur": us}
+    for step in range(3)
+    for kind, name, ts, us in (
+        ("user_annotation", f"ProfilerStep#{step}", 0, 10_000),
+        ("cpu_op", "Torch-Compiled Region: 0/0", 100, 1_000),
+        ("cpu_op", "aten::addmm", 200, 800),
+        *(("cpu_op", "aten::exp", 2_000 + 30 * number, 25) for number in range(200)),
+    )
+]
+"""Steps with a compiled model, and a loop that computes for one object after the other."""
+PAGEABLE = [
+    {"ph": "X", "cat": kind, "name": name, "pid": 0 if tid else 1, "tid": tid, "args": args,
+     "ts": 30_000 * step + ts, "dur": us}
+    for step in range(3)
+    for kind, name, tid, ts, us, args in (
+        ("user_annotation", f"ProfilerStep#{step}", 0, 0, 30_000, {}),
+        ("cuda_runtime", "cudaMemcpyAsync", 0, 100, 24_900, {"correlation": 2 * step}),
+        ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 7, 1_000, 24_000,
+         {"correlation": 2 * step}),
+        ("cuda_runtime", "cudaLaunchKernel", 0, 25_050, 10, {"correlation": 2 * step + 1}),
+        ("kernel", "gemm", 7, 25_070, 1_000, {"correlation": 2 * step + 1}),
+    )
+]  # fmt: skip
+"""Steps that copy to a device from memory that is not pinned."""
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +101,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     tables.write_text(TUNED)
     embedded = tmp_path_factory.mktemp("embedded") / "embedded.trace.json"
     embedded.write_bytes(msgspec.json.encode({"traceEvents": EMBEDDED}))
+    pageable, objects = (embedded.with_name(f"{name}.trace.json") for name in ("copies", "objects"))
+    pageable.write_bytes(msgspec.json.encode({"traceEvents": PAGEABLE}))
+    objects.write_bytes(msgspec.json.encode({"traceEvents": OBJECTS}))
     paths = {
         **{name: fixtures / name for name in READ},
         **{name: fixtures / "host-waits" / f"{name}.trace.json.gz" for name in HOST_WAITS},
         "tables": tables,
         "embedded": embedded,
+        "pageable": pageable,
+        "objects": objects,
     }
     ids = {
         name: read_paths(
@@ -149,6 +179,21 @@ def test_work_of_the_host_counts_what_is_copied_for_it(
     assert "`aten::argmax` runs on the host" in logits.causes[0].what
     assert logits.causes[0].share == pytest.approx(0.98, abs=0.01)
     assert not any(each.kind == "exposed" for each in (*logits.causes, *logits.more))
+
+
+def test_operators_that_run_object_by_object_are_counted(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = cause(diagnose(evidence_of(session, runs["objects"])), "not compiled")
+    assert "`aten::exp` runs 200 times in each step: if a loop" in found.why
+
+
+def test_copies_from_memory_that_is_not_pinned_could_also_be_shorter(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = cause(diagnose(evidence_of(session, runs["pageable"])), "exposed")
+    assert found.wins_us == pytest.approx(24_000)  # not 1 ms, all that copies can hide behind
+    assert "The memory is pageable" in found.why
 
 
 def test_values_that_are_read_in_each_step_are_named(
@@ -257,6 +302,16 @@ def test_autotuning_is_offered_only_where_it_has_kernels_to_choose_from(foo1: Ev
     assert "freezing" in autotune(on_cpu)
     backward = [replace(each, slug="model__0_backward_1.0") for each in foo1.graphs]
     assert not autotune(replace(on_cpu, graphs=backward))
+
+
+def test_cuda_graphs_that_no_call_replays_are_not_recommended(foo1: Evidence) -> None:
+    graphs = CudaGraphs(warmed=58, recorded=1, replayed=1)
+    foo1.session.expunge(foo1.run)
+    facts = to_builtins(ScriptSteps(cuda_graphs=graphs))
+    foo1.run.environment = {"script": {"processes": [facts]}}
+    found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
+    assert "hardly replayed: 58 calls had a new function or size" in found.fix
+    assert found.change is None
 
 
 @pytest.fixture
@@ -429,6 +484,24 @@ def test_products_that_a_loop_computes_one_by_one_or_that_pick_rows_are_found() 
     ]
     assert one_hot_product([tokens, iota, *hot]) == hot[-1]
     assert one_hot_product([tokens, *hot]) is None  # a comparison with anything
+
+
+def test_a_product_of_three_matrices_that_begins_at_its_dear_end_is_found() -> None:
+    def node(name: str, sizes: str, *inputs: str) -> FxNodeDraft:
+        target = "torch.ops.aten.mm.default" if inputs else name
+        return FxNodeDraft(name, target, 1, f"f32[{sizes}]", "model.py", 7, list(inputs))
+
+    given = [node("a", "700, 500"), node("b", "500, 700"), node("c", "700, 4")]
+    left = [node("ab", "700, 700", "a", "b"), node("abc", "700, 4", "ab", "c")]
+    (found,) = chains([*given, *left])
+    assert (found.sizes, found.from_left) == ((700, 500, 700, 4), True)
+    assert found.times == 700 * 700 * 504 / (500 * 4 * 1400)
+    right = [node("bc", "500, 4", "b", "c"), node("abc", "700, 4", "a", "bc")]
+    assert chains([*given, *right]) == []
+    read = node("sum", "700, 700", "ab", "a")
+    assert chains([*given, *left, read]) == []
+    for odd in ("s0, 500", "0, 500", f"{'9' * 5000}, 500"):
+        assert chains([node("a", odd), *given[1:], *left]) == []
 
 
 def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:

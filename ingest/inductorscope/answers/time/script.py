@@ -52,12 +52,8 @@ class ProcessShown(msgspec.Struct, frozen=True):
     allocated_bytes: int | None
     reserved_bytes: int | None
     resident_bytes: int | None
-    graphs_recorded: int | None
-    """CUDA graphs; None if torch used none."""
-    graphs_recorded_again: int | None
-    graphs_replayed: int | None
-    graphs_skipped: list[str]
-    """Why functions run without a CUDA graph."""
+    cuda_graphs: CudaGraphs | None
+    """None if torch used none."""
 
 
 class ScriptShown(msgspec.Struct, frozen=True):
@@ -120,14 +116,4 @@ def _compile(rank: int | None, event: CompileEvent, step_ms: float | None) -> Co
 
 
 def _process(steps: ScriptSteps) -> ProcessShown:
-    graphs: CudaGraphs | None = steps.cuda_graphs
-    return view(
-        ProcessShown,
-        steps,
-        steps=steps.count,
-        compiles=len(steps.compiles),
-        graphs_recorded=None if graphs is None else graphs.recorded,
-        graphs_recorded_again=None if graphs is None else graphs.re_recorded,
-        graphs_replayed=None if graphs is None else graphs.replayed,
-        graphs_skipped=[] if graphs is None else graphs.skipped,
-    )
+    return view(ProcessShown, steps, steps=steps.count, compiles=len(steps.compiles))

@@ -138,10 +138,15 @@ class Graphs:
         self._skips = []
 
     def follow(self, trees: Untyped) -> None:
-        """Counts recordings and replays of torch._inductor.cudagraph_trees."""
+        """Counts warm-ups, recordings and replays of torch._inductor.cudagraph_trees."""
         manager = trees.CUDAGraphTreeManager
-        record, execute = manager.record_function, manager.execute_node
+        warm, record, execute = manager.run_eager, manager.record_function, manager.execute_node
         graphs, functions = self, self._functions
+
+        @wraps(warm)
+        def run_eager(self: Untyped, *args: Untyped) -> Untyped:
+            graphs._counts.warmed += 1
+            return warm(self, *args)
 
         @wraps(record)
         def record_function(self: Untyped, inputs: Untyped, function: Untyped) -> Untyped:
@@ -155,6 +160,7 @@ class Graphs:
             graphs._counts.replayed += 1
             return execute(self, *args)
 
+        manager.run_eager = run_eager
         manager.record_function, manager.execute_node = record_function, execute_node
         skip = trees.log_cudagraph_skip_and_bump_counter
 
@@ -171,7 +177,8 @@ class Graphs:
         if logs.is_file():
             texts = [*texts, logs.read_text(encoding="utf-8", errors="replace")]
         self._counts.skipped = skip_reasons("\n".join(texts))
-        return self._counts if self._counts.recorded or self._counts.skipped else None
+        counts = self._counts
+        return counts if counts.warmed or counts.recorded or counts.skipped else None
 
 
 def memory_of(facts: ScriptSteps) -> None:

@@ -35,6 +35,8 @@ MOST_WAITS = 8
 HOST_WORK_US = 1_000.0
 """Shorter gaps are not taken for work of several operators on the host."""
 LONGEST_NAME = 200
+ALLOCATING = 0.2
+"""Share of a gap that calls for memory take, to explain it: the host waits around them too."""
 
 _COMPILES = re.compile(
     r"\(dynamo_timed\)|^torch/_(?:dynamo|inductor|functorch)/(?!.*(?:eval_frame|output_code"
@@ -45,6 +47,7 @@ _WRAPPERS = re.compile(
     r"|AOTDispatcher Runtime|Pregraph bytecode|Inductor Lookup|## Call CompiledFxGraph)"
 )
 """Events that contain operators, rather than being one."""
+_ALLOCATES = re.compile(r"^(?:cuda|hip)(?:Malloc|Free)(?:Async|Managed)?$")
 # switch_transformers/model.py(343): forward
 _FRAME = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(
@@ -128,6 +131,7 @@ class _Names:
         self._events = events
         self._texts = events.columns.names
         self._wrapping = np.array([bool(_WRAPPERS.match(name)) for name in self._texts])
+        self._allocates = np.array([bool(_ALLOCATES.match(name)) for name in self._texts])
         self._blocks = blocking_calls(events)
         self._captures = captures(events.columns)
         self._overhead = overhead_cover(events)
@@ -135,8 +139,8 @@ class _Names:
         self._first_work = _first_of_name(events.columns.device)
         self._rules: tuple[Callable[[_Gap, dict[str, _Around]], Wait | None], ...] = (
             self._profiler, self._queued, self._data_loader, self._capture, self._compiling,
-            self._call, self._operator, self._after_blocking, self._several, self._python,
-            self._span,
+            self._call, self._memory, self._operator, self._after_blocking, self._several,
+            self._python, self._span,
         )  # fmt: skip
 
     def of(self, gap: _Gap) -> Wait:
@@ -210,6 +214,16 @@ class _Names:
             new = not launches or bool(self._first_work[gap.work])
             return _wait("first calls" if new and is_first(calls, number) else "call", name, inside)
         return None
+
+    def _memory(self, gap: _Gap, _around: dict[str, _Around]) -> Wait | None:
+        """Calls that take memory from the driver, or give it back, cover a part of it: each of them
+        may be short."""
+        calls = self._events.columns.calls
+        own = np.flatnonzero(self._allocates[calls.name] & (calls.lane == gap.lane))
+        us = np.minimum(calls.end[own], gap.end) - np.maximum(calls.ts[own], gap.begin)
+        if np.maximum(us, 0.0).sum() < ALLOCATING * (gap.end - gap.begin):
+            return None
+        return _wait("call", self._texts[calls.name[own[us.argmax()]]])
 
     def _operator(self, gap: _Gap, around: dict[str, _Around]) -> Wait | None:
         ops = self._events.columns.ops

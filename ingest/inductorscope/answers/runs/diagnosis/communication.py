@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sqlalchemy import func, select
+
 from inductorscope import urls
 from inductorscope.analyze.time.parts import COMPUTING, COPYING, TALKING
 from inductorscope.answers.compile.collectives import late_collectives
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.waiting import copied_for
+from inductorscope.formats.vocabulary import MEMCPY
+from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
 
 
@@ -77,7 +81,8 @@ def exposed(evidence: Evidence) -> Cause | None:
     late = _late(evidence) if name == TALKING else None
     waited = min(us, late.us) if late is not None else 0.0
     # What is hidden behind computing takes no longer than that; waiting for a rank is not hidden.
-    wins = min(us - waited, alone.get(COMPUTING, 0.0), step)
+    slow = name == COPYING and _pageable(evidence, shown.id) / shown.by >= us / 2
+    wins = min(us - waited, us if slow else alone.get(COMPUTING, 0.0), step)
     if wins < STANDS_OUT * step:
         return None
     what, fix = _ALONE[name]
@@ -86,6 +91,8 @@ def exposed(evidence: Evidence) -> Cause | None:
     if name == TALKING and story and len({log.rank for log in story.logs}) > 1:
         href = urls.compile_part(evidence.id, "ranks")
     computes = f"It computes for {microseconds(alone.get(COMPUTING, 0.0))}: no more can be hidden."
+    if slow:
+        computes = "The memory is pageable: copies of pinned memory take a fraction of this."
     if waited:
         computes = f"{percent(waited / us)} of that is waiting for late ranks. {computes}"
     return Cause(
@@ -94,9 +101,19 @@ def exposed(evidence: Evidence) -> Cause | None:
         "meanwhile.",
         fix,
         href,
-        why=computes if wins < us else "",
+        why=computes if slow or wins < us else "",
         wins_us=wins,
     )
+
+
+def _pageable(evidence: Evidence, profile: int) -> float:
+    """Returns the time of copies from or to memory that is not pinned."""
+    query = select(func.sum(TraceKernel.total_us)).where(
+        TraceKernel.profile_id == profile,
+        TraceKernel.category == MEMCPY,
+        TraceKernel.name.contains("Pageable"),
+    )
+    return evidence.session.scalar(query) or 0.0
 
 
 _ALONE = {

@@ -15,7 +15,7 @@ from inductorscope.answers.runs.diagnosis import (
     communication,
     compiling,
     machine,
-    one_by_one,
+    products,
     slow_steps,
     step,
     unchanging,
@@ -34,7 +34,7 @@ THEIRS: list[Check] = added("causes")  # of other packages
 CHECKS: tuple[Check, ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
     *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
-    *one_by_one.CHECKS, *THEIRS,
+    *products.CHECKS, *THEIRS,
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -37,6 +38,8 @@ FUSED = 0.5
 FUSES = EAGER
 """The category of eager operators that fuse: element-wise ones, reductions and copies."""
 SHOWN = 3
+VERY_OFTEN = 100
+"""Times that an operator of one step runs, if a loop runs it object by object."""
 _SAME = re.compile(
     r"::_?(index|gather|embedding|sort|topk|randperm|fft|linalg_(?!vector_norm)|cholesky|nonzero"
     r"|unique|multinomial|bincount|histc|cdist|cum)"
@@ -65,6 +68,8 @@ class Shares(NamedTuple):
     """The part of `eager` that fuses."""
     unknown: float
     """Of kernels without an operator."""
+    times: dict[str, float]
+    """How often each of `ops` runs in a step."""
 
     @property
     def eager(self) -> float:
@@ -123,9 +128,22 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "not compiled: eager operators outside of every compiled region launch them.",
         "Compile the function around them too, such as the whole model or the optimizer's step, or "
         "run them less often.",
-        why=f"The slowest operators: {names}.",
+        why=f"The slowest operators: {names}.{_repeated(shares)}",
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
+    )
+
+
+def _repeated(shares: Shares) -> str:
+    """Returns what to do if one of the slowest operators runs very often."""
+    op = next((op for op in [*shares.ops][:SHOWN] if shares.times[op] >= VERY_OFTEN), None)
+    return (
+        ""
+        if op is None
+        else (
+            f" `{op}` runs {round(shares.times[op])} times in each step: if a loop runs it for one "
+            "object after the other, compute all at once, with one dimension more."
+        )
     )
 
 
@@ -186,10 +204,10 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
     shown = evidence.shown
     if shown is None or evidence.timeline is None or shown.label == EAGER:
         return None
-    us = func.sum(TraceKernel.total_us)
+    us, calls = func.sum(TraceKernel.total_us), func.sum(TraceKernel.calls)
     operator = TraceKernel.op if evidence.on_device else TraceKernel.name
     query = (
-        select(TraceKernel.category, operator, us)
+        select(TraceKernel.category, operator, us, calls)
         .where(
             TraceKernel.profile_id == shown.id,
             TraceKernel.category.not_in((COMMUNICATION, MEMCPY, MEMSET, OVERHEAD)),
@@ -197,7 +215,10 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
         .group_by(TraceKernel.category, operator)
         .order_by(us.desc())
     )
-    rows = [(category, op, us / shown.by) for category, op, us in evidence.session.execute(query)]
+    rows = [
+        (category, op, us / shown.by, calls / shown.by)
+        for category, op, us, calls in evidence.session.execute(query)
+    ]
     # A fused optimizer is one kernel already: `aten::_fused_adamw_`.
     # A function that Dynamo skipped runs inside of a compiled region all the same.
     nothing = evidence.script is not None and not evidence.graphs
@@ -206,14 +227,15 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
         for row in rows
         if (nothing or row[0].startswith(EAGER)) and "::_fused_" not in (row[1] or "")
     ]
-    whole = sum(us for *_, us in rows)
-    ops: dict[str, float] = {}
-    for _, op, spent in own:
+    whole = sum(row[2] for row in rows)
+    ops, times = defaultdict[str, float](float), defaultdict[str, float](float)
+    for _, op, spent, ran in own:
         if op is not None:
-            ops[op] = ops.get(op, 0.0) + spent
-    fuses = sum(us for category, op, us in own if op is not None and category == FUSES)
-    unknown = sum(us for _, op, us in own if op is None)
-    return Shares(whole, ops, fuses, unknown) if whole else None
+            ops[op] += spent
+            times[op] += ran
+    fuses = sum(us for category, op, us, _ in own if op is not None and category == FUSES)
+    unknown = sum(us for _, op, us, _ in own if op is None)
+    return Shares(whole, ops, fuses, unknown, times) if whole else None
 
 
 CHECKS = (uncalled, not_compiled)

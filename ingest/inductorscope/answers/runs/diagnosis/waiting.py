@@ -28,6 +28,7 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseL
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again
 from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares, nothing_compiled
+from inductorscope.formats.capture_facts import CudaGraphs
 from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
@@ -397,7 +398,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, kernel_shares(evidence)):
         fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
     if _records_graphs(evidence):
-        saves, fix = 0.0, f"CUDA graphs are on already. {fix}"
+        saves, fix = 0.0, _replayed(evidence) or f"CUDA graphs are on already. {fix}"
     elif saves >= STANDS_OUT * step:
         lines = _slowest_region(evidence)
         if skipped := _skipped(evidence):
@@ -454,20 +455,37 @@ def between_kernels(evidence: Evidence) -> Cause | None:
 
 
 def _records_graphs(evidence: Evidence) -> bool:
-    script = evidence.script
     return any(region.replayed for region in evidence.regions) or any(
-        process.graphs_replayed for process in (script.processes if script is not None else ())
+        each.replayed or each.recorded or each.warmed for each in _cuda_graphs(evidence)
+    )
+
+
+def _cuda_graphs(evidence: Evidence) -> list[CudaGraphs]:
+    """Returns what happened to CUDA graphs in each process of a captured script."""
+    processes = evidence.script.processes if evidence.script is not None else ()
+    return [each.cuda_graphs for each in processes if each.cuda_graphs is not None]
+
+
+def _replayed(evidence: Evidence) -> str:
+    """Returns what to do if CUDA graphs are on, and fewer are replayed than made."""
+    new, recorded, replayed = (
+        sum(getattr(each, what) for each in _cuda_graphs(evidence))
+        for what in ("warmed", "recorded", "replayed")
+    )
+    if replayed >= new + recorded:
+        return ""
+    return (
+        f"CUDA graphs are on, and hardly replayed: {plural(new, 'call')} had a new function or "
+        f"size, {recorded} recorded a graph, {replayed} replayed one. Pad the inputs to a few "
+        "sizes: each size needs a graph of its own."
     )
 
 
 def _skipped(evidence: Evidence) -> str:
     """Returns why torch recorded no CUDA graph."""
-    story, script = evidence.story.story, evidence.script
-    skips = [
-        each.cudagraph_skip for each in (story.compiles if story else ()) if each.cudagraph_skip
-    ]
-    for process in script.processes if script is not None else ():
-        skips += process.graphs_skipped
+    compiles = evidence.story.story.compiles if evidence.story.story else ()
+    skips = [each.cudagraph_skip for each in compiles if each.cudagraph_skip]
+    skips += [reason for graphs in _cuda_graphs(evidence) for reason in graphs.skipped]
     return f"{skips[0][:200].rstrip('.')}." if skips else ""
 
 

@@ -1,0 +1,164 @@
+"""Causes in matrix products: equal ones that a loop computes one by one, and three that begin at
+their dear end."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from operator import itemgetter
+from typing import NamedTuple
+
+from inductorscope import urls
+from inductorscope.analyze.time.categories import operator_family
+from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.answers.runs.diagnosis.cause import Cause
+from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
+from inductorscope.formats.graph.fx_nodes import parse_annotation
+from inductorscope.formats.vocabulary import GEMM
+from inductorscope.store.runs.draft import FxNodeDraft
+from inductorscope.units import microseconds, plural
+
+MANY = 8
+"""Equal products of one line that are worth one batched product."""
+CHEAPER = 2.0
+"""Times fewer operations that the other order of three matrices needs."""
+STANDS_OUT = 0.05
+"""Smallest share of a step that they must take, or save."""
+_SIZE = re.compile(r"[1-9][0-9]{0,8}")
+
+
+def one_by_one(evidence: Evidence) -> Cause | None:
+    """Lines compute many products of the same sizes, none from another's result."""
+    step = evidence.step_us
+    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
+    us, slug, groups = 0.0, "", list[list[FxNodeDraft]]()
+    for graph in evidence.graphs:
+        if graph.direction == "backward":
+            continue  # there, layers look independent
+        found = independent_products(evidence.nodes()[graph.slug])
+        lines = {(nodes[0].stack_file, nodes[0].stack_line) for nodes in found}
+        cost = sum(spent.get(line, 0.0) for line in lines)
+        if cost > us:
+            us, slug, groups = cost, graph.slug, found
+    if not step or us < STANDS_OUT * step:
+        return None
+    places = {(nodes[0].stack_file, nodes[0].stack_line) for nodes in groups}
+    dearest = sorted(places, key=lambda place: -spent.get(place, 0.0))
+    return Cause(
+        "one by one",
+        f"{plural(sum(len(nodes) for nodes in groups), 'product')} of equal sizes are computed one "
+        f"by one: their lines take {microseconds(us)} of {evidence.step}.",
+        "Give what the loop runs over a dimension of its own, and compute all by one product: "
+        "`torch.bmm`, `torch.einsum` or `@` on stacked tensors.",
+        urls.graph(evidence.id, slug),
+        why="Each is a call of its own, and what follows one is not fused with what follows "
+        "others.",
+        concerns=us / step,
+        lines=[line for place in dearest for line in evidence.line(*place)][:SHOWN_LINES],
+    )
+
+
+def independent_products(nodes: list[FxNodeDraft]) -> list[list[FxNodeDraft]]:
+    """Returns products of one line and of the same sizes, of which none depends on another."""
+    groups: dict[tuple[object, ...], list[FxNodeDraft]] = defaultdict(list)
+    for node in nodes:
+        if node.stack_line and operator_family(operation(node.target)) == GEMM:
+            key = (node.stack_file, node.stack_line, node.target, node.annotation)
+            groups[key].append(node)
+    inputs = {node.name: node.inputs for node in nodes}
+    return [
+        group
+        for group in groups.values()
+        if len(group) >= MANY and not _depend({node.name for node in group}, inputs)
+    ]
+
+
+def _depend(group: Collection[str], inputs: dict[str, list[str]]) -> bool:
+    """Whether one of the group is computed from another."""
+    seen = [name for each in group for name in inputs[each]]
+    known = set(seen)
+    for name in seen:
+        new = [each for each in inputs.get(name, ()) if each not in known]
+        known.update(new)
+        seen += new
+    return not known.isdisjoint(group)
+
+
+class Chain(NamedTuple):
+    """Three matrices, of which the wrong two are multiplied first."""
+
+    first: FxNodeDraft
+    second: FxNodeDraft
+    sizes: tuple[int, ...]
+    """Of the three: m × k, k × n, n × p."""
+    from_left: bool
+    """Whether the left two are multiplied first."""
+
+    times: float
+    """How many times as many operations as in the other order."""
+
+
+def chains(nodes: list[FxNodeDraft]) -> list[Chain]:
+    """Returns chains of three matrices for which the other order needs far fewer operations."""
+    named = {node.name: node for node in nodes}
+    uses = Counter(name for node in nodes for name in node.inputs)
+    found = []
+    for second in nodes:
+        for place, name in enumerate(second.inputs if _multiplies(second) else ()):
+            first = named.get(name)
+            if first is None or not _multiplies(first) or uses[name] > 1:
+                continue
+            left, right = (_sides(named.get(each)) for each in first.inputs)
+            other = _sides(named.get(second.inputs[1 - place]))
+            if not left or not right or not other:
+                continue
+            from_left = place == 0
+            m, k, n, p = (*left, right[1], other[1]) if from_left else (*other, *right)
+            times = m * n * (k + p) / (k * p * (n + m))
+            times = times if from_left else 1 / times
+            if times > CHEAPER:
+                found.append(Chain(first, second, (m, k, n, p), from_left, times))
+    return found
+
+
+def _multiplies(node: FxNodeDraft) -> bool:
+    return operation(node.target) in ("mm", "bmm") and len(node.inputs) == 2
+
+
+def _sides(node: FxNodeDraft | None) -> tuple[int, int] | None:
+    """Returns the rows and columns of a matrix, or of each of several."""
+    _, sizes = parse_annotation(node.annotation or "") if node is not None else ("", None)
+    if sizes is None or len(sizes) < 2 or not all(map(_SIZE.fullmatch, sizes[-2:])):
+        return None
+    return int(sizes[-2]), int(sizes[-1])
+
+
+def bracketing(evidence: Evidence) -> Cause | None:
+    """A product of three matrices begins with the two that make the largest result."""
+    step, found = evidence.step_us or 0.0, list[tuple[float, float, Chain, str]]()
+    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
+    for graph in evidence.graphs:
+        for each in chains(evidence.nodes()[graph.slug]):
+            places = {(node.stack_file, node.stack_line) for node in (each.first, each.second)}
+            us = sum(spent.get(place, 0.0) for place in places)
+            found.append((us * (1 - 1 / each.times), us, each, graph.slug))
+    wins, us, chain, slug = max(found, key=itemgetter(0)) if found else (0.0, 0.0, None, "")
+    if chain is None or not wins > STANDS_OUT * step > 0:
+        return None
+    m, k, n, p = chain.sizes
+    return Cause(
+        "bracketing",
+        f"A product of three matrices, {m} × {k}, {k} × {n} and {n} × {p}, begins with the "
+        f"{'first' if chain.from_left else 'last'} two: its lines take {microseconds(us)} of "
+        f"{evidence.step}.",
+        "Bracket it from the other end: "
+        f"`{'a @ (b @ c)' if chain.from_left else '(a @ b) @ c'}`, or `torch.linalg.multi_dot`.",
+        urls.graph(evidence.id, slug),
+        why=f"The other order needs {chain.times:.1f} times fewer operations.",
+        wins_us=wins,
+        lines=evidence.line(chain.first.stack_file, chain.first.stack_line),
+    )
+
+
+CHECKS = (one_by_one, bracketing)
