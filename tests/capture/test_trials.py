@@ -207,22 +207,10 @@ def test_a_little_that_others_do_not_win_is_measured_in_the_end() -> None:
     assert (found.kept, found.complete) == (["dynamic"], True)
 
 
-@pytest.mark.torch
-def test_a_real_program_that_a_change_slows_down_is_left_after_three_processes(
-    tmp_path: Path,
-) -> None:
-    script = tmp_path / "train.py"
-    script.write_text(
-        "import time, torch\n"
-        "compiled = torch.compile(torch.sin)\n"
-        "for step in range(100_000):\n"
-        "    compiled(torch.ones(8))\n"
-        "    time.sleep(0.02 if torch.get_float32_matmul_precision() == 'high' else 0.01)\n"
-    )
-    runner = Runner(tmp_path / "work", Settings(tmp_path / "data", ""), trusted=True, alike=True)
-    trier = Trier(Arm("A", CaptureSpec(model=str(script))), runner, silent)
-    search = Search(trier, 600.0, lambda found: None)
-    slower = Trial(title="slower", change=Change(float32_products="high"))
+def test_a_change_that_slows_down_is_left_after_three_processes() -> None:
+    runner = Pretended(lambda change: 20.0 if change.optimizer else 10.0)
+    search = Search(trier_with(runner), 600.0, lambda found: None)
+    slower = Trial(title="slower", change=CHANGES["optimizer"])
     search._measure(slower, others=True)
     assert slower.judged is not None
     assert (slower.judged.processes, search.found.gain) == (3, 1.0)
