@@ -173,6 +173,10 @@ def test_gaps_in_which_memory_is_taken_from_the_driver_are_named() -> None:
         return found.kind, found.name
 
     assert first("cudaFree", 100) == ("call", "cudaFree")
+    operator = event("aten::mm", "cpu_op", 240, 900)
+    taken = event("cudaMalloc", "cuda_runtime", 300, 250)
+    waits = timeline(*SMALL, operator, taken, launch("k", 1_200, 1_205, 3, 99)).waits
+    assert waits[0].name == "aten::mm"  # which may be its first call, and takes memory once
     assert first("cudaFree", 10)[0] != "call"
     assert first("cudaFuncGetAttributes", 100)[0] != "call"
 

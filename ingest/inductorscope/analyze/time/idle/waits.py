@@ -139,7 +139,7 @@ class _Names:
         self._first_work = _first_of_name(events.columns.device)
         self._rules: tuple[Callable[[_Gap, dict[str, _Around]], Wait | None], ...] = (
             self._profiler, self._queued, self._data_loader, self._capture, self._compiling,
-            self._call, self._memory, self._operator, self._after_blocking, self._several,
+            self._call, self._operator, self._memory, self._after_blocking, self._several,
             self._python, self._span,
         )  # fmt: skip
 
@@ -215,16 +215,6 @@ class _Names:
             return _wait("first calls" if new and is_first(calls, number) else "call", name, inside)
         return None
 
-    def _memory(self, gap: _Gap, _around: dict[str, _Around]) -> Wait | None:
-        """Calls that take memory from the driver, or give it back, cover a part of it: each of them
-        may be short."""
-        calls = self._events.columns.calls
-        own = np.flatnonzero(self._allocates[calls.name] & (calls.lane == gap.lane))
-        us = np.minimum(calls.end[own], gap.end) - np.maximum(calls.ts[own], gap.begin)
-        if np.maximum(us, 0.0).sum() < ALLOCATING * (gap.end - gap.begin):
-            return None
-        return _wait("call", self._texts[calls.name[own[us.argmax()]]])
-
     def _operator(self, gap: _Gap, around: dict[str, _Around]) -> Wait | None:
         ops = self._events.columns.ops
         for number, name in zip(around["ops"].numbers, around["ops"].names, strict=True):
@@ -237,6 +227,16 @@ class _Names:
             ended = float(ops.end[number]) < gap.called
             return _wait("host operator" if ended else "operator", name)
         return None
+
+    def _memory(self, gap: _Gap, _around: dict[str, _Around]) -> Wait | None:
+        """Calls that take memory from the driver, or give it back, cover a part of it: each of them
+        may be short."""
+        calls = self._events.columns.calls
+        own = np.flatnonzero(self._allocates[calls.name] & (calls.lane == gap.lane))
+        us = np.minimum(calls.end[own], gap.end) - np.maximum(calls.ts[own], gap.begin)
+        if np.maximum(us, 0.0).sum() < ALLOCATING * (gap.end - gap.begin):
+            return None
+        return _wait("call", self._texts[calls.name[own[us.argmax()]]])
 
     def _after_blocking(self, gap: _Gap, _around: dict[str, _Around]) -> Wait | None:
         """The host waited for the device until the gap began, so that nothing was queued. It could
