@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.time.categories import Work, category_of, operator_family
+from inductorscope.analyze.time.categories import category_of, operator_family
 from inductorscope.analyze.time.kernel_names import family_of_name, generated_category
 from inductorscope.formats.vocabulary import CATEGORY_BY_ID
 
@@ -36,8 +36,8 @@ NAMES = {
 
 @pytest.mark.parametrize(("name", "category"), NAMES.items())
 def test_names_that_tell_by_themselves(name: str, category: str) -> None:
-    assert category_of(Work(name)) == category
-    assert category_of(Work(name, compiled=True)) == category
+    assert category_of(name) == category
+    assert category_of(name, compiled=True) == category
 
 
 def test_what_real_kernels_do(fixtures: Path) -> None:
@@ -74,8 +74,8 @@ LIBRARIES = {
 
 @pytest.mark.parametrize(("name", "family"), LIBRARIES.items())
 def test_libraries_that_compiled_code_calls(name: str, family: str) -> None:
-    assert category_of(Work(name, compiled=True)) == f"extern_{family}"
-    assert category_of(Work(name)) == ("eager" if family == "other" else f"eager_{family}")
+    assert category_of(name, compiled=True) == f"extern_{family}"
+    assert category_of(name) == ("eager" if family == "other" else f"eager_{family}")
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_libraries_that_compiled_code_calls(name: str, family: str) -> None:
     ],
 )  # fmt: skip
 def test_the_operator_is_asked_first(op: str, name: str, category: str) -> None:
-    assert category_of(Work(name, op=op, compiled=True)) == category
+    assert category_of(name, op=op, compiled=True) == category
 
 
 def test_a_kernel_of_the_users_that_inductor_launches() -> None:
-    work = Work("add_kernel_0", op="add_kernel_0", triton=True, compiled=True)
-    assert category_of(work) == "user_triton"
+    category = category_of("add_kernel_0", op="add_kernel_0", triton=True, compiled=True)
+    assert category == "user_triton"
 
 
 def test_copies() -> None:
-    assert category_of(Work("Memcpy HtoD (Pinned -> Device)", "memcpy")) == "memcpy"
-    assert category_of(Work("Memset (Device)", "memset", "aten::mm", compiled=True)) == "memset"
+    assert category_of("Memcpy HtoD (Pinned -> Device)", "memcpy") == "memcpy"
+    assert category_of("Memset (Device)", "memset", "aten::mm", compiled=True) == "memset"
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_operators(op: str, family: str) -> None:
 def test_any_name_has_a_category(
     name: str, op: str | None, triton: bool, compiled: bool, kind: str
 ) -> None:
-    assert category_of(Work(name, kind, op, triton, compiled)) in CATEGORY_BY_ID
+    assert category_of(name, kind, op, triton=triton, compiled=compiled) in CATEGORY_BY_ID

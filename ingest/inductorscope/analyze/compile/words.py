@@ -47,6 +47,9 @@ class Sentence(msgspec.Struct):
     def text(self) -> str:
         return "".join(part.text for part in self.parts)
 
+    def say(self, text: str, to: Target = "", place: tuple[str, int] | None = None) -> None:
+        self.parts.append(Part(text, to, place))
+
 
 def overview(story: Story) -> list[Sentence]:
     """The sentences, the most serious first."""
@@ -70,20 +73,13 @@ def overview(story: Story) -> list[Sentence]:
 
 def _graphs(story: Story) -> Sentence:
     graphs = graph_count(story)
-    names = Counter(
-        resumed(compile_.function)[0] for compile_ in story.compiles if compile_.function
-    )
-    functions = {
-        (compile_.file, resumed(compile_.function)[0])
-        for compile_ in story.compiles
-        if compile_.function
-    }
-    pieces = {
-        (compile_.file, compile_.function) for compile_ in story.compiles if compile_.function
-    }
-    sentence = Sentence(
-        "good", "compiled", [Part(plural(graphs, "graph") if graphs else "No graph", "graphs")]
-    )
+    pieces = Counter((each.file, each.function) for each in story.compiles if each.function)
+    names: Counter[str] = Counter()
+    for (_, function), number in pieces.items():
+        names[resumed(function)[0]] += number
+    functions = {(file, resumed(function)[0]) for file, function in pieces}
+    sentence = Sentence("good", "compiled")
+    sentence.say(plural(graphs, "graph") if graphs else "No graph", "graphs")
     if not graphs:
         sentence.level, sentence.label = "note", "no graph"
     elif any(not failure.restarted for failure in story.failures):
@@ -91,19 +87,17 @@ def _graphs(story: Story) -> Sentence:
     if names:
         shown = ", ".join(f"`{name}`" for name, _ in names.most_common(SHOWN))
         more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-        sentence.parts.append(Part(f" from {plural(len(functions), 'function')} ({shown}{more})"))
+        sentence.say(f" from {plural(len(functions), 'function')} ({shown}{more})")
         if len(pieces) > len(functions):
-            sentence.parts.append(
-                Part(f", which graph breaks cut into {plural(len(pieces), 'piece')}")
-            )
+            sentence.say(f", which graph breaks cut into {plural(len(pieces), 'piece')}")
     empty = sum(compile_.outcome == "no code" for compile_ in story.compiles)
     if empty:
-        sentence.parts.append(Part(f"; {plural(empty, 'compile')} ended without a graph"))
+        sentence.say(f"; {plural(empty, 'compile')} ended without a graph")
     unfinished = sum(compile_.outcome == "unfinished" for compile_ in story.compiles)
     if unfinished:
         sentence.level, sentence.label = "note", "unfinished compiles"
-        sentence.parts.append(Part(f"; {plural(unfinished, 'compile')} did not finish in the log"))
-    sentence.parts.append(Part("."))
+        sentence.say(f"; {plural(unfinished, 'compile')} did not finish in the log")
+    sentence.say(".")
     return sentence
 
 
@@ -126,13 +120,14 @@ def _failures(story: Story) -> list[Sentence]:
         message = _telling_line(failure.message)
         cause = f"{kind}: {message}" if message else kind
         causes.setdefault(without_temporary(cause), cause)
-    sentence.parts.append(Part(": " + "; ".join(list(causes.values())[:SHOWN])))
+    sentence.say(": " + "; ".join(list(causes.values())[:SHOWN]))
     place = next(
         ((failure.file, failure.at) for failure in failed if failure.file and failure.at), None
     )
     if place is not None:
-        sentence.parts += [Part(", at "), Part(_name(*place), "failures", place)]
-    sentence.parts.append(Part("."))
+        sentence.say(", at ")
+        sentence.say(_name(*place), "failures", place)
+    sentence.say(".")
     return [sentence]
 
 
@@ -159,16 +154,16 @@ def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Sentence]:
     sentence = Sentence(
         "warn", plural(total, "graph break"), [Part(plural(total, "graph break"), "breaks")]
     )
-    sentence.parts.append(Part(f" at {plural(len(places), 'place')}: "))
+    sentence.say(f" at {plural(len(places), 'place')}: ")
     for number, place in enumerate(places[:SHOWN]):
         if number:
-            sentence.parts.append(Part(", "))
-        sentence.parts.append(Part(f"{place.short} at "))
+            sentence.say(", ")
+        sentence.say(f"{place.short} at ")
         at = (place.file, place.line) if place.file and place.line else None
-        sentence.parts.append(Part(place.name, "breaks", at))
+        sentence.say(place.name, "breaks", at)
     if len(places) > SHOWN:
-        sentence.parts.append(Part(f" and {len(places) - SHOWN:,} more"))
-    sentence.parts.append(Part("."))
+        sentence.say(f" and {len(places) - SHOWN:,} more")
+    sentence.say(".")
     sentence.advice = next((place.advice for place in places if place.advice), "")
     return [sentence]
 
@@ -196,19 +191,19 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
         )
         why = reason if reason.startswith("for ") else f"because {reason}"
         clauses.append(f"{several} {why}")
-    sentence.parts.append(Part(f": {'; '.join(clauses)}"))
+    sentence.say(f": {'; '.join(clauses)}")
     if len(groups) > SHOWN:
-        sentence.parts.append(Part(f"; and {len(groups) - SHOWN:,} more reasons"))
-    sentence.parts.append(Part("."))
+        sentence.say(f"; and {len(groups) - SHOWN:,} more reasons")
+    sentence.say(".")
     sentence.advice = next(
         (change.advice for history in recompiled for change in history.changes if change.advice), ""
     )
     if any(history.reached_limit for history in recompiled):
         sentence.level = "bad"
-        sentence.parts.append(Part(
+        sentence.say(
             " One was compiled 8 times or more. At torch._dynamo.config.recompile_limit (8 unless"
             " changed) Dynamo gives up and runs it uncompiled."
-        ))  # fmt: skip
+        )
     return [sentence]
 
 
@@ -253,25 +248,19 @@ def _time(story: Story) -> list[Sentence]:
     total = compile_seconds(story)
     if total is None:
         return []
-    sentence = Sentence(
-        "note",
-        "compile time",
-        [Part(seconds(total), "time")],
-    )
+    sentence = Sentence("note", "compile time", [Part(seconds(total), "time")])
     if len(story.logs) > 1:
-        sentence.parts.append(Part(f" in the slowest of {len(story.logs)} processes"))
+        sentence.say(f" in the slowest of {len(story.logs)} processes")
     kinds = work(story)
     busy = sum(kinds.values())
     if busy:
         kind, most = next(iter(kinds.items()))
-        sentence.parts.append(
-            Part(f", {percent(most / busy)} of the work in {WORK_BY_ID[kind].title}")
-        )
+        sentence.say(f", {percent(most / busy)} of the work in {WORK_BY_ID[kind].title}")
     slowest = max(story.compiles, key=lambda compile_: compile_.took_s)
     if len(story.compiles) > 1 and slowest.seconds:
         who = f"the longest compile, {slowest.id or 'without an id'}"
-        sentence.parts.append(Part(f"; {who}, took {seconds(slowest.took_s)}"))
-    sentence.parts.append(Part("."))
+        sentence.say(f"; {who}, took {seconds(slowest.took_s)}")
+    sentence.say(".")
     return [sentence]
 
 
@@ -281,34 +270,26 @@ def _caches(story: Story) -> list[Sentence]:
     asked = [event for event in story.caches if event.outcome in {"hit", "miss", "bypass"}]
     hits = [event for event in asked if event.outcome == "hit"]
     if not asked:
-        return [
-            Sentence(
-                "note",
-                "caches off",
-                [Part("Caches were off", "caches"), Part(", so each compile did all of its work.")],
-            )
-        ]
+        sentence = Sentence("note", "caches off", [Part("Caches were off", "caches")])
+        sentence.say(", so each compile did all of its work.")
+        return [sentence]
     saved = saved_seconds(story)
     sentence = Sentence("good" if hits else "note", "caches")
     if hits:
-        sentence.parts = [
-            Part(plural(len(hits), "cache hit"), "caches"),
-            Part(f" of {plural(len(asked), 'look-up')}"),
-        ]
+        sentence.say(plural(len(hits), "cache hit"), "caches")
+        sentence.say(f" of {plural(len(asked), 'look-up')}")
         if saved:
-            sentence.parts.append(Part(f", which saved {seconds(saved)}"))
+            sentence.say(f", which saved {seconds(saved)}")
     else:
-        sentence.parts = [
-            Part("No cache hits", "caches"),
-            Part(f" in {plural(len(asked), 'look-up')}"),
-        ]
+        sentence.say("No cache hits", "caches")
+        sentence.say(f" in {plural(len(asked), 'look-up')}")
     bypassed = [event for event in asked if event.outcome == "bypass"]
     if bypassed:
         why = next((event.reason for event in bypassed if event.reason), None)
-        sentence.parts.append(Part(f"; {plural(len(bypassed), 'bypass', 'bypasses')}"))
+        sentence.say(f"; {plural(len(bypassed), 'bypass', 'bypasses')}")
         if why:
-            sentence.parts.append(Part(f" ({why[:100]}{'…' if len(why) > 100 else ''})"))
-    sentence.parts.append(Part("."))
+            sentence.say(f" ({why[:100]}{'…' if len(why) > 100 else ''})")
+    sentence.say(".")
     return [sentence]
 
 
@@ -342,10 +323,10 @@ def _export(story: Story) -> list[Sentence]:
     failed = kinds["real tensors"] + kinds["missing fake kernel"] + kinds["mismatched fake kernel"]
     if failed:
         sentence.level, sentence.label = "bad", "export would fail"
-        sentence.parts.append(Part(f" with {plural(failed, 'failure')} that draft export skipped"))
+        sentence.say(f" with {plural(failed, 'failure')} that draft export skipped")
     if kinds["guard"]:
-        sentence.parts.append(Part(f"; {plural(kinds['guard'], 'guard')} on data-dependent sizes"))
-    sentence.parts.append(Part("."))
+        sentence.say(f"; {plural(kinds['guard'], 'guard')} on data-dependent sizes")
+    sentence.say(".")
     return [sentence]
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from inductorscope.analyze.failures import cpp_types as types
 from inductorscope.fields import Prose
@@ -118,10 +119,7 @@ def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspec
     deviating = list(dict.fromkeys(deviating))
     if deviating:
         sure = len(deviating) == 1 and place.sure
-        return [
-            Suspect(each.name, each.line, each.text, each.why, each.sure and sure)
-            for each in deviating
-        ]
+        return [replace(each, sure=each.sure and sure) for each in deviating]
     itself = Suspect(
         kernel.name_at(place.line), place.line, place.text.strip(),
         "the compiler reports the error at this line, and nothing points to an earlier line"

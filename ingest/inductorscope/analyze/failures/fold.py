@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
@@ -50,13 +52,9 @@ def is_users(frame: Frame, sources: Collection[str] = ()) -> bool:
 def fold(raised: Raised, sources: Collection[str] = ()) -> Folded:
     frames = raised.frames
     last = len(frames) - LAST_OF_LIBRARY
-    folds: list[Fold] = []
-    for number, frame in enumerate(frames):
-        shown = number >= last or is_users(frame, sources)
-        if folds and folds[-1].shown == shown:
-            folds[-1].frames.append(frame)
-        else:
-            folds.append(Fold(shown, [frame]))
+    shown = (number >= last or is_users(frame, sources) for number, frame in enumerate(frames))
+    groups = groupby(zip(shown, frames, strict=True), key=itemgetter(0))
+    folds = [Fold(is_shown, [frame for _, frame in group]) for is_shown, group in groups]
     return Folded(raised.kind, raised.message, raised.relation, folds, raised.left_out)
 
 

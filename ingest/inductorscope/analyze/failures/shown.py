@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
 from inductorscope.analyze.failures.cpp_types import definition
@@ -249,8 +250,5 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
     best = max((fits for fits, _ in nodes), default=0)
     likely = [node for fits, node in nodes if fits == best]
     if len(likely) > 1:
-        likely = [
-            LoweredNode(each.graph, each.name, each.text, each.line, False, each.chain)
-            for each in likely
-        ]
+        likely = [replace(each, sure=False) for each in likely]
     return likely[:MOST_PLACED]

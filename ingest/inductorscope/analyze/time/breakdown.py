@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from inductorscope.analyze.time.categories import Work, category_of
+from inductorscope.analyze.time.categories import category_of
 from inductorscope.analyze.time.cpu import SelfTime, processor_times
 from inductorscope.analyze.time.doctor import examine
 from inductorscope.analyze.time.facts import CategoryTotal, TraceFigures
 from inductorscope.analyze.time.regions import region_times
 from inductorscope.analyze.time.timeline import device_timeline
 from inductorscope.formats.trace.event_columns import Numbers
-from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
+from inductorscope.formats.trace.kineto import ChromeTrace
 
 
 class Breakdown(TraceFigures, kw_only=True):
@@ -26,7 +26,10 @@ class Breakdown(TraceFigures, kw_only=True):
 
 
 def break_down(trace: ChromeTrace) -> Breakdown:
-    of_kernel = [kernel_category(kernel) for kernel in trace.kernels]
+    of_kernel = [
+        category_of(each.name, each.kind, each.op, triton=each.triton, compiled=each.compiled)
+        for each in trace.kernels
+    ]
     cpu: list[SelfTime] = []
     row_of_op: Numbers | None = None
     timeline = None
@@ -53,11 +56,6 @@ def break_down(trace: ChromeTrace) -> Breakdown:
         regions=region_times(trace),
         findings=examine(trace),
     )
-
-
-def kernel_category(kernel: KernelTime) -> str:
-    work = Work(kernel.name, kernel.kind, kernel.op, kernel.triton, kernel.compiled)
-    return category_of(work)
 
 
 def category_sums(entries: list[tuple[str, str, int, float]]) -> list[CategoryTotal]:

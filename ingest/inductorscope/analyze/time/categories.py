@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
 from inductorscope.analyze.time.kernel_names import family_of_name, generated_category
 from inductorscope.formats.vocabulary import (
     ATTENTION,
@@ -46,32 +44,27 @@ SAME_ANYWHERE = (COMMUNICATION, MEMCPY, MEMSET)
 """Families that are a category in themselves, whether compiled code calls their kernels or not."""
 
 
-class Work(msgspec.Struct, frozen=True):
-    """The facts about a kernel that decide its category."""
-
-    name: str
-    kind: str = "kernel"
-    """'kernel', 'memcpy' or 'memset'."""
-    op: str | None = None
-    """The operator that launched it."""
-    triton: bool = False
-    """Whether its launch shows that Triton made it."""
-    compiled: bool = False
-    """Whether compiled code called the operator."""
-
-
-def category_of(work: Work) -> str:
-    """The category, one of `CATEGORIES`."""
-    if work.kind in (MEMCPY, MEMSET):
-        return work.kind
-    generated = generated_category(work.name)
+def category_of(
+    name: str,
+    kind: str = "kernel",
+    op: str | None = None,
+    *,
+    triton: bool = False,
+    compiled: bool = False,
+) -> str:
+    """The category of a kernel, memcpy or memset (`kind`), one of `CATEGORIES`. `op`: the operator
+    that launched it. `triton`: whether its launch shows that Triton made it. `compiled`: whether
+    compiled code called the operator."""
+    if kind in (MEMCPY, MEMSET):
+        return kind
+    generated = generated_category(name)
     if generated is not None:
         return generated
-    family = family_of(work.name, work.op)
-    own = work.triton or (work.op is None and _TRITON_SUFFIX.match(work.name))
+    family = family_of(name, op)
+    own = triton or (op is None and _TRITON_SUFFIX.match(name))
     if own and family not in SAME_ANYWHERE:
         return USER_TRITON
-    return library_category(family, compiled=work.compiled)
+    return library_category(family, compiled=compiled)
 
 
 def library_category(family: str, *, compiled: bool) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.analyze.time.breakdown import category_sums
-from inductorscope.analyze.time.categories import Work, category_of
+from inductorscope.analyze.time.categories import category_of
 from inductorscope.analyze.time.cpu import SelfTime, cpu_category
 from inductorscope.analyze.time.facts import ProfileFacts, TraceFigures
 from inductorscope.analyze.time.kernel_names import generated_category
@@ -50,7 +50,7 @@ def figures_of_rows(
         if not us or row.category == ANNOTATION or on_device == (row.category == CPU_OP):
             continue
         category = (
-            category_of(Work(row.name, kind=row.category, compiled=compiled))
+            category_of(row.name, row.category, compiled=compiled)
             if on_device
             else cpu_category(row.name, compiled=compiled)
         )

@@ -154,11 +154,10 @@ def _call_twice(
     again: Budget,
 ) -> Untyped:
     run.inputs = [copied(value) for value in arguments]
-    random = _random_state()
-    with tracing(run.code, steps, again) as kept:
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    with torch.random.fork_rng(devices), tracing(run.code, steps, again) as kept:
         call([copied(value) for value in arguments])
     run.again = {name: buffer.value for name, buffer in kept.items()}
-    _set_random_state(random)
     mutated = mutated_inputs(run.module)
     held = {node: arguments[place] for node, place in mutated.items()}
     refused = first.refused
@@ -350,14 +349,3 @@ def _handle(lines: list[str], above: int) -> tuple[str, int] | None:
         return None
     name, _, number = match.group(1).strip().rpartition(":")
     return (name, int(number)) if name and number.isdigit() else None
-
-
-def _random_state() -> tuple[torch.Tensor, list[torch.Tensor]]:
-    has_cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
-    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if has_cuda else []
-
-
-def _set_random_state(state: tuple[torch.Tensor, list[torch.Tensor]]) -> None:
-    torch.set_rng_state(state[0])
-    if state[1]:
-        torch.cuda.set_rng_state_all(state[1])
