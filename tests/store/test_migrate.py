@@ -14,12 +14,10 @@ from alembic.script import ScriptDirectory
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url, make_engine
 from inductorscope.store.database.errors import MigrationError
-from inductorscope.store.database.fresh import create_tables
 from inductorscope.store.database.migrate import NEWEST_REVISION, migrate
 from inductorscope.store.database.revisions import (
     alembic_config,
     is_ours,
-    upgrade,
 )
 from inductorscope.store.migrations import versions
 from inductorscope.store.tables.all import TABLES
@@ -74,40 +72,6 @@ def test_a_database_that_is_up_to_date_is_opened_without_alembic(fresh: Settings
     command = [sys.executable, "-c", code, str(fresh.data), fresh.database_url]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
-
-
-def test_a_new_file_is_as_the_revisions_would_have_made_it(tmp_path: Path) -> None:
-    at_once = Settings(data=tmp_path / "at_once", database_url="")
-    by_revisions = Settings(data=tmp_path / "by_revisions", database_url="")
-    assert create_tables(database_url(at_once), NEWEST_REVISION)
-    upgrade(by_revisions)
-    made, expected = (shape_of(settings) for settings in (at_once, by_revisions))
-    assert made == expected
-    assert len(made) > 25
-    assert not create_tables(database_url(by_revisions), NEWEST_REVISION)
-
-
-def shape_of(settings: Settings) -> dict[str, object]:
-    """What SQLite says of each table, whatever the order it was made in. Defaults aside, which
-    revisions needed for the rows that were there."""
-    columns = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)'
-    keys = 'SELECT "table", "from", "to", on_update, on_delete FROM pragma_foreign_key_list(?)'
-    indexes = 'SELECT name, "unique", origin, partial FROM pragma_index_list(?)'
-    indexed = "SELECT seqno, name, desc FROM pragma_index_xinfo(?)"
-    counting = "SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_master WHERE name = ?"
-    engine = make_engine(settings)
-    with engine.connect() as connection:
-        assert differences(connection) == []
-
-        def rows(query: str, *given: str) -> list[tuple[object, ...]]:
-            return sorted(map(tuple, connection.exec_driver_sql(query, given)), key=repr)
-
-        found: dict[str, object] = {"revision": rows("SELECT version_num FROM alembic_version")}
-        for (name,) in rows("SELECT name FROM sqlite_master WHERE type = 'table'"):
-            asked = [rows(query, str(name)) for query in (counting, columns, keys, indexes)]
-            found[str(name)] = [*asked, [rows(indexed, str(index)) for index, *_ in asked[-1]]]
-    engine.dispose()
-    return found
 
 
 def test_a_missing_column_is_noticed(fresh: Settings) -> None:

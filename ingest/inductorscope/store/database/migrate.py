@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import inspect
 
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import READ_ONLY, database_url, engine_of
+from inductorscope.store.database.engine import READ_ONLY, engine_of
 from inductorscope.store.database.private import close_to_others
 from inductorscope.store.database.usable import check_data
 
@@ -26,12 +26,6 @@ def migrate(settings: Settings) -> None:
     close_to_others(settings.data)
     if _is_current(settings):
         return
-    url = database_url(settings)
-    if url.get_backend_name() == "sqlite":
-        from inductorscope.store.database.fresh import create_tables
-
-        if create_tables(url, NEWEST_REVISION):
-            return
     from inductorscope.store.database.revisions import upgrade
 
     upgrade(settings)
