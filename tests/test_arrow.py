@@ -27,12 +27,10 @@ ARROW = {
     for room, allowed in _ROWS
 } | {"": {"api", "cli"}}
 
-# Modules that something outside the product loads: Python at its start, Alembic, whoever changes
-# the tables, and pytest.
+# Modules that something outside the product loads: Python at its start, Alembic and pytest.
 LOADED_FROM_OUTSIDE = (
     "inductorscope.capturing.script.startup.sitecustomize",
     "inductorscope.store.migrations",
-    "inductorscope.store.database.revise",
     "inductorscope.testing.plugin",
 )
 

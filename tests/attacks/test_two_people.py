@@ -288,9 +288,7 @@ HOLDERS = {
 EMPTY = ("{}", "[]", "set()", "dict()", "defaultdict(", "Counter(", "deque(")
 ELSEWHERE = ("cli/", "api/", "testing/", "capturing/")
 """Rooms of ingest that run in processes of a command, a program or a job."""
-COMMANDS = {
-    "jobs/backup.py", "jobs/doctor.py", "jobs/uploads/kept.py", "store/database/revise.py",
-}  # fmt: skip
+COMMANDS = {"jobs/backup.py", "jobs/doctor.py", "jobs/uploads/kept.py"}
 """Modules that only commands use."""
 
 

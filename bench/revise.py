@@ -1,6 +1,6 @@
 """Generates the revision for a change of the models.
 
-Run `python -m inductorscope.store.database.revise "what changed"`.
+Run `python -m bench.revise "what changed"`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 from alembic import command
-
 from inductorscope.settings import Settings
 from inductorscope.store.database.revisions import alembic_config, migration_engine, upgrade
 
