@@ -93,6 +93,61 @@ PAGEABLE = [
 """Steps that copy to a device from memory that is not pinned."""
 
 
+def launched(at: float, number: int, name: str) -> list[dict[str, object]]:
+    """A kernel of 3 µs that follows its launch at once."""
+    args, begin = {"correlation": number}, at + 6
+    return [
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+         "ts": at, "dur": 5, "args": args},
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": begin, "dur": 3,
+         "args": args},
+    ]  # fmt: skip
+
+
+def on_host(cat: str, name: str, ts: float, dur: float) -> dict[str, object]:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur}
+
+
+LOOPED = [
+    event
+    for step in range(3)
+    for begin in (20_000 * step,)
+    for event in (
+        on_host("user_annotation", f"ProfilerStep#{step}", begin, 20_000),
+        on_host("cpu_op", "Torch-Compiled Region: 0/0", begin + 100, 100),
+        *launched(begin + 120, 1_000 * step, "triton_poi_fused_add_0"),
+        *(
+            each
+            for number in range(200)
+            for at in (begin + 1_000 + 80 * number,)
+            for each in (
+                on_host("cpu_op", "aten::exp", at, 78),
+                *launched(at + 40, 1_000 * step + number + 1, "exp_kernel"),
+            )
+        ),
+    )
+]
+"""Steps that launch an eager kernel for one object after the other."""
+EMPTIED = [
+    event
+    for step in range(3)
+    for begin in (20_000 * step,)
+    for event in (
+        on_host("user_annotation", f"ProfilerStep#{step}", begin, 20_000),
+        *(
+            each
+            for number in range(20)
+            for at in (begin + 100 + 900 * number,)
+            for each in (
+                on_host("cuda_runtime", "cudaMalloc" if number < 15 else "cudaFree", at, 800),
+                *launched(at + 810, 100 * step + number, "triton_poi_fused_add_0"),
+            )
+        ),
+    )
+]
+"""Steps that give memory back to the driver, and take it anew."""
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, str]:
     """The id of each fixture's run; the data folder under the empty name."""
@@ -101,16 +156,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     tables.write_text(TUNED)
     embedded = tmp_path_factory.mktemp("embedded") / "embedded.trace.json"
     embedded.write_bytes(msgspec.json.encode({"traceEvents": EMBEDDED}))
-    pageable, objects = (embedded.with_name(f"{name}.trace.json") for name in ("copies", "objects"))
-    pageable.write_bytes(msgspec.json.encode({"traceEvents": PAGEABLE}))
-    objects.write_bytes(msgspec.json.encode({"traceEvents": OBJECTS}))
+    made = {"pageable": PAGEABLE, "objects": OBJECTS, "looped": LOOPED, "emptied": EMPTIED}
+    for name, events in made.items():
+        written = msgspec.json.encode({"traceEvents": events})
+        embedded.with_name(f"{name}.trace.json").write_bytes(written)
     paths = {
         **{name: fixtures / name for name in READ},
         **{name: fixtures / "host-waits" / f"{name}.trace.json.gz" for name in HOST_WAITS},
         "tables": tables,
         "embedded": embedded,
-        "pageable": pageable,
-        "objects": objects,
+        **{name: embedded.with_name(f"{name}.trace.json") for name in made},
     }
     ids = {
         name: read_paths(
@@ -186,6 +241,23 @@ def test_operators_that_run_object_by_object_are_counted(
 ) -> None:
     found = cause(diagnose(evidence_of(session, runs["objects"])), "not compiled")
     assert "`aten::exp` runs 200 times in each step: if a loop" in found.why
+
+
+def test_a_loop_that_launches_for_object_after_object_comes_before_cuda_graphs(
+    session: Session, runs: dict[str, str]
+) -> None:
+    first = diagnose(evidence_of(session, runs["looped"])).causes[0]
+    assert first.what.startswith("The device is idle for")
+    assert "`aten::exp` runs 200 times in each step: if a loop" in first.fix
+    assert (first.known, first.change) == ("at most", None)
+
+
+def test_a_cache_that_each_step_empties_is_why_it_allocates(
+    session: Session, runs: dict[str, str]
+) -> None:
+    first = diagnose(evidence_of(session, runs["emptied"])).causes[0]
+    assert "`cudaMalloc`" in first.what
+    assert "leave out `torch.cuda.empty_cache()`" in first.fix
 
 
 def test_copies_from_memory_that_is_not_pinned_could_also_be_shorter(

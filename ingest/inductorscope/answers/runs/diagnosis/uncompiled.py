@@ -128,20 +128,20 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "not compiled: eager operators outside of every compiled region launch them.",
         "Compile the function around them too, such as the whole model or the optimizer's step, or "
         "run them less often.",
-        why=f"The slowest operators: {names}.{_repeated(shares)}",
+        why=f"The slowest operators: {names}. {repeated(shares)}".rstrip(),
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
     )
 
 
-def _repeated(shares: Shares) -> str:
+def repeated(shares: Shares) -> str:
     """Returns what to do if one of the slowest operators runs very often."""
     op = next((op for op in [*shares.ops][:SHOWN] if shares.times[op] >= VERY_OFTEN), None)
     return (
         ""
         if op is None
         else (
-            f" `{op}` runs {round(shares.times[op])} times in each step: if a loop runs it for one "
+            f"`{op}` runs {round(shares.times[op])} times in each step: if a loop runs it for one "
             "object after the other, compute all at once, with one dimension more."
         )
     )

@@ -27,7 +27,11 @@ from inductorscope.analyze.time.parts import (
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again
-from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares, nothing_compiled
+from inductorscope.answers.runs.diagnosis.uncompiled import (
+    kernel_shares,
+    nothing_compiled,
+    repeated,
+)
 from inductorscope.formats.capture_facts import CudaGraphs
 from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.store.tables.times import TraceKernel
@@ -319,6 +323,7 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
     names = ", ".join(dict.fromkeys(f"`{each.inside or each.name}`" for each in waits[1:3]))
     why = f"This is {percent(us / idle.us)} of the time that the device waits."
     why += f" Others are in {names}." if names else ""
+    freed = next((each for each in waits if "Free" in each.name), wait)  # why memory is allocated
     copies = copied_for(evidence, wait)
     if copies:
         why += f" Copying between host and device takes {microseconds(copies)} more."
@@ -326,7 +331,7 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
     return Cause(
         "waiting",
         f"The device is idle for {per} while {_doing(wait)}: {_times(count, wait)}.",
-        _FIXES[wait.kind](wait),
+        _FIXES[wait.kind](freed),
         _at(evidence, wait),
         why=why,
         wins_us=us,
@@ -395,10 +400,14 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     most = max(idle.states, key=lambda name: idle.states[name], default=UNKNOWN)
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
     fix, lines, change = _STATES.get(most, _MORE_WORK), [], None
-    if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, kernel_shares(evidence)):
+    shares = kernel_shares(evidence)
+    loop = repeated(shares) if most == OPERATING and shares is not None else ""
+    if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, shares):
         fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
     if _records_graphs(evidence):
         saves, fix = 0.0, _replayed(evidence) or f"CUDA graphs are on already. {fix}"
+    elif loop and saves < idle.us / 2:
+        saves, fix, lines = 0.0, loop, evidence.sampled(idle.us)
     elif saves >= STANDS_OUT * step:
         lines = _slowest_region(evidence)
         if skipped := _skipped(evidence):
