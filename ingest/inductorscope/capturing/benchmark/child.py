@@ -20,6 +20,7 @@ from inductorscope.capturing.inside.instructions import try_instructions
 from inductorscope.capturing.inside.leaving import leave
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.importing import without_collection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     environment.forget_settings()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(parsed.cache)
     os.environ["TRITON_CACHE_DIR"] = str(parsed.cache / "triton")
-    from inductorscope.capturing.inside.machine import cpu_name
+    with without_collection():
+        from inductorscope.capturing.inside.machine import cpu_name
 
     try_instructions(parsed.device)
     environment.limit_memory(parsed.memory, parsed.device)

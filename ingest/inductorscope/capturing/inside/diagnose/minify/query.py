@@ -7,23 +7,27 @@ import sys
 from pathlib import Path
 
 import msgspec
-import torch
 
-from inductorscope.capturing.inside.diagnose.minify.fails import (
-    ANSWER,
-    INPUTS,
-    QUERY,
-    Tester,
-    be_quiet,
-)
-from inductorscope.capturing.inside.diagnose.minify.text import graph_of
-from inductorscope.capturing.inside.instructions import try_instructions
-from inductorscope.capturing.inside.leaving import leave
-from inductorscope.capturing.inside.loading import load
-from inductorscope.capturing.inside.options import apply_options
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import from_builtins
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.importing import without_collection
+
+with without_collection():
+    import torch
+
+    from inductorscope.capturing.inside.diagnose.minify.fails import (
+        ANSWER,
+        INPUTS,
+        QUERY,
+        Tester,
+        be_quiet,
+    )
+    from inductorscope.capturing.inside.diagnose.minify.text import graph_of
+    from inductorscope.capturing.inside.instructions import try_instructions
+    from inductorscope.capturing.inside.leaving import leave
+    from inductorscope.capturing.inside.loading import load
+    from inductorscope.capturing.inside.options import apply_options
 
 
 def main(folder: Path) -> None:
