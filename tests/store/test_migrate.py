@@ -114,18 +114,12 @@ def test_several_processes_may_start_at_once(fresh: Settings) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize(
-    ("revision", "words"),
-    [("ffff", "newer Inductorscope"), ("0015", r"older than its first release \(revision 0015\)")],
-)
-def test_a_database_of_another_version_is_refused_in_words(
-    fresh: Settings, revision: str, words: str
-) -> None:
+def test_a_database_of_another_version_is_refused_in_words(fresh: Settings) -> None:
     migrate(fresh)
     engine = create_engine(database_url(fresh))
     with engine.begin() as connection:
         written = text("UPDATE alembic_version SET version_num = :revision")
-        connection.execute(written, {"revision": revision})
+        connection.execute(written, {"revision": "ffff"})
     engine.dispose()
-    with pytest.raises(MigrationError, match=words):
+    with pytest.raises(MigrationError, match="newer Inductorscope"):
         migrate(fresh)

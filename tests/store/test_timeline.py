@@ -264,5 +264,4 @@ def test_a_trace_without_a_duration_can_be_shown(tmp_path: Path) -> None:
 
 def test_a_run_without_a_trace_has_an_empty_timeline(stored: Stored) -> None:
     page = timeline_page(stored.session, "e" * 16, WindowAsked(q="x"))
-    assert page.kept
     assert (page.profile, page.events, page.bars.us, page.sums) == ("", 0, [], [])

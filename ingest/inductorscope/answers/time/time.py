@@ -102,8 +102,6 @@ class TimePage(msgspec.Struct, frozen=True):
     a breakdown."""
     trace_kernels: list[TraceRow]
     """The slowest kernels of the shown profile; empty if `kernels` has its times."""
-    kept: Hidden[bool]
-    """False for runs read before traces were stored event by event."""
     failed: Hidden[bool]
 
 
@@ -133,9 +131,6 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         profile=profile,
         shown=shown,
         trace_kernels=slowest_of_trace(session, run_id, shown),
-        kept=not profiles
-        or any(profile.facts.breakdown is not None for profile in profiles)
-        or all(profile.artifact_id is None for profile in profiles),
         failed=run.failure is not None,
     )
 

@@ -75,8 +75,6 @@ class TimelinePage(msgspec.Struct, frozen=True):
     traces: list[TraceName]
     profile: str
     """Label of the trace that is shown; empty if there is none."""
-    kept: Hidden[bool]
-    """Whether a timeline is stored. Older versions stored none."""
     span_us: float
     events: int
     left_out_tracks: int
@@ -136,7 +134,6 @@ def timeline_page(session: Session, run_id: str, asked: WindowAsked) -> Timeline
         run=RunName(run.id, run.name),
         traces=[TraceName(each.label, each.artifact_id) for each in with_timeline],
         profile=chosen.label if chosen else "",
-        kept=bool(with_timeline) or all(each.artifact_id is None for each in profiles),
         span_us=span,
         events=laid.facts.events,
         left_out_tracks=laid.facts.left_out[0],

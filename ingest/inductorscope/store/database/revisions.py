@@ -16,8 +16,6 @@ from inductorscope.store.tables.all import TABLES
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
 SEARCH = {"words", "text_frames_words"}
-FIRST_RELEASE = "0016"
-"""The revision of the first release; those before it are gone."""
 
 
 def upgrade(settings: Settings) -> None:
@@ -76,21 +74,11 @@ def _run_revisions(connection: Connection) -> None:
         command.upgrade(alembic_config(connection), "head")
     except CommandError as error:
         if isinstance(error.__cause__, ResolutionError) or "locate revision" in str(error):
-            raise MigrationError(_of_another_version(connection)) from error
+            raise MigrationError(
+                "The database was written by a newer Inductorscope, or before the first release. "
+                "Upgrade this one, or point it at another database."
+            ) from error
         raise
-
-
-def _of_another_version(connection: Connection) -> str:
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or ""
-    if found < FIRST_RELEASE:
-        return (
-            f"The database was written by an Inductorscope older than its first release (revision "
-            f"{found}). Read its files again into a new data folder."
-        )
-    return (
-        "The database was written by a newer Inductorscope. "
-        "Upgrade this one, or point it at another database."
-    )
 
 
 def _check_foreign_keys(connection: Connection) -> None:

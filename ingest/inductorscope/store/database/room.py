@@ -34,8 +34,6 @@ PAUSE_SECONDS = 0.05
 """Between these transactions, so that other writers get their turn."""
 READERS_MS = 1000
 """How long emptying the WAL waits for readers."""
-INCREMENTAL = 2
-"""SQLite's number for `auto_vacuum=INCREMENTAL`."""
 SPARE_SHARE = 4
 """Free pages are given back when they exceed the file's size divided by this, or when the disk is
 nearly full; otherwise the next run uses them."""
@@ -84,8 +82,7 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
 
 def give_back(engine: Engine, *, any_number: bool = False) -> None:
     """Returns free pages of SQLite's file to the disk if there are many, if the disk is nearly
-    full, or if `any_number` is true. A file that an earlier version made keeps its pages for new
-    runs."""
+    full, or if `any_number` is true."""
     folder = folder_of(engine)
     if folder is None:
         return
@@ -94,8 +91,6 @@ def give_back(engine: Engine, *, any_number: bool = False) -> None:
         free = _number(driver, "freelist_count")
         many = free > SPARE_PAGES and free * SPARE_SHARE > _number(driver, "page_count")
         if not free or not (nearly_full or many or any_number):
-            return
-        if _number(driver, "auto_vacuum") != INCREMENTAL:
             return
         while free:
             try:
