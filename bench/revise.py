@@ -8,10 +8,15 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from alembic import command
 from inductorscope.settings import Settings
 from inductorscope.store.database.revisions import alembic_config, migration_engine, upgrade
+from inductorscope.store.tables.all import TABLES
+from inductorscope.store.tables.models import Instant
+
+SEARCH = {"words", "text_frames_words"}
 
 
 def main(message: str) -> None:
@@ -22,8 +27,29 @@ def main(message: str) -> None:
         upgrade(settings)
         engine = migration_engine(settings)
         with engine.begin() as connection:
-            command.revision(alembic_config(connection), message, autogenerate=True)
+            config = alembic_config(connection)
+            config.attributes |= {
+                "target_metadata": TABLES, "include_object": is_ours, "render_item": _rendered,
+                "compare_type": True, "render_as_batch": True,
+            }  # fmt: skip
+            command.revision(config, message, autogenerate=True)
         engine.dispose()
+
+
+def is_ours(
+    _item: object, name: str | None, kind: str, reflected: bool, _counterpart: object
+) -> bool:
+    """Whether Alembic compares an object: the job engine's tables share the database."""
+    if kind == "table" and reflected:
+        return name in TABLES.tables
+    # Only PostgreSQL has these, for full-text search; trigrams depend on an extension.
+    ours = kind in {"index", "column"} and reflected and name is not None
+    return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
+
+
+def _rendered(kind: str, item: object, _context: object) -> str | Literal[False]:
+    """Types without imports from the product, because revisions outlive its modules."""
+    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, Instant) else False
 
 
 if __name__ == "__main__":

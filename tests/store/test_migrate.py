@@ -15,14 +15,13 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url, make_engine
 from inductorscope.store.database.errors import MigrationError
 from inductorscope.store.database.migrate import NEWEST_REVISION, migrate
-from inductorscope.store.database.revisions import (
-    alembic_config,
-    is_ours,
-)
+from inductorscope.store.database.revisions import alembic_config
 from inductorscope.store.migrations import versions
 from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Base
 from sqlalchemy import Connection, create_engine, inspect, text
+
+from bench.revise import is_ours
 
 START = """
 import sys, pathlib

@@ -15,7 +15,6 @@ from inductorscope.store.database.errors import MigrationError
 from inductorscope.store.tables.all import TABLES
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
-SEARCH = {"words", "text_frames_words"}
 
 
 def upgrade(settings: Settings) -> None:
@@ -49,17 +48,6 @@ def alembic_config(connection: Connection | None = None) -> Config:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     return config
-
-
-def is_ours(
-    _item: object, name: str | None, kind: str, reflected: bool, _counterpart: object
-) -> bool:
-    """Whether Alembic compares an object: the job engine's tables share the database."""
-    if kind == "table" and reflected:
-        return name in TABLES.tables
-    # Only PostgreSQL has these, for full-text search; trigrams depend on an extension.
-    ours = kind in {"index", "column"} and reflected and name is not None
-    return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
 
 
 def _take_turn(connection: Connection) -> None:
