@@ -153,15 +153,12 @@ def _break(log: LogState, record: LogRecord, number: int) -> None:
     if not log.run.room(log.story.breaks, "graph breaks"):
         return
     text = read_graph_break(record.payload_text)
-    frames = [
-        {"filename": frame.file, "line": frame.line, "name": frame.function, "loc": frame.code}
-        for frame in text.stack
-    ]
     log.story.breaks.append(
         GraphBreak(
             number, log.number, record.line, text.file, text.line, text.title[:LONGEST],
             text.explanation[:LONGEST], [hint[:LONGEST] for hint in text.hints[:20]],
-            text.context[:LONGEST], text.link, text.instruction[:300], log.stack(frames),
+            text.context[:LONGEST], text.link, text.instruction[:300],
+            log.stack([frame.logged for frame in text.stack]),
         )
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ Logs indent them. Messages quote the user's frames without a heading, after `Fou
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -63,6 +64,18 @@ def read_traceback(text: str) -> list[Raised]:
     for line in text[:LONGEST].split("\n"):
         reader.line(line.rstrip("\r"))
     return reader.end()
+
+
+def stack_frames(lines: Iterable[str], most: int) -> list[Frame]:
+    """The first frames of a stack that a log prints without a heading."""
+    frames: list[Frame] = []
+    for line in lines:
+        match = _FRAME.match(line)
+        if match is not None and len(frames) < most:
+            frames.append(_frame(match))
+        elif match is None and frames and not frames[-1].code and not _CARETS.match(line):
+            frames[-1] = _with_code(frames[-1], line)
+    return frames
 
 
 def quoted_frames(text: str) -> list[Frame]:

@@ -26,9 +26,11 @@ Builds before 2.7 write `Reason: Unsupported: …` and no hints. Until 2.4 the s
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 import msgspec
 
+from inductorscope.formats.errors.tracebacks import stack_frames
 from inductorscope.formats.log.record import Frame
 
 LONGEST = 100_000
@@ -43,7 +45,6 @@ _STACK = re.compile(r"^User (?:code traceback|stack trace):$", re.M)
 # `Graph break: from user code at:`, until 2.1 with the reason before `from`, on the same line
 _OLD = re.compile(r"^Graph break: (?:([^\n]{1,4000}?) )?from user code at:?[ \n]", re.M)
 _RAISED = re.compile(r"^(?:torch\._dynamo\.exc\.)?(?:Unsupported|UserError): (.{1,4000})$", re.M)
-_FRAME = re.compile(r'^ {0,8}File "([^"\n]{1,1000})", line (\d{1,9}), in ([^\n]{1,300})$')
 _TRACEBACK = re.compile(r"^(?:Traceback \(most recent call last\):|NoneType: None)$", re.M)
 _LINK = re.compile(r"https?://[^\s)]{1,300}")
 _FIELD = re.compile(r"^ {1,4}(Explanation|Hint|Developer debug context): ?(.*)$")
@@ -136,57 +137,31 @@ def _reason(body: str, result: BreakText) -> None:
     link = _LINK.search(body)
     if link is not None:
         result.link = link.group().rstrip(".")
-    title: list[str] = []
-    before: list[str] = []
-    current = ""
+    paragraphs: list[list[str]] = [[], []]
+    fields: list[tuple[str, list[str]]] = []
     for line in body.split("\n"):
         named = _FIELD.match(line)
         if named is not None:
-            current = named.group(1)
-            if current == "Hint":
-                result.hints.append(named.group(2).strip())
-            elif current == "Explanation":
-                result.explanation = named.group(2).strip()
-            else:
-                result.context = named.group(2).strip()
-        elif not line.strip():
-            if not current and title:
-                before, title = title, []  # the activity; the reason follows
-            current = "" if current == "" else current
+            fields.append((named.group(1), [named.group(2).strip()]))
         elif line.lstrip().startswith("For more details"):
-            current = "link"
-        elif current == "Explanation":
-            result.explanation += "\n" + line.strip()
-        elif current == "Hint":
-            result.hints[-1] += "\n" + line.strip()
-        elif current == "Developer debug context":
-            result.context += "\n" + line.strip()
-        elif current == "":
-            title.append(line.strip())
+            fields.append(("link", []))
+        elif line.strip():
+            (fields[-1][1] if fields else paragraphs[-1]).append(line.strip())
+        elif paragraphs[-1] and not fields:
+            paragraphs.append([])
+    before, title = paragraphs[-2:]  # the activity; the reason follows
     whole = title or before
     result.title = whole[0] if whole else ""
     if title and before:
         result.instruction = before[0].removeprefix("Encountered graph break when ").rstrip(":")
-    if len(whole) > 1 and not result.explanation:
-        result.explanation = "\n".join(whole[1:])
+    texts = [(name, "\n".join(lines)) for name, lines in fields]
+    last = dict(texts)
+    result.explanation = last.get("Explanation") or "\n".join(whole[1:])
+    result.context = last.get("Developer debug context", "")
+    result.hints = [text for name, text in texts if name == "Hint"]
 
 
 def _frames(text: str) -> list[Frame]:
-    frames: list[Frame] = []
     lines = text.lstrip("\n").split("\n")
-    number = 0
-    while number < len(lines) and lines[number].strip() and len(frames) < MOST_FRAMES:
-        if _TRACEBACK.match(lines[number]):
-            break
-        match = _FRAME.match(lines[number])
-        if match is None:
-            number += 1
-            continue
-        code = None
-        if number + 1 < len(lines):
-            following = lines[number + 1]
-            if following.strip() and not _FRAME.match(following):
-                code = following.strip()
-        frames.append(Frame(match.group(1), int(match.group(2)), match.group(3), code))
-        number += 1 if code is None else 2
-    return frames
+    own = takewhile(lambda line: line.strip() and not _TRACEBACK.match(line), lines)
+    return stack_frames(own, MOST_FRAMES)

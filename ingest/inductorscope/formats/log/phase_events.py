@@ -69,19 +69,14 @@ class _Arguments(msgspec.Struct, gc=False):
     pass_name: str | None = None
 
 
-class _Open:
-    __slots__ = ("attempt", "compile_id", "depth", "inside_us", "name", "parent", "start_us")
-
-    def __init__(
-        self, name: str, start_us: float, parent: _Open | None, compile_id: str | None, attempt: int
-    ) -> None:
-        self.name = name
-        self.start_us = start_us
-        self.parent = parent
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.compile_id = compile_id
-        self.attempt = attempt
-        self.inside_us = 0.0
+class _Open(msgspec.Struct, eq=False):
+    name: str
+    start_us: float
+    parent: _Open | None
+    depth: int
+    compile_id: str | None
+    attempt: int
+    inside_us: float = 0.0
 
 
 _event = msgspec.json.Decoder(_Event)
@@ -156,7 +151,8 @@ class PhaseEvents(msgspec.Struct, eq=False):
         if compile_id is None and parent is not None:
             compile_id = parent.compile_id  # other threads do not name their compile
         name = self._names.setdefault(event.name, event.name[:LONGEST])
-        stack.append(_Open(name, event.ts, parent, compile_id, attempt))
+        depth = 0 if parent is None else parent.depth + 1
+        stack.append(_Open(name, event.ts, parent, depth, compile_id, attempt))
 
     def _end(self, event: _Event, pid: int, line: int) -> None:
         stack = self._open.get(pid, [])

@@ -72,6 +72,14 @@ class Frame(msgspec.Struct, frozen=True):
     function: str
     code: str | None
 
+    @property
+    def logged(self) -> dict[str, object]:
+        """As a record has it."""
+        return {
+            "filename": self.file, "line": self.line, "name": self.function,
+            "loc": self.code or None,
+        }  # fmt: skip
+
 
 class LogRecord(msgspec.Struct):
     """One record. `metadata` and values derived from it are decoded on first use."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from inductorscope.formats.errors.tracebacks import stack_frames
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
     DYNAMO_START,
@@ -29,7 +30,7 @@ from inductorscope.formats.log.kinds import (
     RECOMPILED,
     is_artifact,
 )
-from inductorscope.formats.log.record import LogRecord
+from inductorscope.formats.log.record import Frame, LogRecord
 from inductorscope.formats.log.segments import LIMITS
 from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
 from inductorscope.formats.log.trace_log import Log, Piece
@@ -51,7 +52,6 @@ _TITLE = re.compile(r"^ ?={5} (.{1,200}?) ={5}\s*$")
 _CLASS = re.compile(r"(?:^|\s)(class [^\s(]{1,300}\(torch\.nn\.Module\):.*)$")
 _START = re.compile(r"^torchdynamo start compiling (.{1,300}?) (\S{1,1000}):(\d{1,9}), stack \(")
 _STEP = re.compile(r"^Step 1: torchdynamo start tracing (.{1,300}?) (\S{1,1000}):(\d{1,9})\s*$")
-_FRAME = re.compile(r'^ {0,8}File "([^"\n]{1,1000})", line (\d{1,9}), in (.{1,300})$')
 _BYTECODE = re.compile(r"^(ORIGINAL|MODIFIED) BYTECODE (.{1,300}?) \S{1,1000} line \d{1,9}\s*$")
 _FUNCTION = re.compile(r"^Recompiling function (.{1,300}?) in (.{1,1000}):(\d{1,9})\s*$")
 _CODE = re.compile(r"^Output code: ?\s*$")
@@ -213,8 +213,8 @@ class TextLog(Log):
             return None
         self._starts = self._starts or start is not None
         function, file, at = match.groups()
-        stack = [*_frames(texts[1:]), {"filename": file, "line": int(at), "name": function}]
-        return {DYNAMO_START: {"stack": stack}}, None
+        stack = [*stack_frames(texts[1:], MOST_FRAMES), Frame(file, int(at), function, None)]
+        return {DYNAMO_START: {"stack": [frame.logged for frame in stack]}}, None
 
 
 def _recompiled(head: str) -> dict[str, Any]:
@@ -264,18 +264,6 @@ def _guards(texts: list[str]) -> tuple[dict[str, Any], str]:
     if tree:
         return {GUARD_TREE: {}}, "\n".join(texts[tree[0] :])
     return {GUARDS: {}}, "\n".join(texts)
-
-
-def _frames(texts: list[str]) -> list[dict[str, Any]]:
-    frames: list[dict[str, Any]] = []
-    for text in texts:
-        frame = _FRAME.match(text)
-        if frame is not None and len(frames) < MOST_FRAMES:
-            file, line, name = frame.groups()
-            frames.append({"filename": file, "line": int(line), "name": name})
-        elif frames and "loc" not in frames[-1] and text.strip():
-            frames[-1]["loc"] = text.strip()[:1000]
-    return frames
 
 
 def lines_of(
