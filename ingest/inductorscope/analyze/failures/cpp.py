@@ -208,21 +208,16 @@ class _Kernel:
             return []  # a load has the dtype of its buffer
         if not dtype or not should or dtype in types.allowed(should):
             return []
+        names = types.NAME.findall(expression)
+        operands = {each: known for each in names if (known := self.known.get(each))}
         if depth < 50:
-            for operand in dict.fromkeys(types.NAME.findall(expression)):
+            for operand, known in operands.items():
                 before = self.line_of(operand, line)
-                if before is not None and self.known.get(operand):
-                    earlier = self.deviating(
-                        operand, before, self.known[operand], self.known[operand], depth + 1
-                    )
-                    if earlier:
-                        return earlier
+                earlier = before and self.deviating(operand, before, known, known, depth + 1)
+                if earlier:
+                    return earlier
         why = f"{name} is {written} to the compiler, but its FX node is {should}"
-        takes = [
-            self.known[operand]
-            for operand in dict.fromkeys(types.NAME.findall(expression))
-            if self.known.get(operand)
-        ]
+        takes = list(operands.values())
         if takes and types.promoted(*takes) == dtype and dtype not in takes:
             operand_types = takes[0] if len(set(takes)) == 1 else ", ".join(takes)
             why += (
@@ -234,20 +229,10 @@ class _Kernel:
     def operands(self, line: int) -> list[Suspect]:
         """Alternative suspects: the definitions of the line's operands."""
         right = self.text(line).partition("=")[2] or self.text(line)
-        rows = []
-        for name in list(dict.fromkeys(types.NAME.findall(right)))[:6]:
-            before = self.line_of(name, line)
-            if before is not None:
-                rows.append(
-                    Suspect(
-                        name,
-                        before[0],
-                        self.text(before[0]),
-                        "it defines an operand of the line",
-                        False,
-                    )
-                )
-        return rows
+        names = list(dict.fromkeys(types.NAME.findall(right)))[:6]
+        found = [(name, before[0]) for name in names if (before := self.line_of(name, line))]
+        why = "it defines an operand of the line"
+        return [Suspect(name, at, self.text(at), why, False) for name, at in found]
 
 
 def _undeclared(name: str, place: Place, kernel: _Kernel) -> list[Suspect]:
@@ -262,6 +247,5 @@ def _undeclared(name: str, place: Place, kernel: _Kernel) -> list[Suspect]:
     why = f"it defines {name}, but in a block that the use at line {place.line} cannot see"
     return [
         Suspect(name, line, kernel.text(line), why, False),
-        Suspect(itself.name, itself.line, itself.text, f"it uses {name} outside of its block",
-                sure=False),
-    ]  # fmt: skip
+        replace(itself, why=f"it uses {name} outside of its block", sure=False),
+    ]

@@ -77,19 +77,22 @@ class GraphKnown(msgspec.Struct):
         """The chain from the user's line over FX node and operation to this line of a kernel."""
         steps: list[ChainStep] = []
         for node, _ in self.fx_nodes(line)[:3]:
-            if node.stack_file:
-                steps.append(
-                    ChainStep(
-                        "source", "Your line", node.stack_code, node.stack_line, node.stack_file
-                    )
-                )
-            steps.append(ChainStep(POST_GRAD, "FX node", written(node), node.line))
+            steps += chain_to(node)
         for name in self.operations(line)[:3]:
             if name in self.ops:
                 at, operation = self.ops[name]
                 steps.append(ChainStep(IR_POST, "Inductor's IR", operation, at))
         steps.append(ChainStep("kernel", "Kernel", text, line))
         return list(dict.fromkeys(steps))
+
+
+def chain_to(node: FxTextNode) -> list[ChainStep]:
+    """The chain from the user's line, if the graph names it, to a node."""
+    steps = [ChainStep(POST_GRAD, "FX node", written(node), node.line)]
+    if node.stack_file:
+        own = "source", "Your line", node.stack_code, node.stack_line, node.stack_file
+        steps.insert(0, ChainStep(*own))
+    return steps
 
 
 def written(node: FxTextNode) -> str:

@@ -9,13 +9,12 @@ from msgspec.structs import replace
 
 from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
 from inductorscope.analyze.failures.cpp_types import definition
-from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
+from inductorscope.analyze.failures.known import ChainStep, GraphKnown, chain_to, written
 from inductorscope.analyze.failures.text import COMPONENTS, Explained, FailureFacts
 from inductorscope.fields import Prose, view
 from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.errors.triton import TritonError
 from inductorscope.formats.log.record import Frame
-from inductorscope.formats.vocabulary import POST_GRAD
 
 AROUND = 5
 """Lines of a kernel shown on each side of an error."""
@@ -233,20 +232,12 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
                 continue
             on_line = user is None or (user.file, user.line) == (node.stack_file, node.stack_line)
             fits = on_line + (not taken or bool(taken.intersection(node.inputs)))
-            if (node.name, written(node)) in seen:
+            text = written(node)
+            if (node.name, text) in seen:
                 continue  # the log repeats the graph in the debug folder
-            seen.add((node.name, written(node)))
-            chain = [ChainStep(POST_GRAD, "FX node", written(node), node.line)]
-            if node.stack_file:
-                own = ChainStep(
-                    "source", "Your line", node.stack_code, node.stack_line, node.stack_file
-                )
-                chain.insert(0, own)
-            chain.append(ChainStep("", "Inductor's IR", read.title, None))
-            nodes.append(
-                (fits, LoweredNode(known.slug, node.name, written(node), node.line, True,
-                                   chain))
-            )  # fmt: skip
+            seen.add((node.name, text))
+            chain = [*chain_to(node), ChainStep("", "Inductor's IR", read.title, None)]
+            nodes.append((fits, LoweredNode(known.slug, node.name, text, node.line, True, chain)))
     best = max((fits for fits, _ in nodes), default=0)
     likely = [node for fits, node in nodes if fits == best]
     if len(likely) > 1:
