@@ -13,7 +13,7 @@ estimate, and sums to the operator's time.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -246,30 +246,23 @@ def _named_after(before: dict[str, OpChange], compiled: Sequence[Entry]) -> dict
     by_plain: dict[str, list[str]] = defaultdict(list)
     for op in before:
         by_plain[_plain(op)].append(op)
-    kernels_of: dict[str, set[str]] = defaultdict(set)
-    for entry in compiled:
-        if entry.category in FUSED:
-            for op in _eager_names(entry.name, by_plain):
-                for eager in by_plain[op]:
-                    kernels_of[eager].add(entry.name)
-    return {op: len(kernels) for op, kernels in kernels_of.items()}
+    kernels = {entry.name for entry in compiled if entry.category in FUSED}
+    replaced = (op for kernel in kernels for op in _eager_names(kernel, by_plain))
+    return Counter(eager for op in replaced for eager in by_plain[op])
 
 
 def _eager_names(kernel: str, by_plain: dict[str, list[str]]) -> list[str]:
     """Returns eager operators for the operators in a kernel's name, if they are in the profile."""
-    names: dict[str, None] = {}
-    for op in fused_ops(kernel, by_plain):
-        for name in _RUNS_AS.get(op, (op.rstrip("_"),)):
-            if name in by_plain:
-                names[name] = None
-    return list(names)
+    ops = fused_ops(kernel, by_plain)
+    names = (name for op in ops for name in _RUNS_AS.get(op, (op.rstrip("_"),)))
+    return list(dict.fromkeys(name for name in names if name in by_plain))
 
 
 def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replaced]:
     spent: dict[str, float] = defaultdict(float)
     by_plain: dict[str, list[str]] = defaultdict(list)
     for entry in eager:
-        if entry.category not in (MEMSET,) and family_of(entry.name, entry.op) == OTHER:
+        if entry.category != MEMSET and family_of(entry.name, entry.op) == OTHER:
             name = _plain(entry.op or entry.name)
             spent[name] += entry.us
             by_plain[name].append(entry.op or entry.name)

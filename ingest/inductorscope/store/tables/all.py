@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from inductorscope.store.tables.compile import CompileStory
-from inductorscope.store.tables.diagnoses import Diagnosis
-from inductorscope.store.tables.logins import Login
-from inductorscope.store.tables.memory import KernelBenchmark
-from inductorscope.store.tables.models import Base
-from inductorscope.store.tables.people import (
-    AuditEntry,
-    Member,
-    Person,
-    Place,
-    Project,
-    Share,
-    Token,
-)
-from inductorscope.store.tables.rules import Rule
-from inductorscope.store.tables.secrets import FoundSecret
-from inductorscope.store.tables.times import (
-    LineCost,
-    NodeCost,
-    Timeline,
-    TimelineChunk,
-    TraceChunk,
-    TraceKernel,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-BESIDE_MODELS = (
-    AuditEntry, CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, Member,
-    NodeCost, Person, Place, Project, Rule, Share, Timeline, TimelineChunk, Token, TraceChunk,
-    TraceKernel,
-)  # fmt: skip
-"""Tables of modules other than `models`."""
+from inductorscope.store import tables
+from inductorscope.store.tables.models import Base
+
+for module in iter_modules(tables.__path__):
+    import_module(f"{tables.__name__}.{module.name}")
 
 TABLES = Base.metadata
