@@ -52,6 +52,8 @@ class CaptureError(msgspec.Struct):
     """The end of the traceback."""
 
 
+NO_STEPS = "Steps: the script called no compiled function and no optimizer."
+"""What a capture of a script says that is missing."""
 INTERRUPTED = CaptureError("Interrupted", "The capture was interrupted with Ctrl-C.")
 """The error of a capture that a person ended; what was recorded until then is its result."""
 
@@ -183,7 +185,10 @@ class CudaGraphs(msgspec.Struct):
     skipped: list[str] = msgspec.field(default_factory=list)
     """Why functions run without one, as torch says it."""
     warmed: int = 0
-    """Calls without a graph, since the function, or the size, was new."""
+    """Calls without a graph, since the function, or the size, was new, or earlier results still
+    waited for their backward pass."""
+    functions: int = 0
+    """How many functions and sizes these calls were of."""
 
 
 class HeldMemory(msgspec.Struct, array_like=True):

@@ -16,7 +16,12 @@ from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
-from inductorscope.answers.runs.diagnosis.products import chains, independent_products
+from inductorscope.answers.runs.diagnosis.memory_order import Order, different, orders
+from inductorscope.answers.runs.diagnosis.products import (
+    chains,
+    independent_products,
+    masked_branches,
+)
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
@@ -30,7 +35,7 @@ from inductorscope.answers.runs.diagnosis.waiting import beside_operators
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
-from inductorscope.formats.capture_facts import CudaGraphs, ScriptSteps, Wrapped
+from inductorscope.formats.capture_facts import NO_STEPS, CudaGraphs, ScriptSteps, Wrapped
 from inductorscope.formats.vocabulary import CONVOLUTION
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -240,7 +245,7 @@ def test_operators_that_run_object_by_object_are_counted(
     session: Session, runs: dict[str, str]
 ) -> None:
     found = cause(diagnose(evidence_of(session, runs["objects"])), "not compiled")
-    assert "`aten::exp` runs 200 times in each step: if a loop" in found.why
+    assert "`aten::exp` runs 200 times in each step: if a loop" in found.fix
 
 
 def test_a_loop_that_launches_for_object_after_object_comes_before_cuda_graphs(
@@ -384,6 +389,18 @@ def test_cuda_graphs_that_no_call_replays_are_not_recommended(foo1: Evidence) ->
     found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
     assert "hardly replayed: 58 calls had a new function or size" in found.fix
     assert found.change is None
+    pending = to_builtins(ScriptSteps(cuda_graphs=CudaGraphs(warmed=58, functions=1)))
+    foo1.run.environment = {"script": {"processes": [pending]}}
+    found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
+    assert "58 calls of 1 function ran without one" in found.fix
+    assert "torch.no_grad()" in found.fix
+
+
+def test_a_script_that_compiles_nothing_says_so(session: Session, runs: dict[str, str]) -> None:
+    alone = evidence_of(session, runs["tables"])
+    session.expunge(alone.run)
+    alone.run.environment = {"missing": [NO_STEPS]}
+    assert diagnose(alone).causes[0].what.startswith("The program compiles nothing")
 
 
 @pytest.fixture
@@ -574,6 +591,56 @@ def test_a_product_of_three_matrices_that_begins_at_its_dear_end_is_found() -> N
     assert chains([*given, *left, read]) == []
     for odd in ("s0, 500", "0, 500", f"{'9' * 5000}, 500"):
         assert chains([node("a", odd), *given[1:], *left]) == []
+
+
+def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:
+    def node(name: str, op: str, *inputs: str) -> FxNodeDraft:
+        return FxNodeDraft(name, f"torch.ops.{op}", 1, "f32[4, 64]", "model.py", 7, list(inputs))
+
+    def experts(count: int) -> list[FxNodeDraft]:
+        return [
+            each
+            for at in range(count)
+            for each in (
+                node(f"eq_{at}", "aten.eq.Scalar", "chosen"),
+                node(f"where_{at}", "aten.where.self", f"eq_{at}", "weight"),
+                node(f"in_{at}", "aten.mm.default", "x", f"a_{at}"),
+                node(f"out_{at}", "aten.addmm.default", "bias", f"in_{at}", f"b_{at}"),
+                node(f"share_{at}", "aten.mul.Tensor", f"where_{at}", f"out_{at}"),
+                node(f"sum_{at}", "aten.add.Tensor", f"sum_{at - 1}", f"share_{at}"),
+            )
+        ]
+
+    gate = [node("gate", "aten.mm.default", "x", "w"), node("chosen", "aten.argmax", "gate")]
+    (group,) = masked_branches([*gate, *experts(4)])
+    assert [sorted(each.name for each in branch) for branch in group] == [
+        [f"in_{at}", f"out_{at}"] for at in range(4)
+    ]
+    assert masked_branches([*gate, *experts(3)]) == []
+    shared = [node("y", "aten.mm.default", "x", "w")]  # one product, of which each keeps rows
+    for at in range(4):
+        shared += [node(f"eq_{at}", "aten.eq.Scalar", "chosen")]
+        shared += [node(f"share_{at}", "aten.mul.Tensor", f"eq_{at}", "y")]
+    assert masked_branches([*gate, *shared]) == []
+
+
+def test_inputs_that_lie_in_another_order_than_others_of_their_size_are_found() -> None:
+    code = """
+        assert_size_stride(arg0_1, (1024, 2048), (1, 1024))
+        assert_size_stride(arg1_1, (1024, 2048), (2048, 1))
+        assert_size_stride(arg2_1, (1024, 1), (1, 1))
+        assert_size_stride(arg3_1, (s77, 2048), (1, s77))
+        assert_size_stride(arg4_1, (512, 1024), (1, 512))
+    """
+    found = orders(code)
+    assert list(found) == ["arg0_1", "arg1_1", "arg4_1"]
+    assert different(found.values()) == {Order((1024, 2048), (1, 0))}
+
+
+def test_a_fix_that_costs_accuracy_still_comes_before_much_smaller_ones() -> None:
+    large = Cause("float32", "", "", share=0.84, trade="less accurate")
+    small = Cause("casts", "", "", share=0.02)
+    assert [each.kind for each in ranked([small, large]).causes] == ["float32", "casts"]
 
 
 def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:

@@ -15,6 +15,7 @@ from inductorscope.formats.capture_facts import (
     COMPILED,
     FACTS,
     LINE_RECORD,
+    NO_STEPS,
     CaptureFacts,
     ScriptSteps,
     read_facts,
@@ -22,7 +23,6 @@ from inductorscope.formats.capture_facts import (
 from inductorscope.formats.results import EAGER_RESULTS, RESULTS
 
 CODE = "output_code.py"
-NO_STEPS = "Steps: the script called no compiled function and no optimizer."
 
 
 @dataclass

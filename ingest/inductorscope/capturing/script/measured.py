@@ -141,11 +141,13 @@ class Graphs:
         """Counts warm-ups, recordings and replays of torch._inductor.cudagraph_trees."""
         manager = trees.CUDAGraphTreeManager
         warm, record, execute = manager.run_eager, manager.record_function, manager.execute_node
-        graphs, functions = self, self._functions
+        graphs, functions, warmed = self, self._functions, set[object]()
 
         @wraps(warm)
         def run_eager(self: Untyped, *args: Untyped) -> Untyped:
             graphs._counts.warmed += 1
+            warmed.add(args[-1])
+            graphs._counts.functions = len(warmed)
             return warm(self, *args)
 
         @wraps(record)

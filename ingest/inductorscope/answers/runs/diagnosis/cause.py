@@ -18,6 +18,8 @@ WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.2
 """Weight of a saving in the ranking, by how it is known: few programs reach an upper bound."""
 COMPILE_WEIGHT = 0.5
 """Weight of a share of the compile time, compared with a share of every step."""
+TRADE_WEIGHT = 0.25
+"""Weight of a saving whose fix costs something else."""
 
 
 class CauseLine(msgspec.Struct, frozen=True):
@@ -53,7 +55,7 @@ class Cause(msgspec.Struct, frozen=True):
     """Share of the step or of the compile time that it concerns, for its rank, if nobody knows what
     it would save."""
     trade: Prose = ""
-    """What the fix costs, such as accuracy; causes with such a fix come after the others."""
+    """What the fix costs, such as accuracy; a cause with such a fix counts less."""
     urgent: bool = False
     """Whether it comes first: the program fails, or runs uncompiled."""
     lines: list[CauseLine] = msgspec.field(default_factory=list)
@@ -101,7 +103,8 @@ def _once(causes: list[Cause]) -> list[Cause]:
     return kept
 
 
-def rank(cause: Cause) -> tuple[bool, bool, bool, float]:
+def rank(cause: Cause) -> tuple[bool, bool, float]:
     counts = WEIGHTS[cause.known] * (COMPILE_WEIGHT if cause.of == "compile time" else 1.0)
+    counts *= TRADE_WEIGHT if cause.trade else 1.0
     share = cause.concerns if cause.share is None else cause.share
-    return not cause.urgent, share is None, bool(cause.trade), -(share or 0.0) * counts
+    return not cause.urgent, share is None, -(share or 0.0) * counts

@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from inductorscope import urls
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.runs.diagnosis import (
+    attention,
     blocks,
     communication,
     compiling,
     machine,
+    memory_order,
     products,
     slow_steps,
     step,
@@ -34,7 +36,7 @@ THEIRS: list[Check] = added("causes")  # of other packages
 CHECKS: tuple[Check, ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
     *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
-    *products.CHECKS, *THEIRS,
+    *products.CHECKS, *attention.CHECKS, *memory_order.CHECKS, *THEIRS,
 )  # fmt: skip
 
 

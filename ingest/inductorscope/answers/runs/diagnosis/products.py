@@ -1,5 +1,5 @@
-"""Causes in matrix products: equal ones that a loop computes one by one, and three that begin at
-their dear end."""
+"""Causes in matrix products: equal ones that a loop computes one by one, three that begin at their
+dear end, and those of rows that a mask then drops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from inductorscope.analyze.time.categories import operator_family
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
-from inductorscope.formats.graph.fx_nodes import parse_annotation
+from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, plural
@@ -25,6 +25,18 @@ CHEAPER = 2.0
 """Times fewer operations that the other order of three matrices needs."""
 STANDS_OUT = 0.05
 """Smallest share of a step that they must take, or save."""
+BRANCHES = 4
+"""Masks of one tensor that are worth computing each row once."""
+_MASKS = frozenset(("where", "mul", "masked_fill"))
+_PASSES = _MASKS | {
+    "unsqueeze",
+    "expand",
+    "view",
+    "_to_copy",
+    "convert_element_type",
+    "bitwise_not",
+}
+"""Operators through which a mask reaches what it drops rows of."""
 _SIZE = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -161,4 +173,68 @@ def bracketing(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (one_by_one, bracketing)
+def masked_branches(nodes: list[FxNodeDraft]) -> list[list[list[FxNodeDraft]]]:
+    """Returns groups of branches, each as the products that it alone needs. Of each row, a group
+    keeps one branch: that whose number a tensor holds, such as an expert's."""
+    named = {node.name: node for node in nodes}
+    readers: dict[str, list[str]] = defaultdict(list)
+    masks: dict[str, list[str]] = defaultdict(list)
+    for node in nodes:
+        for name in node.inputs:
+            readers[name].append(node.name)
+        if short_name(node.target) == "eq" and len(node.inputs) == 1:
+            masks[node.inputs[0]].append(node.name)
+    needed: dict[str, frozenset[str]] = {}  # the products before each node, which is after its own
+    for node in nodes if any(len(each) >= BRANCHES for each in masks.values()) else ():
+        before = frozenset[str]().union(*(needed.get(each, frozenset()) for each in node.inputs))
+        multiplies = operator_family(operation(node.target)) == GEMM
+        needed[node.name] = before | {node.name} if multiplies else before
+    found = []
+    for tensor, own in masks.items():
+        branches = []
+        for mask in own if len(own) >= BRANCHES else ():
+            reached, products = [mask], frozenset[str]()
+            for name in reached:
+                for reader in readers[name]:
+                    if short_name(named[reader].target) not in _PASSES or reader in reached:
+                        continue
+                    others = needed[reader].difference(needed[tensor])
+                    products = products or others
+                    reached += [] if others else [reader]
+            branches.append(products)
+        times = Counter(name for branch in branches for name in branch)
+        group = [[named[name] for name in each if times[name] == 1] for each in branches]
+        group = [branch for branch in group if branch]
+        found += [group] if len(group) >= BRANCHES else []
+    return found
+
+
+def all_rows(evidence: Evidence) -> Cause | None:
+    """Products compute all rows for each of several masks, and each row is kept for one."""
+    step, us, slug, branches = evidence.step_us or 0.0, 0.0, "", list[list[FxNodeDraft]]()
+    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
+    for graph in evidence.graphs:
+        for group in masked_branches(evidence.nodes()[graph.slug]):
+            lines = {(node.stack_file, node.stack_line) for branch in group for node in branch}
+            cost = sum(spent.get(line, 0.0) for line in lines)
+            if cost > us:  # layers have the same lines
+                us, slug, branches = cost, graph.slug, group
+    if not us > STANDS_OUT * step > 0:
+        return None
+    places = {(node.stack_file, node.stack_line) for branch in branches for node in branch}
+    dearest = sorted(places, key=lambda place: -spent.get(place, 0.0))
+    return Cause(
+        "all rows",
+        f"{len(branches)} branches, such as experts, multiply all rows, and masks keep each row of "
+        f"one of them: their lines take {microseconds(us)} of {evidence.step}.",
+        "Compute each row once: give each branch only its rows, `x[chosen == i]`, or sort the rows "
+        "by branch and multiply them with `torch.nn.functional.grouped_mm`.",
+        urls.graph(evidence.id, slug),
+        why="Sizes that depend on data break the graph, unless "
+        "`torch._dynamo.config.capture_dynamic_output_shape_ops` is on.",
+        wins_us=us * (1 - 1 / len(branches)),
+        lines=[line for place in dearest for line in evidence.line(*place)][:SHOWN_LINES],
+    )
+
+
+CHECKS = (one_by_one, bracketing, all_rows)

@@ -68,7 +68,6 @@ VIEWS = frozenset((
     "view", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze", "squeeze", "slice",
     "select", "as_strided",
 ))  # fmt: skip
-SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
 GATHERS = frozenset(("index", "index_select", "gather", "embedding", "take"))
 CASTS = frozenset(("_to_copy", "convert_element_type"))
 COPIES = frozenset(("clone", "copy", "copy_", "contiguous"))
@@ -190,45 +189,6 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
         trade="TF32 keeps 10 bits of the mantissa instead of 23: check your results.",
         change=Change(float32_products="high"),
         lines=evidence.lines({ids[row.graph, row.name].id for row in rows}),
-    )
-
-
-def written_attention(evidence: Evidence) -> Cause | None:
-    """Attention is written as two products around a softmax, which stores all scores."""
-    page, step = evidence.roofline, evidence.step_us
-    if page is None or page.peaks is None or not step or not evidence.on_device:
-        return None
-    softmax = [
-        each
-        for each in evidence.kernels
-        if each.category in FUSED and SOFTMAX.intersection(fused_ops(each.name, SOFTMAX))
-    ]
-    graphs = {each.graph for each in softmax}
-    products = [
-        each
-        for each in evidence.kernels
-        if each.graph in graphs and each.name.endswith(".bmm") and each.calls > 1
-    ]
-    if not products:
-        return None
-    names = {(each.graph, each.name) for each in products}
-    rows = [row for row in page.kernels if (row.graph, row.name) in names]
-    peak = max((page.peaks.matmul.get(row.dtype) or 0.0 for row in rows), default=0.0)
-    us = sum(each.us for each in (*softmax, *products))
-    wins = us - sum(row.products or 0.0 for row in rows) / peak * 1e6 if peak else us
-    if sum(each.us for each in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
-        return None
-    return Cause(
-        "written attention",
-        f"Attention that is written out takes {microseconds(us)} of {evidence.step}: a softmax "
-        "between two batched products.",
-        "`torch.nn.functional.scaled_dot_product_attention` computes it in one kernel. A mask is "
-        "its `attn_mask`, or `is_causal=True`.",
-        softmax[0].href(evidence.id),
-        why="It writes all scores to memory and reads them again; the fused kernel never stores "
-        "them.",
-        wins_us=wins,
-        kernels={each.id: each.us for each in (*softmax, *products)},
     )
 
 
@@ -518,7 +478,7 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
 
 
 CHECKS = (
-    slower_group, overhead, float32_products, written_attention, float64, far_from_roof, not_fused,
+    slower_group, overhead, float32_products, float64, far_from_roof, not_fused,
     casts, copies, fallbacks, scalar_loops,
 )  # fmt: skip
 """What to change first: the causes that cost a run most."""

@@ -111,7 +111,7 @@ def depending_on(
         varies = not node.target.startswith("torch.ops.") or _VARIES.search(node.target)
         if not varies and kept.issuperset(node.inputs):
             kept.add(node.name)
-            found.append(node)
+            found += [node] if node.inputs else []  # a constant costs nothing in a kernel
     return found
 
 

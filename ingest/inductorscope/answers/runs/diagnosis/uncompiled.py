@@ -13,6 +13,7 @@ from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.time.categories import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.formats.capture_facts import NO_STEPS
 from inductorscope.formats.vocabulary import (
     COMMUNICATION,
     CONVOLUTION,
@@ -79,6 +80,13 @@ class Shares(NamedTuple):
 def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     """Operators run in eager mode beside compiled code, or there is no compiled code at all."""
     shares, step = kernel_shares(evidence), evidence.step_us
+    if NO_STEPS in evidence.run.environment.get("missing", ()) and not evidence.graphs:
+        return Cause(
+            "nothing compiled",
+            "The program compiles nothing and calls no optimizer: everything runs in eager mode, "
+            "and no steps could be told apart.",
+            "`torch.compile` the model or its blocks.",
+        )
     if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
         return None
     names = ", ".join(f"`{name}`" for name in [*shares.ops][:SHOWN])
@@ -126,9 +134,10 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
         "not compiled: eager operators outside of every compiled region launch them.",
-        "Compile the function around them too, such as the whole model or the optimizer's step, or "
-        "run them less often.",
-        why=f"The slowest operators: {names}. {repeated(shares)}".rstrip(),
+        repeated(shares)
+        or "Compile the function around them too, such as the whole model or the optimizer's step, "
+        "or run them less often.",
+        why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.eager / step,
         lines=evidence.sampled(shares.eager),
     )
@@ -142,7 +151,8 @@ def repeated(shares: Shares) -> str:
         if op is None
         else (
             f"`{op}` runs {round(shares.times[op])} times in each step: if a loop runs it for one "
-            "object after the other, compute all at once, with one dimension more."
+            "object after the other, compute all at once, with one dimension more. If it makes the "
+            "same in every step, make it once, before the first."
         )
     )
 

@@ -59,6 +59,9 @@ FUSED_STANDS_OUT = 0.15
 OUTSIDE_STANDS_OUT = 0.1
 """Smallest share of a processor's step that must be outside of operators."""
 
+WARMED = 3
+"""Calls of one function without a CUDA graph, on average, from which it is not only new."""
+
 _LOADS = (
     "Load in other processes while the device works: `DataLoader(…, num_workers=4, "
     "pin_memory=True, persistent_workers=True)`."
@@ -477,12 +480,18 @@ def _cuda_graphs(evidence: Evidence) -> list[CudaGraphs]:
 
 def _replayed(evidence: Evidence) -> str:
     """Returns what to do if CUDA graphs are on, and fewer are replayed than made."""
-    new, recorded, replayed = (
+    new, functions, recorded, replayed = (
         sum(getattr(each, what) for each in _cuda_graphs(evidence))
-        for what in ("warmed", "recorded", "replayed")
+        for what in ("warmed", "functions", "recorded", "replayed")
     )
     if replayed >= new + recorded:
         return ""
+    if 0 < WARMED * functions < new:
+        return (
+            f"CUDA graphs are on, and {plural(new, 'call')} of {plural(functions, 'function')} ran "
+            "without one: torch records none while results of earlier calls wait for their "
+            "backward pass. Call it under `torch.no_grad()`, or let each step call `backward()`."
+        )
     return (
         f"CUDA graphs are on, and hardly replayed: {plural(new, 'call')} had a new function or "
         f"size, {recorded} recorded a graph, {replayed} replayed one. Pad the inputs to a few "

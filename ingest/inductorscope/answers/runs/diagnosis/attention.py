@@ -1,0 +1,83 @@
+"""Causes in attention: written out as two products, and computed in float32."""
+
+from __future__ import annotations
+
+from inductorscope import urls
+from inductorscope.analyze.time.eager_compiled import fused_ops
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.formats.vocabulary import ATTENTION, FUSED
+from inductorscope.units import microseconds, percent
+
+SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
+SMALLEST = 0.05
+"""Share of a step that another dtype must be able to save."""
+
+
+def written_attention(evidence: Evidence) -> Cause | None:
+    """Attention is written as two products around a softmax, which stores all scores."""
+    page, step = evidence.roofline, evidence.step_us
+    if page is None or page.peaks is None or not step or not evidence.on_device:
+        return None
+    softmax = [
+        each
+        for each in evidence.kernels
+        if each.category in FUSED and SOFTMAX.intersection(fused_ops(each.name, SOFTMAX))
+    ]
+    graphs = {each.graph for each in softmax}
+    products = [
+        each
+        for each in evidence.kernels
+        if each.graph in graphs and each.name.endswith(".bmm") and each.calls > 1
+    ]
+    if not products:
+        return None
+    names = {(each.graph, each.name) for each in products}
+    rows = [row for row in page.kernels if (row.graph, row.name) in names]
+    peak = max((page.peaks.matmul.get(row.dtype) or 0.0 for row in rows), default=0.0)
+    us = sum(each.us for each in (*softmax, *products))
+    wins = us - sum(row.products or 0.0 for row in rows) / peak * 1e6 if peak else us
+    if sum(each.us for each in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
+        return None
+    return Cause(
+        "written attention",
+        f"Attention that is written out takes {microseconds(us)} of {evidence.step}: a softmax "
+        "between two batched products.",
+        "`torch.nn.functional.scaled_dot_product_attention` computes it in one kernel. A mask is "
+        "its `attn_mask`, or `is_causal=True`.",
+        softmax[0].href(evidence.id),
+        why="It writes all scores to memory and reads them again; the fused kernel never stores "
+        "them.",
+        wins_us=wins,
+        kernels={each.id: each.us for each in (*softmax, *products)},
+    )
+
+
+def in_float32(evidence: Evidence) -> Cause | None:
+    """On a GPU, attention runs in float32, which its fastest kernels do not take."""
+    page, step = evidence.roofline, evidence.step_us
+    peak = page.peaks.matmul.get("bfloat16") if page is not None and page.peaks else None
+    if page is None or not peak or not step or not evidence.on_device:
+        return None
+    ids = {(each.graph, each.name): each for each in evidence.kernels if each.group == ATTENTION}
+    rows = [row for row in page.kernels if row.dtype == "float32" and (row.graph, row.name) in ids]
+    us = sum(row.time_us or 0.0 for row in rows)
+    done = sum(row.products or 0.0 for row in rows)
+    wins = us - done / peak * 1e6
+    if not done or wins < SMALLEST * step:
+        return None
+    return Cause(
+        "float32 attention",
+        f"Attention in float32 takes {microseconds(us)} of {evidence.step}.",
+        "Pass `torch.bfloat16` to `scaled_dot_product_attention`: leave out `.float()` and "
+        "`autocast(enabled=False)` around it, or use `torch.autocast`.",
+        urls.roofline(evidence.id, bound="compute"),
+        why=f"Its fastest kernels take only half precision, whose peak is far higher: this reaches "
+        f"{percent(done / us * 1e6 / peak)} of bfloat16's.",
+        wins_us=wins,
+        trade="bfloat16 keeps 8 bits of the mantissa instead of 24: check your results.",
+        lines=evidence.lines({ids[row.graph, row.name].id for row in rows}),
+    )
+
+
+CHECKS = (written_attention, in_float32)

@@ -1,0 +1,99 @@
+"""A cause in the inputs of graphs: tensors of one size that lie in memory in different orders."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from inductorscope import urls
+from inductorscope.analyze.time.categories import operator_family
+from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.answers.runs.diagnosis.cause import Cause
+from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
+from inductorscope.formats.vocabulary import CODE, CONVOLUTION, GEMM
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact, Graph
+from inductorscope.units import microseconds, plural
+
+LARGE = 250_000
+"""Numbers of a tensor from which it does not stay in a cache near a core."""
+STANDS_OUT = 0.1
+"""Smallest share of a step that the lines which read both orders must take."""
+_INPUT = re.compile(r"assert_size_stride\((\w+), \(([\d, ]+)\), \(([\d, ]+)\)\)")
+
+
+class Order(NamedTuple):
+    """The sizes of an input, and its dimensions from the one with the largest step in memory."""
+
+    sizes: tuple[int, ...]
+    dimensions: tuple[int, ...]
+
+
+def orders(code: str) -> dict[str, Order]:
+    """Returns the order of each large input of two and more dimensions, from a wrapper."""
+    found = {}
+    for name, *texts in _INPUT.findall(code):
+        sizes, strides = (tuple(map(int, re.findall(r"\d+", text))) for text in texts)
+        if len(sizes) > 1 and min(sizes) > 1 and math.prod(sizes) >= LARGE and min(strides) > 0:
+            found[name] = Order(
+                sizes, tuple(sorted(range(len(sizes)), key=lambda each: -strides[each]))
+            )
+    return found
+
+
+def different(found: Iterable[Order]) -> set[Order]:
+    """Returns orders other than row by row, where an input of the same size lies row by row."""
+    by_sizes: dict[tuple[int, ...], set[Order]] = defaultdict(set)
+    for order in found:
+        by_sizes[order.sizes].add(order)
+    return {
+        order
+        for sizes, alike in by_sizes.items()
+        for order in alike - {Order(sizes, tuple(range(len(sizes))))}
+        if len(alike) > 1
+    }
+
+
+def memory_order(evidence: Evidence) -> Cause | None:
+    """Element-wise operations read inputs of one size in different orders."""
+    step, session = evidence.step_us, evidence.session
+    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
+    query = select(Artifact.digest, Graph.slug).join(Graph)
+    query = query.where(Graph.run_id == evidence.id, Artifact.role == CODE)
+    us, count, slug, order = 0.0, 0, "", Order((), ())
+    places: list[tuple[str | None, int | None]] = []
+    for digest, own in session.execute(query).all() if step else ():
+        inputs = orders((read_blob(session, digest) or b"").decode("utf-8", "replace"))
+        odd = different(inputs.values())
+        names = {name for name, each in inputs.items() if each in odd}
+        readers = [node for node in evidence.nodes()[own] if names.intersection(node.inputs)]
+        if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
+            continue  # products take either
+        lines = {(node.stack_file, node.stack_line) for node in readers}
+        cost = sum(spent.get(line, 0.0) for line in lines)
+        if cost > us:
+            us, count, slug, order = cost, len(names), own, inputs[next(iter(names))]
+            places = sorted(lines, key=lambda line: -spent.get(line, 0.0))
+    if not step or us < STANDS_OUT * step:
+        return None
+    return Cause(
+        "memory order",
+        f"{plural(count, 'input')} of {' × '.join(map(str, order.sizes))} "
+        f"{'lies' if count == 1 else 'lie'} in memory in another order than others of that size: "
+        f"the lines that read {'it' if count == 1 else 'them'} take {microseconds(us)} of "
+        f"{evidence.step}.",
+        "Store them in one order before the first step: `x = x.contiguous()`, or "
+        "`numpy.ascontiguousarray` on arrays in Fortran's order.",
+        urls.graph(evidence.id, slug),
+        why="A loop that goes along one of them jumps through the other.",
+        concerns=us / step,
+        lines=[line for place in places for line in evidence.line(*place)][:SHOWN_LINES],
+    )
+
+
+CHECKS = (memory_order,)
