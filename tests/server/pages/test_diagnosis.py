@@ -9,21 +9,27 @@ from pathlib import Path
 import msgspec
 import pytest
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
-from inductorscope.analyze.time.facts import Timeline
+from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart
+from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
-from inductorscope.answers.runs.diagnosis.memory_order import Order, different, orders
+from inductorscope.answers.runs.diagnosis.memory_order import (
+    Order,
+    different,
+    memory_order,
+    orders,
+)
 from inductorscope.answers.runs.diagnosis.products import (
     chains,
     independent_products,
     masked_branches,
 )
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
-from inductorscope.answers.runs.diagnosis.step import autotune
+from inductorscope.answers.runs.diagnosis.step import autotune, overhead
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
 from inductorscope.answers.runs.diagnosis.uncompiled import same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
@@ -36,7 +42,7 @@ from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import NO_STEPS, CudaGraphs, ScriptSteps, Wrapped
-from inductorscope.formats.vocabulary import CONVOLUTION
+from inductorscope.formats.vocabulary import CONVOLUTION, OVERHEAD
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import FxNodeDraft
@@ -436,6 +442,34 @@ def test_time_beside_operators_is_a_cause(scripted: Evidence) -> None:
     assert found is not None
     assert f"outside of operators, in Python or waiting, for 600{THIN}µs" in found.what
     assert found.wins_us == 600.0
+
+
+def test_a_compiled_function_that_a_loop_calls_is_told(scripted: Evidence) -> None:
+    def told(calls: int) -> str:
+        region = RegionTime(
+            0, "0/0", None, calls, host_us=0.0, guards_us=0.0, prologue_us=0.0, launches=0.0,
+            launching_us=0.0, device_us=0.0, busy_us=0.0, call_us=0.0, replayed=False,
+            verdict="processor", text="", graphs_save_us=0.0,
+        )  # fmt: skip
+        line = Timeline(1000.0, 400.0, [TimelinePart(OVERHEAD, 500.0, 0.5, idle=False)])
+        assert scripted.shown is not None
+        assert scripted.shown.breakdown is not None
+        figures = replace(scripted.shown.breakdown, timeline=line, regions=[region])
+        shown = replace(scripted.shown, breakdown=figures)
+        story = RunStory(scripted.session, scripted.run, None)
+        found = overhead(replace(scripted, shown=shown, story=story))
+        assert found is not None
+        return found.fix
+
+    assert "called 48 times in each step: compile the loop" in told(48)
+    assert "larger batch" in told(3)
+
+
+def test_inputs_that_only_backward_reads_lie_as_torch_chose(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = [memory_order(evidence_of(session, run)) for name, run in runs.items() if name]
+    assert found == [None] * len(found)
 
 
 def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:

@@ -60,11 +60,11 @@ def different(found: Iterable[Order]) -> set[Order]:
 
 
 def memory_order(evidence: Evidence) -> Cause | None:
-    """Element-wise operations read inputs of one size in different orders."""
+    """A graph reads inputs of one size in different orders; those of backward are torch's."""
     step, session = evidence.step_us, evidence.session
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
-    query = select(Artifact.digest, Graph.slug).join(Graph)
-    query = query.where(Graph.run_id == evidence.id, Artifact.role == CODE)
+    query = select(Artifact.digest, Graph.slug).join(Graph).where(Graph.run_id == evidence.id)
+    query = query.where(Artifact.role == CODE, Graph.direction != "backward")
     us, count, slug, order = 0.0, 0, "", Order((), ())
     places: list[tuple[str | None, int | None]] = []
     for digest, own in session.execute(query).all() if step else ():

@@ -144,15 +144,21 @@ def overhead(evidence: Evidence) -> Cause | None:
     least = SURELY if evidence.disturbed else OVERHEAD_STANDS_OUT
     if us < least * step or (wraps and evidence.disturbed):
         return None
+    fix = "Each call of compiled code costs this: compute more in one, such as a larger batch."
+    change = Change(inductor={"cpp_wrapper": "True"}) if wraps else None
+    often = max((region.calls / shown.by for region in evidence.regions), default=0.0)
+    if often >= MANY_CALLS:
+        fix = f"A compiled function is called {round(often)} times in each step: compile the loop "
+        fix += "that calls it, or compute all in one call, with one dimension more."
+    elif change:
+        fix = "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper."
     return Cause(
         "overhead",
         f"Compiled code's overhead: {microseconds(us)} of {evidence.step}.",
-        "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper."
-        if wraps
-        else "Each call of compiled code costs this: compute more in one, such as a larger batch.",
+        fix,
         wins_us=us if wraps else None,  # larger calls also make better use of the machine
         concerns=us / step / 2,  # at most
-        change=Change(inductor={"cpp_wrapper": "True"}) if wraps else None,
+        change=None if often >= MANY_CALLS else change,
     )
 
 

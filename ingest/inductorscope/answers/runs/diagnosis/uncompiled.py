@@ -145,7 +145,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
 
 def repeated(shares: Shares) -> str:
     """Returns what to do if one of the slowest operators runs very often."""
-    op = next((op for op in [*shares.ops][:SHOWN] if shares.times[op] >= VERY_OFTEN), None)
+    often = (op for op in [*shares.ops][:SHOWN] if shares.times[op] >= VERY_OFTEN)
+    op = next((op for op in often if op.startswith("aten::")), None)
     return (
         ""
         if op is None
