@@ -15,8 +15,8 @@ REMEDIES = {
     "size 1": "Sizes 0 and 1 have their own compiles. `torch._dynamo.decorators.mark_unbacked("
     "{argument}, {dimension})` before each call leaves one, but fails where code branches on the "
     "size.",
-    "fixed size": "The code uses this size as a constant, so each has its own compile: pad to a "
-    "few sizes.",
+    "fixed size": "The code uses it as a constant, such as for a loop, so each has its own "
+    "compile: pad to a few sizes, or loop around the call.",
     "static": "Torch may not make it dynamic: leave out `dynamic=False` where the function is "
     "compiled, and the second compile serves all values.",
     "condition": "The program branches on a size: each side has its own compile. `torch.where` on "
