@@ -30,7 +30,7 @@ from inductorscope.answers.runs.diagnosis.products import (
 )
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune, overhead
-from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names
+from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names, unchanging
 from inductorscope.answers.runs.diagnosis.uncompiled import same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
     one_hot_product,
@@ -704,6 +704,22 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
     same = [each.name for each in depending_on(nodes, names, ["L_x_"])]
     assert same == ["sin", "where", "mul"]
     assert dynamo_names(nodes[1:], dynamo) == {}  # another order of arguments
+
+
+def test_arguments_count_as_unchanging_unless_a_benchmark_passes_nothing_else(
+    foo1: Evidence,
+) -> None:
+    def told(*names: str) -> Cause | None:
+        steps = to_builtins(ScriptSteps(unchanged=dict.fromkeys(names)))
+        foo1.run.environment = {"script": {"processes": [steps]}}
+        return unchanging(replace(foo1, script=script_shown(foo1.run), step_us=0.001))
+
+    foo1.session.expunge(foo1.run)
+    alone = told("x1")
+    assert alone is not None
+    assert "of `x1`, which all observed calls passed unchanged" in alone.what
+    assert told("x1", "x2") is None
+    assert told() is None
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

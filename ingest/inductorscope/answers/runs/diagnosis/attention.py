@@ -10,8 +10,6 @@ from inductorscope.formats.vocabulary import ATTENTION, FUSED
 from inductorscope.units import microseconds, percent
 
 SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
-SMALLEST = 0.05
-"""Share of a step that another dtype must be able to save."""
 
 
 def written_attention(evidence: Evidence) -> Cause | None:
@@ -64,7 +62,7 @@ def in_float32(evidence: Evidence) -> Cause | None:
     us = sum(row.time_us or 0.0 for row in rows)
     done = sum(row.products or 0.0 for row in rows)
     wins = us - done / peak * 1e6
-    if not done or wins < SMALLEST * step:
+    if not done or wins < STANDS_OUT * step:
         return None
     return Cause(
         "float32 attention",

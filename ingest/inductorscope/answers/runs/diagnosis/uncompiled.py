@@ -83,8 +83,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if NO_STEPS in evidence.run.environment.get("missing", ()) and not evidence.graphs:
         return Cause(
             "nothing compiled",
-            "The program compiles nothing and calls no optimizer: everything runs in eager mode, "
-            "and no steps could be told apart.",
+            "The program compiles nothing and calls no optimizer: everything runs in eager mode.",
             "`torch.compile` the model or its blocks.",
         )
     if shares is None or not step or shares.unknown > (1 - KNOWN) * shares.whole:
