@@ -10,6 +10,7 @@ import ssl
 import sys
 import uuid
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from functools import cache as kept
 from pathlib import Path
 
@@ -142,7 +143,14 @@ def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if "torch._inductor.config" not in sys.modules:
         yield
         return
-    from torch._inductor import config, cpu_vec_isa  # another test made it read the variable
+    with asking_for_vectors():
+        yield
+
+
+@contextmanager
+def asking_for_vectors() -> Iterator[None]:
+    """Makes torch read anew which vectors there are, since another test made it read VECTORS."""
+    from torch._inductor import config, cpu_vec_isa
 
     cpu_vec_isa.valid_vec_isa_list.cache_clear()
     with config.patch({"cpp.vec_isa_ok": None}):

@@ -1,8 +1,7 @@
-"""The pytest plugin in a project of real torch, by its users' commands."""
+"""The pytest plugin in a project of real torch."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forked import forked
 from tests.support.places import FIXTURES
 
 # Only our plugin and those that the test names: the others found here take seconds to import. A
@@ -19,14 +19,14 @@ INSTALLED = any(point.name == "inductorscope" for point in entry_points(group="p
 PLUGIN = "inductorscope" if INSTALLED else "inductorscope.testing.plugin"
 
 
+OPTIONS = ("-q", "--tb=short", "--disable-plugin-autoload", "-p", PLUGIN)
+
+
 def run_pytest(folder: Path, cache: Path, *words: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--tb=short", "--disable-plugin-autoload",
-         "-p", PLUGIN, *words],
-        cwd=folder, capture_output=True, text=True, timeout=200,
-        env=os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(cache)},
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+    """In a fork, where torch is imported already."""
+    said, variables = folder / "said", {"TORCHINDUCTOR_CACHE_DIR": str(cache)}
+    status = forked(lambda: pytest.main([*OPTIONS, *words]), said, folder, variables)
+    return status, said.read_text()
 
 
 @pytest.mark.torch
@@ -34,7 +34,7 @@ def test_a_project_locks_its_compiles(tmp_path: Path, cache: Path) -> None:
     tests = tmp_path / "test_small.py"
     shutil.copyfile(FIXTURES / "plugin-project" / "small.py", tests)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    code, output = run_pytest(tmp_path, cache, "--inductor-update", "-p", "xdist", "-n", "1")
+    code, output = run_pytest(tmp_path, cache, "--inductor-update")
     assert code == 1, output
     assert "2 failed, 1 passed" in output
     assert "line 13 of test_small.py in `breaking`" in output
@@ -49,12 +49,16 @@ def test_a_project_locks_its_compiles(tmp_path: Path, cache: Path) -> None:
 
 
 def test_it_costs_nothing_when_it_is_not_used(tmp_path: Path) -> None:
+    """By its users' command, and in the processes of pytest-xdist."""
     test = tmp_path / "test_nothing.py"
     test.write_text(
-        "import sys\n\n\ndef test_nothing():\n"
+        "import sys\n\n\ndef test_nothing(pytestconfig):\n"
         "    ours = [name for name in sys.modules if name.startswith('inductorscope')]\n"
         "    assert sorted(ours) == [\n"
         "        'inductorscope', 'inductorscope.testing', 'inductorscope.testing.plugin'\n    ]\n"
         "    assert 'torch' not in sys.modules\n"
+        "    assert pytestconfig.getoption('--inductor-update')\n"
     )
-    assert run_pytest(tmp_path, tmp_path, str(test))[0] == 0
+    command = [sys.executable, "-m", "pytest", *OPTIONS, "--inductor-update", "-p", "xdist"]
+    done = subprocess.run([*command, "-n", "1", str(test)], cwd=tmp_path, check=False)
+    assert done.returncode == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,20 +13,28 @@ from inductorscope.contract.lock import read_lock
 from typer.testing import CliRunner
 
 from bench.contract.programs import REGRESSIONS, Regression
-from tests.conftest import VECTORS
+from tests.conftest import VECTORS, asking_for_vectors
+from tests.support.forked import forked
 from tests.support.places import ROOT
 
 
 @pytest.fixture(scope="module")
-def judged() -> dict[str, str]:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Regression → what was printed of it. One process compiles them all."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.contract.regressions", "--quick"], text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != VECTORS},
-    )  # fmt: skip
-    found = (part.partition(": ") for part in done.stdout.split("== "))
-    return {name: text for name, _, text in found} | {"": done.stdout}
+
+    def judge() -> None:
+        from bench.contract.regressions import main
+
+        del os.environ[VECTORS]
+        sys.argv = ["regressions", "--quick"]
+        with asking_for_vectors():
+            main()
+
+    said = tmp_path_factory.mktemp("judged") / "said"
+    forked(judge, said, ROOT, {})
+    printed = said.read_text()
+    found = (part.partition(": ") for part in printed.split("== "))
+    return {name: text for name, _, text in found} | {"": printed}
 
 
 @pytest.mark.torch

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+import runpy
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +16,8 @@ from inductorscope.answers.runs.diagnosis.evidence import gather
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+
+from tests.support.forked import forked
 
 pytestmark = pytest.mark.torch
 PROGRAM = """
@@ -54,19 +54,6 @@ def f(x):
     return x * t
 for n in range(3): f(torch.full((4,), n + 0.5))
 """
-FORKS = """
-import json, os, runpy, sys
-import torch._dynamo
-from torch._logging import _internal
-for folder, program in json.load(sys.stdin):
-    if not os.fork():
-        _internal.LOG_TRACE_HANDLER.root_dir = folder
-        runpy.run_path(program)
-        sys.stdout.flush()
-        os._exit(0)
-    _, status = os.wait()
-    print("failed" if status else "|", flush=True)
-"""
 
 
 class Ran(NamedTuple):
@@ -77,8 +64,7 @@ class Ran(NamedTuple):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
-    """The programs, each in a fork of one process that imported torch."""
-    folder = tmp_path_factory.mktemp("programs")
+    """The programs, each in a fork of this process."""
     programs = {
         "before": PROGRAM.format(remedies=[(None, False)]),
         "remedies": PROGRAM.format(remedies=[(True, False), (None, True), (True, True)]),
@@ -86,17 +72,24 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "modules": MODULES,
         "strides": STRIDES,
     }
+    made = {}
     for name, text in programs.items():
-        (folder / name).mkdir()
-        (folder / f"{name}.py").write_text(text)
-    asked = [(str(folder / name), str(folder / f"{name}.py")) for name in programs]
-    done = subprocess.run(
-        [sys.executable, "-c", FORKS], env={**os.environ, "TORCH_TRACE": str(folder)},
-        input=json.dumps(asked), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    printed = done.stdout.split("|")
-    assert len(printed) == len(programs) + 1, done.stderr
-    return {name: Ran(text, folder / name) for name, text in zip(programs, printed, strict=False)}
+        folder = tmp_path_factory.mktemp(name)
+        program, said, log = folder / f"{name}.py", folder / "said", folder / "log"
+        program.write_text(text)
+        log.mkdir()
+        status = forked(partial(run_traced, program), said, folder, {"TORCH_TRACE": str(log)})
+        assert status == 0, said.read_text()
+        made[name] = Ran(said.read_text(), log)
+    return made
+
+
+def run_traced(program: Path) -> None:
+    from torch._logging import _internal
+
+    _internal.LOG_TRACE_HANDLER = None
+    _internal._init_logs()  # reads TORCH_TRACE anew
+    runpy.run_path(str(program))
 
 
 def found_in(tmp_path: Path, folder: Path, check: Check = recompiles) -> Cause | Cleared | None:
