@@ -19,7 +19,6 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.conftest import VECTORS
 from tests.formats.log.test_autotune_tables import SAID, TABLE
 from tests.support.accessible import WIDE
 from tests.support.chromium import arguments, executable
@@ -91,10 +90,14 @@ def context(page: Page) -> BrowserContext:
 
 
 @pytest.fixture(scope="session")
-def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """What `make run` gives on a fresh clone: an empty database and the tutorial's capture."""
+def tutorial(tmp_path_factory: pytest.TempPathFactory, captured_tutorial: Path) -> Iterator[Served]:
+    """What `make run` gives on a fresh clone: the tutorial's capture, and no other run."""
     data = tmp_path_factory.mktemp("tutorial") / "data"
-    with serve(data, "--first-capture", "neg-maximum-cat", env={VECTORS: ""}) as served:
+    read_paths(
+        Settings(data=data, database_url=""), [captured_tutorial], name="neg-maximum-cat", tags=[],
+        origin="capture", progress=lambda *_: None,
+    )  # fmt: skip
+    with serve(data, "--workers", "0") as served:
         yield served
 
 

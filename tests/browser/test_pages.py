@@ -62,7 +62,7 @@ LARGE = [
     "/compile/fusing",
     f"/graphs/{GRAPH}", f"/graphs/{GRAPH}/memory", f"/graphs/{GRAPH}/kernels/{{kernel}}",
 ]  # fmt: skip
-"""Pages of a run with hundreds of kernels, whose rows would make them five times as tall."""
+"""Pages of a run with hundreds of kernels, whose rows would make them twice as tall."""
 LONG_NAME = "meta-llama_Llama-3.1-8B-Instruct_bf16_flash-attention_seq8192_batch4_fsdp8_rank0"
 BY_KEYBOARD = [
     "/", "/runs/{run}", "/runs/{run}/graphs/{slug}", "/runs/{run}/graphs/{slug}/kernels/{kernel}",
@@ -106,7 +106,7 @@ def test_pages_of_hundreds_of_kernels_are_short(
     tab: Page, filled: tuple[Served, dict[str, str]], tmp_path: Path
 ) -> None:
     served, _ = filled
-    make_run(tmp_path / "run", 600, launches=1)
+    make_run(tmp_path / "run", 250, launches=1)
     run = read_paths(
         Settings(data=served.data, database_url=""), [tmp_path / "run"], name=LONG_NAME, tags=[],
         origin="ingest", progress=lambda *_: None,

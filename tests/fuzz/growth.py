@@ -86,8 +86,9 @@ def growth(
     whose character costs less than `even` times what it costs in a text an eighth as long. A
     suspicion is measured again, since other processes disturb the clock.
     """
-    if seconds(work, pump.text(small // 8)) * 64 < cheap:  # also if its work is squared
-        return 1.0
+    for part in (8, 4):
+        if seconds(work, pump.text(small // part)) * part**2 < cheap:  # also if its work is squared
+            return 1.0
     ratio = 1.0
     for tries in (1, 2, 3):
         first = seconds(work, pump.text(small), tries)

@@ -68,7 +68,7 @@ def main() -> int:
     while time.monotonic() < until:
         step += 1
         report("Standing in", step, None, "steps")
-        time.sleep(0.01)
+        time.sleep(0.1)
     try:
         owner = owner_of(attempt, report.finishing)
 

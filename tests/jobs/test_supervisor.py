@@ -157,14 +157,15 @@ def test_the_first_capture_is_asked_for_once(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="needs torch")
-def test_cancelling_a_capture_ends_its_compilers(server: Served) -> None:
-    body = {"model": "gpt-small", "seconds": 5}
-    job = (
-        httpx.post(f"{server.url}/api/captures", json=body, timeout=30)
-        .raise_for_status()
-        .json()["job"]
-    )
+def test_the_first_capture_of_a_server_is_cancelled_with_its_compilers(tmp_path: Path) -> None:
+    """As `make run` asks for one."""
+    with serve(tmp_path / "data", "--first-capture", "gpt-small") as server:
+        (row,) = httpx.get(f"{server.url}/api/jobs", timeout=30).raise_for_status().json()["jobs"]
+        assert row["title"] == "gpt-small"
+        cancel_while_it_compiles(server, row["id"])
 
+
+def cancel_while_it_compiles(server: Served, job: str) -> None:
     def is_compiling() -> bool:
         row = httpx.get(f"{server.url}/api/jobs/{job}", timeout=30).json()["job"]
         return "compil" in row["step"]

@@ -47,7 +47,8 @@ TOGETHER = (
         "analyze/test_bytes.py", "analyze/test_blame.py", "analyze/compile/test_branches.py",
         "formats/graph/test_fx.py", "formats/code/test_wrapper_lines.py",
         "contract/test_regressions.py", "contract/test_plugin.py",
-        "server/pages/test_recompiles.py",
+        "server/pages/test_recompiles.py", "test_public.py", "capture/test_wasted.py",
+        "capture/test_pieces.py",
     ),
 )  # fmt: skip
 """Files with something in common that takes long: `shared_runs`, a Chromium with the servers it
