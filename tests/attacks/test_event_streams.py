@@ -36,7 +36,7 @@ def stream(url: str, token: str, job: str, number: int) -> socket.socket:
     return opened
 
 
-def attack(url: str, token: str, stop: threading.Event) -> None:
+def attack(url: str, token: str, stop: threading.Event, at_once: int = AT_ONCE) -> None:
     """Follows whatever job is under way, hundreds of times, and reads nothing of it."""
     opened: list[socket.socket] = []
     try:
@@ -46,7 +46,7 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
                     f"{url}/api/jobs?active=true", headers=bearer(token), timeout=60
                 ).raise_for_status()
                 for job in page.json()["jobs"][:5]:
-                    opened.extend(stream(url, token, job["id"], each) for each in range(AT_ONCE))
+                    opened.extend(stream(url, token, job["id"], each) for each in range(at_once))
             while len(opened) > STREAMS or (opened and is_closed(opened[0])):
                 opened.pop(0).close()
     finally:

@@ -4,10 +4,7 @@
 import inductorscope
 
 if __name__ == "__main__":
-    import gc
     import sys
-
-    gc.disable()  # collections take a quarter of the time of importing torch
 
     assert not {"torch", "sqlalchemy", "typer"} & {*sys.modules}
     import multiprocessing
