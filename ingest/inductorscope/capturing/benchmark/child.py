@@ -44,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with without_collection():
         from inductorscope.capturing.inside.machine import cpu_name
 
-    try_instructions(parsed.device)
+        try_instructions(parsed.device)
     environment.limit_memory(parsed.memory, parsed.device)
-    options = ["--seconds", str(parsed.seconds), "--json", str(parsed.result)]
-    options += ["--max-autotune"] if parsed.max_autotune else []
-    sys.argv = [str(parsed.case), *options]
+    sys.argv = [str(parsed.case), "--seconds", str(parsed.seconds), "--json", str(parsed.result)]
+    sys.argv += ["--max-autotune"] if parsed.max_autotune else []
+    status = 0
     try:
         if parsed.compile_only or parsed.launch:
             made = runpy.run_path(str(parsed.case), run_name="case")
@@ -63,8 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = end.code if isinstance(end.code, int) else 1
         if isinstance(end.code, str):
             print(end.code)
-    else:
-        status = 0
     if parsed.result.is_file() and parsed.device == "cpu":
         result = json.loads(parsed.result.read_text())
         parsed.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
