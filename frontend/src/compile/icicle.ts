@@ -1,7 +1,7 @@
 // Phases over time as an icicle: nested phases are drawn below. Click a phase to see it alone;
 // arrow keys move, Enter zooms in, Escape zooms out.
 
-import { drawing, make } from "../shared/elements";
+import { button, drawing, make } from "../shared/elements";
 import { microseconds, share } from "../shared/figures";
 import { workHue } from "../shared/naming";
 import { laneRows, neighbour, type Span, type Window, whole } from "./spans";
@@ -11,19 +11,24 @@ const LETTER = 6.4;
 const LEAST = 0.4;
 
 class Icicle {
-  private readonly spans: Span[];
   private readonly all: Window;
   private readonly rows: number[];
   private readonly picture: SVGElement;
-  private readonly said: HTMLElement;
-  private readonly back: HTMLButtonElement;
+  private readonly said = make("p", {
+    class: "icicle-said soft",
+    id: "icicle-said",
+    role: "status",
+  });
+  private readonly back = button("Show all", { hidden: true }, () => this.show(this.all));
   private readonly compilePage: string | undefined;
   private window: Window;
   private at = -1;
   private words = "";
 
-  constructor(root: HTMLElement, spans: Span[]) {
-    this.spans = spans;
+  constructor(
+    root: HTMLElement,
+    private readonly spans: Span[],
+  ) {
     this.all = whole(spans);
     this.window = this.all;
     this.compilePage = root.dataset.compile;
@@ -38,8 +43,6 @@ class Icicle {
         "Phases over time. Arrow keys move, Enter shows a phase alone, Escape shows all.",
       "aria-describedby": "icicle-said",
     });
-    this.said = make("p", { class: "icicle-said soft", id: "icicle-said", role: "status" });
-    this.back = make("button", { type: "button", class: "button", hidden: true }, "Show all");
     const find = make("input", {
       type: "search",
       placeholder: "Phase, kernel, compile id",
@@ -49,7 +52,6 @@ class Icicle {
       this.words = find.value.trim().toLowerCase();
       this.draw();
     });
-    this.back.addEventListener("click", () => this.show(this.all));
     root.append(make("p", { class: "narrow-by" }, find, this.back), this.picture, this.said);
     this.picture.addEventListener("pointermove", (event) => this.pointed(event));
     this.picture.addEventListener("click", (event) => {

@@ -5,7 +5,7 @@ import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { coloured } from "../explorer/code/colour";
-import { make } from "../shared/elements";
+import { button, make } from "../shared/elements";
 import { LOOK } from "../shared/look";
 import { askText, sentenceOf } from "../shared/server";
 
@@ -31,14 +31,9 @@ export function startViewer(): void {
     place.hidden = false;
     place.setAttribute("aria-busy", "true");
     for (const other of links) other.closest("tr")?.classList.toggle("chosen", other === link);
-    let text: string;
-    try {
-      text = await askText(link.dataset.shows ?? "");
-    } catch (trouble) {
-      text = sentenceOf(trouble);
-    }
+    const text = await askText(link.dataset.shows ?? "").catch(sentenceOf);
     view?.destroy();
-    const find = make("button", { type: "button", class: "button" }, "Find");
+    const find = button("Find", {}, () => view && openSearchPanel(view));
     const open = make("a", { class: "button", href: link.href }, "Open alone");
     place.replaceChildren(make("header", {}, make("code", { class: "grow" }, name), find, open));
     view = new EditorView({
@@ -58,8 +53,6 @@ export function startViewer(): void {
         ],
       }),
     });
-    const shown = view;
-    find.addEventListener("click", () => openSearchPanel(shown));
     place.removeAttribute("aria-busy");
     history.replaceState(null, "", `#record-${links.indexOf(link)}`);
   }

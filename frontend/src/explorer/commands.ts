@@ -1,7 +1,7 @@
 // The commands behind the keys.
 
 import { share } from "../page/share";
-import { type Key, listen } from "../shared/keys";
+import { type Key, key, listen } from "../shared/keys";
 import { IR_POST, KERNEL, POST_GRAD, SOURCE } from "../shared/vocabulary";
 import type { CodeOptions } from "./code/code";
 import type { Explorer } from "./explorer";
@@ -104,12 +104,6 @@ export class Commands {
   }
 
   private bindKeys(): readonly Key[] {
-    const key = (keys: string[], shown: string, does: string, run: () => void): Key => ({
-      keys,
-      shown,
-      does,
-      run,
-    });
     const keys: Key[] = [
       {
         keys: [],

@@ -1,7 +1,7 @@
 // The search box of every page. It also finds pages, the keys of the page as commands, and what else a
 // page offers. Enter takes the marked hit, or searches all runs. Ctrl K (or ⌘ K, or /) goes there.
 import { make } from "../shared/elements";
-import { type Key, listen, offeredKeys, showKeys } from "../shared/keys";
+import { drawn, type Key, listen, offeredKeys, showKeys } from "../shared/keys";
 
 /** Most commands and pages listed with other hits. */
 const MOST = 6;
@@ -110,14 +110,7 @@ class Palette {
     const label = typeof name === "string" ? make("span", { class: "does" }, name) : name;
     const end =
       kind === "command"
-        ? make(
-            "span",
-            {},
-            ...note
-              .split(" ")
-              .filter(Boolean)
-              .flatMap((key) => [make("kbd", {}, key), " "]),
-          )
+        ? make("span", {}, ...drawn(note))
         : make("span", { class: "soft num" }, note);
     const option = make(
       "li",

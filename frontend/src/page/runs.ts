@@ -1,6 +1,6 @@
 // Keys in the list of runs: j and k go to the next and the previous run, x ticks it. On a run, the
 // arrows do as j and k.
-import { type Key, listen } from "../shared/keys";
+import { key, listen } from "../shared/keys";
 
 const rows = () => [...document.querySelectorAll<HTMLTableRowElement>("#runs tbody tr")];
 const at = () => rows().findIndex((row) => row.contains(document.activeElement));
@@ -14,12 +14,11 @@ export function startRuns(): void {
   const table = document.querySelector<HTMLElement>("#runs");
   if (!table) return;
   const tick = () => rows()[at()]?.querySelector<HTMLInputElement>("[name=run]")?.click();
-  const keys: Key[] = [
-    { keys: ["j"], shown: "j", does: "to the next run", run: () => step(1) },
-    { keys: ["k"], shown: "k", does: "to the previous run", run: () => step(-1) },
-    { keys: ["x"], shown: "x", does: "tick the run, to compare it", run: tick },
-  ];
-  listen(document.body, keys);
+  listen(document.body, [
+    key(["j"], "j", "to the next run", () => step(1)),
+    key(["k"], "k", "to the previous run", () => step(-1)),
+    key(["x"], "x", "tick the run, to compare it", tick),
+  ]);
   // The table is replaced as it changes.
   document.addEventListener("keydown", (event) => {
     if (!event.key.match(/^Arrow(Up|Down)$/) || at() < 0 || event.altKey) return;

@@ -1,5 +1,6 @@
 // Tables that sort in place: `<table data-sortable>`, with buttons in the headings, and
 // `data-value` on cells whose text does not sort correctly.
+import { button } from "../shared/elements";
 
 function sortKey(row: HTMLTableRowElement, column: number): number | string {
   const cell = row.cells[column];
@@ -40,10 +41,11 @@ function limit(table: HTMLTableElement): void {
   const body = table.tBodies[0];
   const only = document.querySelector<HTMLInputElement>(`[data-only="${table.id}"]`);
   if (!most || !body) return;
-  const more = document.createElement("button");
-  more.type = "button";
-  more.className = "button";
   let whole = false;
+  const more = button("", {}, () => {
+    whole = true;
+    apply();
+  });
   const apply = () => {
     const rows = [...body.rows];
     const chosen = only?.checked ? rows.filter((row) => "chosen" in row.dataset) : rows;
@@ -52,10 +54,6 @@ function limit(table: HTMLTableElement): void {
     more.textContent = `Show all ${chosen.length} rows`;
     more.hidden = shown.size === chosen.length;
   };
-  more.addEventListener("click", () => {
-    whole = true;
-    apply();
-  });
   table.closest(".table-frame")?.after(more);
   table.addEventListener("sorted", apply);
   only?.addEventListener("change", apply);

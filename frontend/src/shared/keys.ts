@@ -10,6 +10,11 @@ export interface Key {
   run?(): void;
 }
 
+/** A row of such a table. */
+export function key(keys: readonly string[], shown: string, does: string, run: () => void): Key {
+  return { keys, shown, does, run };
+}
+
 const tables = new Set<readonly Key[]>();
 
 /** List keys in the help and the search box until `signal` is aborted. */
@@ -71,9 +76,13 @@ export function listen(
   );
 }
 
+/** Keys as the help and the search box show them. */
+export function drawn(shown: string): (HTMLElement | string)[] {
+  return shown.split(" ").flatMap((key) => (key ? [make("kbd", {}, key), " "] : []));
+}
+
 function rowOf({ shown, does }: Key): HTMLElement {
-  const keys = shown.split(" ").flatMap((key) => [make("kbd", {}, key), " "]);
-  return make("tr", {}, make("td", { class: "nowrap" }, ...keys), make("td", {}, does));
+  return make("tr", {}, make("td", { class: "nowrap" }, ...drawn(shown)), make("td", {}, does));
 }
 
 /** Show the keys of the page. */

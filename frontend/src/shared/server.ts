@@ -4,14 +4,14 @@
 const RELOAD = "Reload the page; if that does not help, see the server's log.";
 
 export class Refusal extends Error {
-  /** Of HTTP; 0 if no server answered. */
-  readonly status: number;
-  readonly advice: string | null;
-
-  constructor(status: number, what: string, advice: string | null = null, cause?: unknown) {
+  /** `status`: of HTTP; 0 if no server answered. */
+  constructor(
+    readonly status: number,
+    what: string,
+    readonly advice: string | null = null,
+    cause?: unknown,
+  ) {
     super(what, { cause });
-    this.status = status;
-    this.advice = advice;
   }
 }
 

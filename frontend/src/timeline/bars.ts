@@ -14,11 +14,20 @@ export interface Bar {
   busy: number;
 }
 
+/** The first index of a range from which on a condition holds; its end if it never does. */
+function firstOf(low: number, high: number, holds: (at: number) => boolean): number {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** The bars of an answer, ready to draw and search. */
 export class Bars {
   readonly start: number;
   readonly end: number;
-  readonly resolution: number;
   readonly names: readonly string[];
   readonly categories: readonly string[];
   readonly starts: Float64Array;
@@ -36,7 +45,6 @@ export class Bars {
     const { bars } = answer;
     this.start = answer.start_us;
     this.end = answer.end_us;
-    this.resolution = answer.resolution_us;
     this.names = answer.names;
     this.categories = answer.categories;
     this.starts = Float64Array.from(bars.start_us);
@@ -67,22 +75,9 @@ export class Bars {
   inRow(row: number, start: number, end: number): [number, number] {
     const range = this.firsts.get(row);
     if (!range) return [0, 0];
-    let [low, high] = range;
-    const last = high;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.starts[middle] as number) + (this.lengths[middle] as number) < start) {
-        low = middle + 1;
-      } else high = middle;
-    }
-    const from = low;
-    high = last;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.starts[middle] as number) <= end) low = middle + 1;
-      else high = middle;
-    }
-    return [from, low];
+    const startOf = (at: number) => this.starts[at] as number;
+    const first = firstOf(...range, (at) => startOf(at) + (this.lengths[at] as number) >= start);
+    return [first, firstOf(first, range[1], (at) => startOf(at) > end)];
   }
 
   bar(at: number): Bar {

@@ -2,7 +2,7 @@
 import type { Matches, Selected, TimelinePage, Track } from "../shared/api";
 import { make } from "../shared/elements";
 import { count, microseconds, share } from "../shared/figures";
-import { type Key, offerKeys } from "../shared/keys";
+import { type Key, key, offerKeys } from "../shared/keys";
 import { categoryTitle } from "../shared/naming";
 import { ask, askText, sentenceOf } from "../shared/server";
 import type { Bar } from "./bars";
@@ -268,13 +268,7 @@ class Timeline implements Acts {
   }
 
   private tell(x: number, y: number, lines: string[]): void {
-    this.tip.replaceChildren(
-      ...lines.map((line, place) => {
-        const element = document.createElement(place ? "span" : "b");
-        element.textContent = line;
-        return element;
-      }),
-    );
+    this.tip.replaceChildren(...lines.map((line, at) => make(at ? "span" : "b", {}, line)));
     this.tip.hidden = false;
     const { clientWidth: wide, clientHeight: high } = this.tip;
     const below = y + 18 + high < this.canvas.clientHeight || y < high + 18;
@@ -395,27 +389,21 @@ class Timeline implements Acts {
   private bindKeys(): readonly Key[] {
     const zoom = (factor: number) => this.show(zoomed(this.view, factor, this.middle(), this.span));
     const pan = (part: number) => this.show(panned(this.view, part, this.span));
-    const key = (keys: string, shown: string, does: string, run: () => void): Key => ({
-      keys: keys.split(" "),
-      shown,
-      does,
-      run,
-    });
     return [
-      key("w ArrowUp", "w", "zoom in", () => zoom(0.67)),
-      key("s ArrowDown", "s", "zoom out", () => zoom(1.5)),
-      key("a ArrowLeft", "a", "move to the left", () => pan(-0.15)),
-      key("d ArrowRight", "d", "move to the right", () => pan(0.15)),
-      key("0", "0", "show the whole trace", () => this.show({ start: 0, end: this.span })),
-      key("f", "f", "zoom to the event or the marked stretch", () => this.zoomTo()),
-      key("m", "m", "mark the event's stretch", () => this.markSelected()),
-      key("n", "n", "next match", () => void this.visit(1)),
-      key("N", "Shift-N", "previous match", () => void this.visit(-1)),
-      key("[", "[", "previous event of the row", () => this.beside(-1)),
-      key("]", "]", "next event of the row", () => this.beside(1)),
-      key("PageUp", "", "", () => this.scroll(-this.frame.clientHeight * 0.8)),
-      key("PageDown", "", "", () => this.scroll(this.frame.clientHeight * 0.8)),
-      key("Escape", "Esc", "clear the mark, or the selection", () => {
+      key(["w", "ArrowUp"], "w", "zoom in", () => zoom(0.67)),
+      key(["s", "ArrowDown"], "s", "zoom out", () => zoom(1.5)),
+      key(["a", "ArrowLeft"], "a", "move to the left", () => pan(-0.15)),
+      key(["d", "ArrowRight"], "d", "move to the right", () => pan(0.15)),
+      key(["0"], "0", "show the whole trace", () => this.show({ start: 0, end: this.span })),
+      key(["f"], "f", "zoom to the event or the marked stretch", () => this.zoomTo()),
+      key(["m"], "m", "mark the event's stretch", () => this.markSelected()),
+      key(["n"], "n", "next match", () => void this.visit(1)),
+      key(["N"], "Shift-N", "previous match", () => void this.visit(-1)),
+      key(["["], "[", "previous event of the row", () => this.beside(-1)),
+      key(["]"], "]", "next event of the row", () => this.beside(1)),
+      key(["PageUp"], "", "", () => this.scroll(-this.frame.clientHeight * 0.8)),
+      key(["PageDown"], "", "", () => this.scroll(this.frame.clientHeight * 0.8)),
+      key(["Escape"], "Esc", "clear the mark, or the selection", () => {
         if (this.mark) this.setMark(null);
         else this.select(null);
       }),

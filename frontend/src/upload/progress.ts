@@ -11,29 +11,22 @@ export function follow(
   url: string,
   update: (progress: JobProgress) => void,
   away: (isAway: boolean) => void,
-): () => void {
-  let source: EventSource | null = null;
-  let waiting = 0;
-  const stop = () => {
-    source?.close();
-    clearTimeout(waiting);
-  };
+): void {
   const listen = () => {
-    source = new EventSource(url);
+    const source = new EventSource(url);
     source.onopen = () => away(false);
     source.onmessage = (event) => {
       const progress = JSON.parse(String(event.data)) as JobProgress;
-      if (OVER.has(progress.state)) stop();
+      if (OVER.has(progress.state)) source.close();
       update(progress);
     };
     source.onerror = () => {
       away(true);
-      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
-      waiting = window.setTimeout(listen, RETRY_MS);
+      // Otherwise the browser reconnects by itself.
+      if (source.readyState === EventSource.CLOSED) setTimeout(listen, RETRY_MS);
     };
   };
   listen();
-  return stop;
 }
 
 /** "2.1 of 4.8 MiB", "3 of 12 files", or nothing while there is no total. */

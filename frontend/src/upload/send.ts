@@ -38,11 +38,8 @@ async function patiently<Result>(
 }
 
 class Conflict extends Error {
-  readonly offset: number;
-
-  constructor(offset: number) {
+  constructor(readonly offset: number) {
     super("The server has another part of the file.");
-    this.offset = offset;
   }
 }
 

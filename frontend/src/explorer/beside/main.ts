@@ -3,7 +3,7 @@
 import type { RunPage } from "../../shared/api";
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
-import { type Key, listen } from "../../shared/keys";
+import { key, listen } from "../../shared/keys";
 import { ask, sentenceOf } from "../../shared/server";
 import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
@@ -311,23 +311,17 @@ class Beside {
   }
 
   private bindKeys(): void {
-    const key = (name: string, does: string, run: () => void, shown = name): Key => ({
-      keys: [name],
-      shown,
-      does,
-      run,
-    });
     listen(this.root, [
-      key("n", "next difference", () => this.step(1)),
-      key("p", "previous difference", () => this.step(-1)),
-      key("h", "hide or show differences that are only comments, paths or numbers", () =>
+      key(["n"], "n", "next difference", () => this.step(1)),
+      key(["p"], "p", "previous difference", () => this.step(-1)),
+      key(["h"], "h", "hide or show differences that are only comments, paths or numbers", () =>
         this.toggleNoise(),
       ),
-      key("s", "swap the sides", () => this.go(this.halves[1].named, this.halves[0].named)),
-      key("f", "find in the side", () => this.halves[this.active]?.code?.find()),
-      key("ArrowLeft", "to the left side", () => this.focus(0), "←"),
-      key("ArrowRight", "to the right side", () => this.focus(1), "→"),
-      key("Enter", "follow the line to the other side", () => {
+      key(["s"], "s", "swap the sides", () => this.go(this.halves[1].named, this.halves[0].named)),
+      key(["f"], "f", "find in the side", () => this.halves[this.active]?.code?.find()),
+      key(["ArrowLeft"], "←", "to the left side", () => this.focus(0)),
+      key(["ArrowRight"], "→", "to the right side", () => this.focus(1)),
+      key(["Enter"], "Enter", "follow the line to the other side", () => {
         const line = this.halves[this.active]?.code?.caretLine();
         if (line) this.choose(this.active, line);
       }),
