@@ -42,6 +42,17 @@ export function bar(part: number, hue: string): SVGElement {
   );
 }
 
+/** A dialog with a heading and a button that closes it. */
+export function dialogOf(id: string, heading: string, ...body: Node[]): HTMLDialogElement {
+  return make(
+    "dialog",
+    { id, "aria-labelledby": `${id}-title` },
+    make("h2", { id: `${id}-title` }, heading),
+    ...body,
+    make("form", { method: "dialog" }, make("button", { class: "button" }, "Close")),
+  );
+}
+
 const TAIL = 9;
 
 /** A long name, shortened in the middle; the tooltip and copies contain all of it. */

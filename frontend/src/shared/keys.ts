@@ -1,6 +1,6 @@
 // Keys: each part of a page has a table of its own, which the handler, the help and the search box
 // read.
-import { make } from "./elements";
+import { dialogOf, make } from "./elements";
 
 export interface Key {
   keys: readonly string[];
@@ -88,17 +88,8 @@ function rowOf({ shown, does }: Key): HTMLElement {
 /** Show the keys of the page. */
 export function showKeys(): void {
   const rows = offeredKeys().filter(({ shown }) => shown);
-  const dialog = make(
-    "dialog",
-    { "aria-labelledby": "keys-title", id: "keys-help" },
-    make("h2", { id: "keys-title" }, "Keys"),
-    make("table", { class: "keys-table" }, make("tbody", {}, ...rows.map(rowOf))),
-    make(
-      "form",
-      { method: "dialog" },
-      make("button", { class: "button", value: "close" }, "Close"),
-    ),
-  );
+  const table = make("table", { class: "keys-table" }, make("tbody", {}, ...rows.map(rowOf)));
+  const dialog = dialogOf("keys-help", "Keys", table);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -1,7 +1,7 @@
 // "Why is it not fused?": a kernel's neighbours, what runs between them, and what prevents fusing;
 // for a C++ kernel, also why a loop is not vectorised.
 import type { FusingPage } from "../../shared/api";
-import { button, make } from "../../shared/elements";
+import { button, dialogOf, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
 import { ask } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
@@ -24,16 +24,10 @@ export interface NeighboursHost {
 
 export class NeighboursView {
   private readonly body = make("div", { class: "unmapped", tabindex: "0" });
-  private readonly dialog = make(
-    "dialog",
-    { class: "wide", "aria-labelledby": "neighbours-title" },
-    make("h2", { id: "neighbours-title" }, "Why is it not fused with its neighbours?"),
+  private readonly dialog = dialogOf(
+    "neighbours",
+    "Why is it not fused with its neighbours?",
     this.body,
-    make(
-      "form",
-      { method: "dialog" },
-      make("button", { class: "button", value: "close" }, "Close"),
-    ),
   );
 
   constructor(private readonly host: NeighboursHost) {}
@@ -142,12 +136,11 @@ export class NeighboursView {
     const group = graph.groups[at];
     const kernel = this.host.picture.kernels.find(({ name }) => name === group?.kernel);
     const call = kernel?.calls.find(({ handle }) => handle === group?.handle);
-    const go = button(group?.title ?? "", { class: "link", title: kernel?.name ?? "" }, () => {
+    return button(group?.title ?? "", { class: "link", title: kernel?.name ?? "" }, () => {
       this.dialog.close();
       if (!kernel || !call) return;
       const place = { stage: "wrapper", key: "code", file: null, handle: call.handle };
       void this.host.lead({ ...place, line: call.line, kernel });
     });
-    return go;
   }
 }

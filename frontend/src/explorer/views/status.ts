@@ -96,15 +96,11 @@ function partsOf(facts: Facts, graphTime: number | null): Node[] {
 }
 
 export class StatusLine {
-  private readonly elsewhere: (selected: Selected) => HTMLElement | null;
-
   constructor(
     private readonly root: HTMLElement,
     private readonly state: ExplorerState,
-    elsewhere: (selected: Selected) => HTMLElement | null,
-  ) {
-    this.elsewhere = elsewhere;
-  }
+    private readonly elsewhere: (selected: Selected) => HTMLElement | null,
+  ) {}
 
   /** Describe what is pointed at, or else the selection. */
   show(): void {

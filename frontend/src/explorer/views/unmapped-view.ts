@@ -1,6 +1,6 @@
 // The list of what is not explained: a dialog with the reasons; each entry goes to its line.
 
-import { button, cutName, make } from "../../shared/elements";
+import { button, cutName, dialogOf, make } from "../../shared/elements";
 import { count, thousands } from "../../shared/figures";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
@@ -48,14 +48,7 @@ export class UnmappedView {
       this.part(`${count(lines.length, "line")} of kernels`, lines, "kernel"),
       this.part(count(nodes.length, "FX node"), nodes, POST_GRAD),
     );
-    const close = make("button", { class: "button", value: "close" }, "Close");
-    const dialog = make(
-      "dialog",
-      { class: "wide", "aria-labelledby": "unmapped-title" },
-      make("h2", { id: "unmapped-title" }, "What no link explains"),
-      body,
-      make("form", { method: "dialog" }, close),
-    );
+    const dialog = dialogOf("unmapped", "What no link explains", body);
     document.body.append(dialog);
     return dialog;
   }
