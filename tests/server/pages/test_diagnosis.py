@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
 from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
-from inductorscope.answers.runs.diagnosis.compiling import no_code, resets
+from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
 from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
@@ -302,6 +303,18 @@ def test_recompiles_and_breaks_name_their_line_and_what_to_do(
     assert breaks.share is None
     assert breaks.lines[0].code.startswith("print(")
     assert any(not each.judged for each in found.cleared)
+
+
+def test_a_break_that_torch_has_no_hint_for_is_told_what_to_write(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = evidence_of(session, runs["dynamic"])
+    assert found.story.story is not None
+    place = replace(break_places(found.story.story)[0], advice="", explanation="It is odd.\nSo.")
+    assert mended(found, place) == "Torch has no hint: It is odd."
+    assert "Move it out" in mended(found, replace(place, skipped=0))  # the loop is told already
+    generator = replace(place, title="Failed to convert args/kwargs to proxy")
+    assert "such as a `torch.Generator`" in mended(found, generator)
 
 
 def test_texts_that_would_not_have_breaks_clear_none(
@@ -669,6 +682,8 @@ def test_inputs_that_lie_in_another_order_than_others_of_their_size_are_found() 
     found = orders(code)
     assert list(found) == ["arg0_1", "arg1_1", "arg4_1"]
     assert different(found.values()) == {Order((1024, 2048), (1, 0))}
+    for odd in (f"({'9' * 5000}, 2048), (1, 1024)", "(1024, 2048), (1, 2, 3)", "(, ), (, )"):
+        assert orders(f"assert_size_stride(arg0_1, {odd})") == {}
 
 
 def test_a_fix_that_costs_accuracy_still_comes_before_much_smaller_ones() -> None:

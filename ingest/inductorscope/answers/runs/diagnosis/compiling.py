@@ -105,7 +105,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         count = plural(sum(each.recompiles for each in again), "recompile")
         why += f" Values that are passed on cost {count} of the code after it"
         why += ", which runs uncompiled from torch's limit on." if limit else "."
-    fix = _mended(evidence, first)
+    fix = mended(evidence, first)
     if own:
         fix += " Or call what leads to it before the compiled function, and pass the result in."
     return Cause(
@@ -151,16 +151,21 @@ def _skipped(evidence: Evidence, place: BreakPlace) -> str:
     return f"all of `{function}`" if start is None else f"the rest of `{function}`"
 
 
-def _mended(evidence: Evidence, place: BreakPlace) -> str:
+def mended(evidence: Evidence, place: BreakPlace) -> str:
     """Returns what to write instead of the line that breaks."""
     branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
     if branch and (place.skips or "capture_scalar_outputs" in place.advice):
         return branch  # torch's hint would only move the break to the branch
-    return " ".join(filter(None, (branch, place.advice))) or (
-        f"Torch has no hint: {place.explanation.partition(chr(10))[0]}"
-        if place.explanation
-        else "Move it out of the compiled function, or write it with operators of torch."
-    )
+    if hints := " ".join(filter(None, (branch, place.advice))):
+        return hints
+    if "args/kwargs to proxy" in place.title:
+        return (
+            "No graph can hold an argument of it, such as a `torch.Generator`: call it before the "
+            "compiled function, and pass its result."
+        )
+    if place.explanation and not place.skips:  # in a loop, it tells only that
+        return f"Torch has no hint: {place.explanation.partition(chr(10))[0]}"
+    return "Move it out of the compiled function, or write it with operators of torch."
 
 
 def _branch(evidence: Evidence, path: str | None, line: int | None, reason: str) -> str:

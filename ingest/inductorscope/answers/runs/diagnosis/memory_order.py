@@ -24,7 +24,8 @@ LARGE = 250_000
 """Numbers of a tensor from which it does not stay in a cache near a core."""
 STANDS_OUT = 0.1
 """Smallest share of a step that the lines which read both orders must take."""
-_INPUT = re.compile(r"assert_size_stride\((\w+), \(([\d, ]+)\), \(([\d, ]+)\)\)")
+_NUMBERS = r"\(((?:\d{1,18}, ){1,7}\d{1,18})\)"
+_INPUT = re.compile(rf"assert_size_stride\((\w+), {_NUMBERS}, {_NUMBERS}\)")
 
 
 class Order(NamedTuple):
@@ -38,11 +39,11 @@ def orders(code: str) -> dict[str, Order]:
     """Returns the order of each large input of two and more dimensions, from a wrapper."""
     found = {}
     for name, *texts in _INPUT.findall(code):
-        sizes, strides = (tuple(map(int, re.findall(r"\d+", text))) for text in texts)
-        if len(sizes) > 1 and min(sizes) > 1 and math.prod(sizes) >= LARGE and min(strides) > 0:
-            found[name] = Order(
-                sizes, tuple(sorted(range(len(sizes)), key=lambda each: -strides[each]))
-            )
+        sizes, strides = (tuple(map(int, text.split(", "))) for text in texts)
+        large = min(sizes) > 1 and math.prod(sizes) >= LARGE and min(strides) > 0
+        if large and len(sizes) == len(strides):
+            order = sorted(range(len(sizes)), key=lambda each: -strides[each])
+            found[name] = Order(sizes, tuple(order))
     return found
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
-from operator import itemgetter
+from functools import reduce
+from operator import itemgetter, or_
 from typing import NamedTuple
 
 from inductorscope import urls
@@ -184,26 +185,32 @@ def masked_branches(nodes: list[FxNodeDraft]) -> list[list[list[FxNodeDraft]]]:
             readers[name].append(node.name)
         if short_name(node.target) == "eq" and len(node.inputs) == 1:
             masks[node.inputs[0]].append(node.name)
-    needed: dict[str, frozenset[str]] = {}  # the products before each node, which is after its own
-    for node in nodes if any(len(each) >= BRANCHES for each in masks.values()) else ():
-        before = frozenset[str]().union(*(needed.get(each, frozenset()) for each in node.inputs))
-        multiplies = operator_family(operation(node.target)) == GEMM
-        needed[node.name] = before | {node.name} if multiplies else before
+    masks = {tensor: own for tensor, own in masks.items() if len(own) >= BRANCHES}
+    products: list[FxNodeDraft] = []
+    needed: dict[str, int] = {}  # the products before each node, as bits
+    for node in nodes if masks else ():
+        needed[node.name] = reduce(or_, (needed.get(each, 0) for each in node.inputs), 0)
+        if operator_family(operation(node.target)) == GEMM:
+            needed[node.name] |= 1 << len(products)
+            products.append(node)
     found = []
     for tensor, own in masks.items():
-        branches = []
-        for mask in own if len(own) >= BRANCHES else ():
-            reached, products = [mask], frozenset[str]()
+        branches, seen, shared = list[int](), 0, 0
+        for mask in own:
+            reached, alone = [mask], 0
             for name in reached:
                 for reader in readers[name]:
                     if short_name(named[reader].target) not in _PASSES or reader in reached:
                         continue
-                    others = needed[reader].difference(needed[tensor])
-                    products = products or others
+                    others = needed[reader] & ~needed.get(tensor, 0)
+                    alone = alone or others
                     reached += [] if others else [reader]
-            branches.append(products)
-        times = Counter(name for branch in branches for name in branch)
-        group = [[named[name] for name in each if times[name] == 1] for each in branches]
+            branches.append(alone)
+            seen, shared = seen | alone, shared | (seen & alone)
+        group = [
+            [node for at, node in enumerate(products) if (branch & ~shared) >> at & 1]
+            for branch in branches
+        ]
         group = [branch for branch in group if branch]
         found += [group] if len(group) >= BRANCHES else []
     return found
@@ -233,6 +240,12 @@ def all_rows(evidence: Evidence) -> Cause | None:
         why="Sizes that depend on data break the graph, unless "
         "`torch._dynamo.config.capture_dynamic_output_shape_ops` is on.",
         wins_us=us * (1 - 1 / len(branches)),
+        kernels={
+            int(kernel): time
+            for row in evidence.costs
+            if (row.path, row.line) in places
+            for kernel, time in row.parts
+        },
         lines=[line for place in dearest for line in evidence.line(*place)][:SHOWN_LINES],
     )
 
