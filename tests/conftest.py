@@ -167,8 +167,12 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with a worker."""
-    with serve(tmp_path_factory.mktemp("server") / "data") as served:
+    """A server with a worker, which runs models of the folder `models` beside its data."""
+    folder = tmp_path_factory.mktemp("server")
+    (folder / "models").mkdir()
+    with serve(
+        folder / "data", env={"INDUCTORSCOPE_MODEL_FOLDERS": str(folder / "models")}
+    ) as served:
         yield served
 
 

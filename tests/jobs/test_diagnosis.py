@@ -17,7 +17,7 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.diagnoses import read_diagnosis
 
 from tests.support.captured import captured_run
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 pytestmark = pytest.mark.slow
 
@@ -52,20 +52,19 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Place]:
+def place(
+    server: Served, tmp_path_factory: pytest.TempPathFactory, fixtures: Path
+) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("diagnosis")
-    models = root / "models"
-    models.mkdir()
-    (models / "hurts.py").write_text(HURTS)
-    settings = Settings(data=root / "data", database_url="")
+    (server.data.parent / "models" / "hurts.py").write_text(HURTS)
+    settings = Settings(data=server.data, database_url="")
     client = JobsClient(settings)
 
     def captured(factory: str) -> str:
         """The run of a capture that asked for this factory."""
         return captured_run(settings, fixtures / "neg-does-not-compile", root, f"hurts:{factory}")
 
-    with serve(settings.data, env={"INDUCTORSCOPE_MODEL_FOLDERS": str(models)}):
-        yield Place(settings, client, captured)
+    yield Place(settings, client, captured)
     client.close()
 
 

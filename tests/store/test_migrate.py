@@ -103,9 +103,9 @@ def test_migrating_twice_changes_nothing(fresh: Settings) -> None:
 
 def test_several_processes_may_start_at_once(fresh: Settings) -> None:
     command = [sys.executable, "-c", START, str(fresh.data), fresh.database_url]
-    started = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(3)]
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
     errors = [process.communicate(timeout=120)[1].decode() for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0], errors
+    assert [process.returncode for process in started] == [0, 0], errors
     engine = make_engine(fresh)
     with engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM alembic_version")).scalar() == 1

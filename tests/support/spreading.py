@@ -34,7 +34,7 @@ TOGETHER = (
     ),
     (
         "jobs/test_supervisor.py", "jobs/test_hostile_uploads.py", "jobs/test_slow_sender.py",
-        "jobs/test_checked_runs.py", "capture/test_api.py",
+        "jobs/test_checked_runs.py", "jobs/test_diagnosis.py", "capture/test_api.py",
     ),
     (
         "browser/test_play.py", "attacks/test_fork.py", "capture/test_playground.py",
@@ -74,7 +74,6 @@ LONGEST = (
     "jobs/test_relinking.py",
     "test_wheel.py",
     "server/web/test_analysis.py",
-    "jobs/test_diagnosis.py",
     "store/test_objects.py",
     "test_cli.py",
     "contract/test_action.py",
