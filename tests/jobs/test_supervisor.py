@@ -100,7 +100,11 @@ def test_a_taken_port_is_an_error_not_a_loop(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         command = [sys.executable, "-m", "inductorscope", "serve", "--data", str(tmp_path)]
         done = subprocess.run(
-            [*command, "--port", port], capture_output=True, text=True, timeout=60, check=False
+            [*command, "--port", port, "--workers", "0"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     assert done.returncode == 1
     assert f"Port {port}" in done.stderr

@@ -11,6 +11,7 @@ import json
 import secrets
 import time
 from base64 import b64decode, urlsafe_b64encode
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -19,10 +20,15 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 CLIENT, SECRET = "inductorscope", "s3cret"
-KEY = RSAKey.generate_key(2048, {"kid": "1", "use": "sig", "alg": "RS256"})
-OTHER_KEY = RSAKey.generate_key(2048, {"kid": "1"})
+OWN, OTHER = "own", "other"
 GRANTS: dict[str, dict[str, str]] = {}
 """Codes that were given out, with the request that each answers; each counts once."""
+
+
+@cache
+def key(whose: str) -> RSAKey:
+    """Of the provider, or of another one. It takes a while to make."""
+    return RSAKey.generate_key(2048, {"kid": "1", "use": "sig", "alg": "RS256"})
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -38,7 +44,7 @@ class Provider(BaseHTTPRequestHandler):
                 "code_challenge_methods_supported": ["S256"],
             })  # fmt: skip
         elif address.path == "/keys":
-            self._answer({"keys": [KEY.as_dict(private=False)]})
+            self._answer({"keys": [key(OWN).as_dict(private=False)]})
         elif address.path == "/authorize":
             assert (asked["client_id"], asked["response_type"]) == (CLIENT, "code")
             assert asked["code_challenge_method"] == "S256"
@@ -78,8 +84,8 @@ class Provider(BaseHTTPRequestHandler):
             "preferred_username": grant.get("name", subject),
             "email": "shared@example.org",
         }
-        key = OTHER_KEY if wrong == "key" else KEY
-        id_token = jwt.encode({"alg": "RS256", "kid": "1"}, claims, key)
+        signed_with = key(OTHER if wrong == "key" else OWN)
+        id_token = jwt.encode({"alg": "RS256", "kid": "1"}, claims, signed_with)
         self._answer({"access_token": "unused", "token_type": "Bearer", "id_token": id_token})
 
     @property
