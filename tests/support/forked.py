@@ -17,8 +17,10 @@ def forked(
 
     The fork ends without destroying its objects, which takes a second with torch.
     """
-    import torch._inductor.compile_fx  # noqa: F401
+    import torch._inductor.compile_fx
+    from torch._inductor import config
 
+    assert torch._inductor.compile_fx
     pid = os.fork()
     if pid == 0:
         output, status = said.open("w", buffering=1), 1
@@ -27,6 +29,7 @@ def forked(
             os.dup2(output.fileno(), 2)
             os.chdir(folder)
             os.environ |= variables
+            config.compile_threads = 1  # a fork has no threads and would wait for them
             with redirect_stdout(output), redirect_stderr(output):
                 returned = act()
             status = int(returned) if isinstance(returned, int) else 0
