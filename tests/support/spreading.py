@@ -41,24 +41,24 @@ TOGETHER = (
         "attacks/test_two_people.py",
     ),
     (
+        "contract/test_regressions.py", "contract/test_plugin.py",
+        "server/pages/test_recompiles.py",
         "analyze/compile/test_remedies.py", "capture/test_numbers.py", "capture/test_trials.py",
         "jobs/test_benchmark.py", "capture/test_minify.py", "capture/test_components.py",
         "capture/test_measure.py", "correlate/test_annotate.py", "capture/test_options.py",
         "analyze/test_bytes.py", "analyze/test_blame.py", "analyze/compile/test_branches.py",
         "formats/graph/test_fx.py", "formats/code/test_wrapper_lines.py",
-        "contract/test_regressions.py", "contract/test_plugin.py",
-        "server/pages/test_recompiles.py", "test_public.py", "capture/test_wasted.py",
-        "capture/test_pieces.py",
+        "test_public.py", "capture/test_wasted.py", "capture/test_pieces.py",
     ),
 )  # fmt: skip
 """Files with something in common that takes long: `shared_runs`, a Chromium with the servers it
 looks at, the servers that attacks share; tries of the playground, which count as one user's; torch,
-which their process imports."""
+which their process imports, and with which nothing was compiled yet where the first three fork."""
 
 LONGEST = (
     "browser/test_pages.py",
     "browser/test_play.py",
-    "analyze/compile/test_remedies.py",
+    "contract/test_regressions.py",
     "browser/test_explorer.py",
     "jobs/test_supervisor.py",
     "jobs/test_worker.py",
