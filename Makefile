@@ -6,7 +6,7 @@ PORT ?= 8765
 DATA ?= data
 CASES ?= 100000
 # Of the tests; more than cores, since much of their time is waiting for others.
-PROCESSES ?= 4
+PROCESSES ?= 5
 VENV := .venv
 # A list of packages with hashes, for an environment that is always the same: CI sets it.
 LOCK ?=
