@@ -33,7 +33,7 @@ def forked(
             with redirect_stdout(output), redirect_stderr(output):
                 returned = act()
             status = int(returned) if isinstance(returned, int) else 0
-        except BaseException:  # noqa: BLE001
+        except BaseException:  # noqa: BLE001  # its status tells; it must not run other tests
             traceback.print_exc(file=output)
         finally:
             output.flush()
