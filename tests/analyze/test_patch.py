@@ -64,3 +64,20 @@ def test_a_setting_comes_after_the_programs_own() -> None:
     made = patched(source, Change(inductor={"shape_padding": "True"}))
     assert made is not None
     assert made.splitlines()[-2:] == ["torch._inductor.config.shape_padding = True", "run()"]
+
+
+def test_only_loaders_without_workers_get_them() -> None:
+    source = (
+        "import torch\nfrom torch.utils import data\n"
+        "a = torch.utils.data.DataLoader(rows, 8)\n"
+        "b = data.DataLoader(rows, num_workers=2)\n"
+        "c = data.DataLoader(rows, num_workers=0)\n"
+    )
+    made = patched(source, Change(workers=1))
+    assert made is not None
+    assert made.splitlines()[2:] == [
+        "a = torch.utils.data.DataLoader(rows, 8, num_workers=1, persistent_workers=True)",
+        "b = data.DataLoader(rows, num_workers=2)",
+        "c = data.DataLoader(rows, num_workers=1, persistent_workers=True)",
+    ]
+    assert patched("b = data.DataLoader(rows, num_workers=2)\n", Change(workers=1)) is None

@@ -23,7 +23,7 @@ from inductorscope.capturing.measure.processes import (
     repository,
 )
 from inductorscope.capturing.measure.profile import COMPILED_CODE, PYTHON, Profiled, profiled
-from inductorscope.capturing.measure.turns import Budget, turns
+from inductorscope.capturing.measure.turns import Budget, times, turns
 from inductorscope.capturing.permission import NotAllowed
 from inductorscope.capturing.spec import CaptureSpec, SpecError
 from inductorscope.progress import silent
@@ -53,6 +53,15 @@ def test_turns(b_ms: float, budget: Budget, processes: int) -> None:
     done = turns([A, B], once, budget, silent, lambda _: None)
     assert len(done) == 2 * processes
     assert "".join(order).startswith("ABBAABBA"[: 2 * processes])
+
+
+def test_steps_that_differ_are_compared_by_their_mean() -> None:
+    def once(label: str, mean: float, *, differ: bool) -> Once:
+        return Once(label, 1.0, Profiled(), "", 0.0, None, 0.0, None, [], mean, differ)
+
+    alike = [once("A", 3.0, differ=False), once("B", 2.0, differ=False)]
+    assert times(alike, "B") == [1.0]
+    assert times([once("A", 3.0, differ=False), once("B", 2.0, differ=True)], "A") == [3.0]
 
 
 def test_kernels_have_the_times_of_the_shortest_steps(tmp_path: Path) -> None:

@@ -26,9 +26,12 @@ from msgspec.structs import replace
 
 SCRIPT = """
 import logging
+import os
 import time
+from pathlib import Path
 import torch
 
+HERE = os.getpid()
 log = logging.getLogger("train")
 
 
@@ -38,9 +41,18 @@ def scaled(x, factor):
     return torch.cos(y)
 
 
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 100_000
+
+    def __getitem__(self, index):
+        Path(__file__).with_name("in the program" if os.getpid() == HERE else "in a worker").touch()
+        return torch.ones(8 + index % 2, 16)
+
+
 compiled = torch.compile(scaled)
-for step in range(100_000):
-    compiled(torch.ones(8 + step % 2, 16), 0.5)
+for step, x in enumerate(torch.utils.data.DataLoader(Rows(), batch_size=None)):
+    compiled(x, 0.5)
     time.sleep(0.01)
 """
 
@@ -58,8 +70,14 @@ def trier(tmp_path_factory: pytest.TempPathFactory) -> Trier:
 @pytest.mark.torch
 def test_a_change_acts_on_the_running_script(trier: Trier) -> None:
     marks = (Mark("scaled", "x", 0),)
-    change = Change(ignored=("logging.Logger.warning",), dynamic=True, marks=marks)
+    change = Change(ignored=("logging.Logger.warning",), dynamic=True, marks=marks, workers=1)
+    assert trier.base
+    folder = Path(trier.arm.spec.model).parent
+    assert not (folder / "in a worker").exists()
+    (folder / "in the program").unlink()
     trial = trier.look("the change", change)
+    assert (folder / "in a worker").exists()
+    assert not (folder / "in the program").exists()
     assert trial.before is not None
     assert trial.after is not None
     assert trial.numerics is not None
@@ -281,6 +299,8 @@ def test_the_catalogue_names_each_entry_once() -> None:
 
 @pytest.mark.torch
 def test_fixes_that_the_causes_name_are_tried_first() -> None:
+    loader = Known(named=(Change(workers=4),))
+    assert that_apply(loader, catalogue())[0] == ("workers of data loaders", Change(workers=4))
     known = Known(cuda=True, optimizer=True, named=(Change(optimizer=True),))
     titles = [title for title, _ in that_apply(known, catalogue())]
     assert titles[:2] == ["compiled optimizer", "CUDA graphs"]

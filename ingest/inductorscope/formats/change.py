@@ -56,6 +56,8 @@ class Change(
     one by one."""
     threads: int = 0
     """Threads of torch on the CPU; 0: as they are."""
+    workers: int = 0
+    """Workers of each `DataLoader` that has none; 0: as they are."""
 
     def problem(self) -> str:
         """Returns why this is no valid change, as a sentence; empty if it is one."""
@@ -66,8 +68,9 @@ class Change(
         for name in names:
             if not _NAME.fullmatch(name):
                 return f"{name!r} is not a name."
-        if not 0 <= self.threads <= 1024:
-            return f"The number of threads is {self.threads}; it must be 1 to 1024."
+        for what, count in (("threads", self.threads), ("workers", self.workers)):
+            if not 0 <= count <= 1024:
+                return f"The number of {what} is {count}; it must be 1 to 1024."
         return ""
 
     @property
@@ -75,7 +78,7 @@ class Change(
         """Whether it can change the time of a step although the generated code stays the same."""
         graphs = self.inductor.get(CUDA_GRAPHS, "False") == "True"
         return bool(
-            graphs or self.float32_products or self.threads or self.channels_last
+            graphs or self.float32_products or self.threads or self.channels_last or self.workers
             or (self.mode or "default") in ("reduce-overhead", "max-autotune")
         )  # fmt: skip
 

@@ -82,6 +82,8 @@ def test_the_overview_knows_what_a_search_tried_in_time(engine: Engine) -> None:
          Change(reordered=("print",))),
         ("Let Dynamo trace it: `torch._dynamo.config.capture_scalar_outputs = True`.",
          Change(dynamo={"capture_scalar_outputs": "True"})),
+        ("Load in other processes: `DataLoader(…, num_workers=4, pin_memory=True)`.",
+         Change(workers=4)),
         ("Move it out of the loop.", None),
     ],
 )  # fmt: skip

@@ -139,6 +139,10 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("compiled optimizer", attrgetter("optimizer"), Change(optimizer=True)),
     Entry("C++ wrapper", lambda known: True, _set(cpp_wrapper=True)),
     Entry("half of the threads", _threaded, lambda known: Change(threads=known.threads // 2)),
+    Entry(
+        "workers of data loaders", lambda known: any(each.workers for each in known.named),
+        lambda known: next(each for each in known.named if each.workers),
+    ),
     Entry("smaller chunks for threads", _threaded, _set(cpp__min_chunk_size=128)),
     Entry("aggressive fusion", lambda known: True, _set(aggressive_fusion=True)),
     Entry("larger fusions", attrgetter("operations"), _set(max_fusion_size=256)),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 
 from inductorscope.formats.change import Change
 
+LOADER = "DataLoader"
 Insertion = tuple[int, str]
 """After how many lines to insert a line, and its text, indented."""
 
@@ -37,8 +39,9 @@ def patched(source: str, change: Change) -> str | None:
             return None
         insertions += found
     lines = source.splitlines(keepends=True)
-    if _arguments(change) and not _argue(tree, lines, change):
-        return None
+    for named, given in _arguments(change).items():
+        if given and not _argue(tree, lines, named, given):
+            return None
     for after, line in sorted(insertions, key=lambda insertion: insertion[0], reverse=True):
         lines.insert(after, line)
     return "".join(lines)
@@ -46,8 +49,10 @@ def patched(source: str, change: Change) -> str | None:
 
 def written(change: Change) -> list[str]:
     """Returns how to write a change, in lines."""
-    arguments = ", ".join(f"{name}={value}" for name, value in _arguments(change).items())
-    lines = [f"torch.compile(…, {arguments})"] if arguments else []
+    lines = [
+        f"{named}(…, {', '.join(f'{name}={value}' for name, value in given.items())})"
+        for named, given in _arguments(change).items() if given
+    ]  # fmt: skip
     lines += [
         f"torch._dynamo.mark_{mark.how}({mark.argument}, {mark.dimension})  # before each call of "
         f"{mark.function}"
@@ -68,10 +73,12 @@ def written(change: Change) -> list[str]:
     return lines + _setting_lines(change)
 
 
-def _arguments(change: Change) -> dict[str, str]:
-    """Returns the arguments of `torch.compile`."""
+def _arguments(change: Change) -> dict[str, dict[str, str]]:
+    """Returns the arguments of `torch.compile` and of data loaders."""
     wanted = {"mode": change.mode, "dynamic": change.dynamic}
-    return {name: repr(value) for name, value in wanted.items() if value is not None}
+    compiling = {name: repr(value) for name, value in wanted.items() if value is not None}
+    loading = {"num_workers": str(change.workers), "persistent_workers": "True"}
+    return {"torch.compile": compiling, LOADER: loading if change.workers else {}}
 
 
 def _setting_lines(change: Change) -> list[str]:
@@ -119,13 +126,16 @@ def _beside_assignments(tree: ast.Module, change: Change) -> Iterator[Insertion]
             yield node.end_lineno or node.lineno, line
 
 
-def _argue(tree: ast.Module, lines: list[str], change: Change) -> bool:
-    """Gives each `torch.compile` its new arguments; returns whether there is one, and each is
+def _argue(tree: ast.Module, lines: list[str], named: str, given: dict[str, str]) -> bool:
+    """Gives each call of that name its new arguments; returns whether there is one, and each is
     written on one line."""
-    given = _arguments(change)
     calls = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-    names = [node for node in attributes if ast.unparse(node) == "torch.compile"]
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name))
+    names = [
+        node for node in nodes
+        if re.fullmatch(rf"(torch\.utils\.|data\.|utils\.)*{re.escape(named)}", ast.unparse(node))
+        and (named != LOADER or _loads_itself(calls.get(node)))
+    ]  # fmt: skip
     for node in names:
         call = calls.get(node)
         whole = call or node
@@ -141,6 +151,11 @@ def _argue(tree: ast.Module, lines: list[str], change: Change) -> bool:
         own += [f"{name}={text}" for name, text in given.items()]
         line = lines[whole.lineno - 1].encode()
         start, end = whole.col_offset, whole.end_col_offset
-        changed = line[:start] + f"torch.compile({', '.join(own)})".encode() + line[end:]
+        changed = line[:start] + f"{ast.unparse(node)}({', '.join(own)})".encode() + line[end:]
         lines[whole.lineno - 1] = changed.decode()
     return bool(names)
+
+
+def _loads_itself(call: ast.Call | None) -> bool:
+    given = {word.arg: ast.unparse(word.value) for word in call.keywords} if call else {}
+    return call is not None and given.get("num_workers", "0") == "0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from inductorscope.analyze.trial.result import Structure
+from inductorscope.capturing.inside.timing import quantile
 from inductorscope.capturing.launch import SWAP, Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
 from inductorscope.capturing.measure.profile import Profiled, counts, profiled, structure
@@ -29,6 +31,8 @@ from inductorscope.settings import Settings
 
 SECONDS = 2.0
 """Seconds for which a process is timed."""
+DIFFER = 1.3
+"""Steps differ if a quarter of them takes so many times longer than another quarter."""
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 """The environment variable, which many images set, that lets Python compile modules each time."""
 BRIEF: dict[str, Any] = {
@@ -69,6 +73,9 @@ class Once(msgspec.Struct, frozen=True):
     """Share of our cores that other processes used."""
     clock_mhz: float | None
     disturbed: list[str]
+    mean_ms: float = 0.0
+    differ: bool = False
+    """Whether its steps differ by themselves, as with inputs of several sizes."""
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -113,10 +120,11 @@ class Runner(msgspec.Struct, eq=False):
                 why = " ".join(facts.missing)
                 raise CaptureFailed(f"{arm.label} has no time of a compiled step. {why}")
             step = _profiled(out, facts.profiles.get(COMPILED))
-        seen = watching.seen
+        seen, ordered = watching.seen, sorted(timing.samples)
         return Once(
             arm.label, timing.p10, step, facts.torch_version or "", time.monotonic() - began,
-            seen.load, seen.others_share, seen.clock, seen.disturbed(),
+            seen.load, seen.others_share, seen.clock, seen.disturbed(), statistics.mean(ordered),
+            quantile(ordered, 0.75) > DIFFER * quantile(ordered, 0.25),
         )  # fmt: skip
 
     def counts(self, arm: Arm) -> dict[str, int]:

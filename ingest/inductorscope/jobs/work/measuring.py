@@ -128,7 +128,7 @@ def _measured(pair: Pair, done: Sequence[Once], began: float) -> Measurement:
         clocks = [each.clock_mhz for each in own if each.clock_mhz is not None]
         versions = sorted({each.torch for each in own})
         clock = statistics.median(clocks) if clocks else None
-        sides.append(Side([each.ms for each in own], clock, ", ".join(versions)))
+        sides.append(Side(times(done, arm.label), clock, ", ".join(versions)))
     counts = Counter(why for each in done for why in each.disturbed)
     return Measurement(
         sides, compare_arms(done, pair.a.label, pair.b.label), notes=notes,

@@ -14,6 +14,7 @@ from inductorscope.answers.trials import words
 from inductorscope.formats.change import Change
 
 _SETTING = re.compile(r"`torch\._(dynamo|inductor)\.config\.([\w.]+) ?= ?([\w.'\"-]+)`")
+_WORKERS = re.compile(r"`DataLoader\(…, num_workers=(\d)")
 _ADDED = re.compile(r"config\.(ignore|reorderable)_logging_functions\.add\(([\w.]+)\)")
 WITHOUT_GAIN = ("no effect", "the same", "slower", "refused", "failed")
 
@@ -33,6 +34,7 @@ def with_change(cause: Cause) -> Cause:
     change = Change(
         dynamo=values["dynamo"], inductor=values["inductor"],
         ignored=tuple(names["ignore"]), reordered=tuple(names["reorderable"]),
+        workers=int(workers[1]) if (workers := _WORKERS.search(cause.fix)) else 0,
     )  # fmt: skip
     return cause if change == Change() else replace(cause, change=change)
 

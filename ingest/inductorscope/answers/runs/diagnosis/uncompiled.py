@@ -112,9 +112,9 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         )
     line, shown = evidence.timeline, evidence.shown
     if line is not None and shown is not None and not evidence.on_device:
-        steps = sum(each.us for each in line.optimizers) / shown.by
-        if steps >= FUSED * shares.eager:
-            return None  # the cause on the optimizer says so
+        steps, loads = sum(each.us for each in line.optimizers), sum(each.us for each in line.waits)
+        if (steps + loads) / shown.by >= FUSED * shares.eager:
+            return None  # the causes on the optimizer and on loading data say so
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")

@@ -66,6 +66,10 @@ _LOADS = (
     "Load in other processes while the device works: `DataLoader(…, num_workers=4, "
     "pin_memory=True, persistent_workers=True)`."
 )
+_LOADS_HERE = (
+    "Load in another process: `DataLoader(…, num_workers=1, persistent_workers=True)`, or more if "
+    "cores are idle."
+)
 _WORKERS = (
     "The workers of the data loader are slower than the device: raise `num_workers` or "
     "`prefetch_factor`, or make `__getitem__` and the transforms cheaper."
@@ -295,7 +299,7 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     if wait is not None and wait.us / shown.by >= STANDS_OUT * step:
         us, href = min(wait.us / shown.by, step), _at(evidence, wait)
         what = f"loads data in `{wait.name}`"
-        fix = _FIXES[wait.kind](wait).replace(" while the device works", "")
+        fix = _WORKERS if "MultiProcessing" in wait.name else _LOADS_HERE
     else:
         # The profiler makes steps longer, between operators too.
         timed = 1000 * evidence.run.compiled_ms if evidence.run.compiled_ms else step

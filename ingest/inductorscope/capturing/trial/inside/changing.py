@@ -48,6 +48,8 @@ def install(change: Change | None, around: Around | None, *, trusted: bool) -> N
         config.reorderable_logging_functions.update(reordered)
     if change.optimizer:
         _compile_optimizers()
+    if change.workers:
+        _load_in_workers(change.workers)
     _follow_compile(change, around, configure)
 
 
@@ -93,6 +95,22 @@ def _compile_optimizers() -> None:
         type(self).step = compiled_step
 
     torch.optim.Optimizer.__init__ = init
+
+
+def _load_in_workers(workers: int) -> None:
+    from torch.utils.data import DataLoader
+
+    made = DataLoader.__init__
+    signature = inspect.signature(made)
+
+    @wraps(made)
+    def init(*args: Untyped, **kwargs: Untyped) -> None:
+        given = signature.bind(*args, **kwargs)
+        if not given.arguments.get("num_workers"):
+            given.arguments |= {"num_workers": workers, "persistent_workers": True}
+        made(*given.args, **given.kwargs)
+
+    DataLoader.__init__ = init
 
 
 def _follow_compile(change: Change, around: Around | None, configure: Callable[[], None]) -> None:
