@@ -29,6 +29,15 @@ from hta.trace_analysis import TraceAnalysis
 analysis = TraceAnalysis(trace_files={0: sys.argv[1]})
 print(analysis.get_gpu_kernel_breakdown(visualize=False)[0])
 """
+OURS = """
+import sys
+from pathlib import Path
+from inductorscope.analyze.time.breakdown import break_down
+from inductorscope.formats.trace.kineto import read_chrome_trace
+from inductorscope.processes.allocation import return_large_blocks
+return_large_blocks()
+print(break_down(read_chrome_trace(Path(sys.argv[1]))).categories)
+"""
 
 
 @dataclass
@@ -41,7 +50,7 @@ class TraceCase:
     with_peer: bool = True
     peer: list[Finished] = field(default_factory=list)
     kernels: list[Finished] = field(default_factory=list)
-    """`inductorscope kernels`: read and broken down."""
+    """Read and broken down, without a database."""
     stored: list[ours.Read] = field(default_factory=list)
     """`inductorscope ingest`: into the database too, with the trace itself."""
     dashboard: list[ours.Read] = field(default_factory=list)
@@ -113,7 +122,7 @@ def measure(case: TraceCase, folder: Path, empty: int, empty_dashboard: int) -> 
         if case.with_peer:
             command = [os.fspath(peer()), "-c", SCRIPT, os.fspath(case.trace)]
             case.peer.append(run(command, folder / "hta.log"))
-        command = ours.inductorscope("kernels", case.trace)
+        command = [sys.executable, "-c", OURS, os.fspath(case.trace)]
         case.kernels.append(run(command, folder / "kernels.log"))
         case.stored.append(ours.by_command([case.trace], folder, empty))
         case.dashboard.append(ours.in_dashboard(case.trace, folder, empty_dashboard))

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
-from inductorscope.analyze.time.summary import summary_of
 from inductorscope.formats.printed.benchmark_log import parse_benchmark_log
 from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
 
@@ -47,7 +46,6 @@ def test_sums_equal_independent_sums(shared: Path) -> None:
     """Every kernel of a trace, and no launch among them."""
     for path in traces(shared):
         trace, found = read(path)
-        summary = summary_of(trace, found)
         expected: dict[str, list[float]] = defaultdict(list)
         for event in work_of(path):
             expected[event["name"]].append(event["dur"])
@@ -56,15 +54,15 @@ def test_sums_equal_independent_sums(shared: Path) -> None:
             continue
         counted: dict[str, int] = defaultdict(int)
         summed: dict[str, float] = defaultdict(float)
-        for kernel in summary.kernels:
-            counted[kernel.name] += kernel.count
+        for kernel in trace.kernels:
+            counted[kernel.name] += kernel.calls
             summed[kernel.name] += kernel.total_us
         assert counted == {name: len(each) for name, each in expected.items()}, path
         for name, each in expected.items():
             assert summed[name] == pytest.approx(math.fsum(each), rel=1e-9, abs=0), (path, name)
         whole = math.fsum(us for each in expected.values() for us in each)
-        assert summary.device_time_us == pytest.approx(whole, rel=1e-9, abs=0)
-        assert math.fsum(summary.categories.values()) == pytest.approx(whole, rel=1e-9, abs=0)
+        assert found.total_us == pytest.approx(whole, rel=1e-9, abs=0)
+        assert math.fsum(each.us for each in found.categories) == pytest.approx(whole, rel=1e-9)
 
 
 def union_us(events: list[dict[str, Any]]) -> tuple[float, float]:
@@ -103,13 +101,12 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
     text = (path.parent / "wrapper_benchmark.log").read_text()
     (profile,) = parse_benchmark_log(text).profiles
     trace, found = read(path)
-    summary = summary_of(trace, found)
     runs = 100  # how often `-p` calls the module
     ours: dict[str, tuple[int, float, str]] = {}
-    for kernel in summary.kernels:
+    for kernel, category in zip(trace.kernels, found.kernel_category, strict=True):
         name = kernel.name[:NAME].strip()
         count, us, _ = ours.get(name, (0, 0.0, ""))
-        ours[name] = (count + kernel.count, us + kernel.total_us, kernel.category)
+        ours[name] = (count + kernel.calls, us + kernel.total_us, category)
     rows = re.findall(r"^(\S.*?) {2,}([\d.e-]+) +([\d.]+) +[\d.]+%$", text, re.M)
     assert {name for name, _, _ in rows} == ours.keys()
     assert len(rows) == profile.kernels
@@ -125,7 +122,7 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
     # The second definition of busy: kernels with the profiler on, over the wall without it.
     assert profile.busy_percent is not None
     assert profile.wall_ms is not None
-    over_wall = summary.device_time_us / runs / 1000 / profile.wall_ms * 100
+    over_wall = found.total_us / runs / 1000 / profile.wall_ms * 100
     assert over_wall == pytest.approx(profile.busy_percent, abs=0.02)
 
 
