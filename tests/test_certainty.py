@@ -207,7 +207,7 @@ def test_annotated_code_and_the_list_of_links_agree_with_the_coverage(graph: Gra
             for name in line["fx"]
         )
     nodes = node_texts(graph.texts.post_grad or "", parse_fx(graph.texts.post_grad or ""))
-    text = annotate(graph.texts.code or "", graph.links, nodes, "line")
+    text = annotate(graph.texts.code or "", graph.links, nodes)
     head = re.search(r"(\d+) lines are known exactly, (\d+) inferred", text)
     assert head
     known = [certainty_of_line(of_line) for of_line in graph.nodes.values()]

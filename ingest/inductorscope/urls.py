@@ -328,8 +328,8 @@ def api_graph(run_id: str, slug: str, part: str) -> str:
     return f"{API}{graph(run_id, slug)}/{part}"
 
 
-def api_annotated(run_id: str, slug: str, style: str = "") -> str:
-    return with_query(f"{API}{graph(run_id, slug)}/annotated.py", style=style)
+def api_annotated(run_id: str, slug: str) -> str:
+    return f"{API}{graph(run_id, slug)}/annotated.py"
 
 
 def artifact_text(artifact: int, first: int | None = None, last: int | None = None) -> str:

@@ -137,10 +137,10 @@ def test_what_is_not_explained_is_listed_with_reasons(page: Page, zoo: Served) -
 def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -> None:
     open_graph(page, zoo, "cuda-foo1")
     with page.expect_download() as download:
-        page.get_by_role("link", name="by line").click()
+        page.get_by_role("link", name="Annotated code").click()
     text = Path(download.value.path()).read_text()
     assert "# Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1)" in text
-    assert download.value.suggested_filename == "output_code.annotated_line.py"
+    assert download.value.suggested_filename == "output_code.annotated.py"
 
 
 def test_the_chain_is_readable_and_accessible(page: Page, zoo: Served) -> None:

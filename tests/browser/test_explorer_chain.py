@@ -103,7 +103,7 @@ def test_a_closed_chain_stays_closed(page: Page, graph_url: str) -> None:
 def test_the_captured_kernel_is_annotated_as_in_the_tutorial(page: Page, graph_url: str) -> None:
     page.goto(graph_url)
     Explorer(page)
-    link = page.get_by_role("link", name="by line").get_attribute("href")
+    link = page.get_by_role("link", name="Annotated code").get_attribute("href")
     assert link
     text = page.request.get(page.url.split("/runs/")[0] + link).text()
     lines = [line.strip() for line in text.split("\n")]

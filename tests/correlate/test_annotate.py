@@ -8,12 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.annotate.code import NodeText, Style, annotate, node_texts
+from inductorscope.correlate.annotate.code import NodeText, annotate, node_texts
 from inductorscope.correlate.annotate.files import annotate_file
 from inductorscope.correlate.annotate.lone import lone_links
 from inductorscope.correlate.annotate.places import open_lines, plain
@@ -95,13 +94,10 @@ def strings_of(code: str) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("style", get_args(Style))
 @pytest.mark.parametrize("name", ["cuda-foo1", "cuda-adam", "cpu-ops-zoo"])
-def test_only_comments_are_added_and_all_of_it_still_parses(
-    fixtures: Path, name: str, style: Style
-) -> None:
+def test_only_comments_are_added_and_all_of_it_still_parses(fixtures: Path, name: str) -> None:
     file = listing(fixtures, name)
-    annotated = annotate_file(file, style)
+    annotated = annotate_file(file)
     original = file.read_text()
     assert without_comments(annotated, original) == original.split("\n")
     assert len(annotated) > len(original) + 200
@@ -113,7 +109,7 @@ def test_only_comments_are_added_and_all_of_it_still_parses(
 def test_the_tutorials_triton_kernel_has_its_fx_line_above_each_line_that_computes(
     fixtures: Path,
 ) -> None:
-    annotated = annotate_file(listing(fixtures, "cuda-foo1"), "line")
+    annotated = annotate_file(listing(fixtures, "cuda-foo1"))
     assert (
         """\
     # Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
@@ -128,25 +124,11 @@ def test_the_tutorials_triton_kernel_has_its_fx_line_above_each_line_that_comput
     assert annotated.count("Corresponding FX code line") == 2
 
 
-def test_a_kernels_comment_lists_fx_lines_below_the_users_line(fixtures: Path) -> None:
-    annotated = annotate_file(listing(fixtures, "cuda-foo1"), "kernel")
-    assert (
-        """\
-# Computes 2 FX nodes:
-#   /home/user/models/models.py:9  a = torch.neg(x1)
-#     neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
-#   /home/user/models/models.py:10  b = torch.maximum(x2, a)
-#     maximum = torch.ops.aten.maximum.default(arg1_1, neg);  arg1_1 = neg = None
-# kernel path: """
-        in annotated
-    )
-
-
 def test_what_is_annotated_links_as_before(fixtures: Path) -> None:
     """The comments change nothing that a second reading sees but the lines' numbers."""
     file = listing(fixtures, "cpu-ops-zoo")
     before = parse_output_code(file.read_text())
-    after = parse_output_code(annotate_file(file, "line"))
+    after = parse_output_code(annotate_file(file))
     assert [kernel.name for kernel in after.kernels] == [kernel.name for kernel in before.kernels]
     assert [call.arguments for call in after.calls] == [call.arguments for call in before.calls]
 
@@ -156,7 +138,7 @@ def test_an_annotated_cpp_kernel_compiles(fixtures: Path, tmp_path: Path) -> Non
     from torch._inductor.cpu_vec_isa import pick_vec_isa
     from torch.utils.cpp_extension import include_paths
 
-    annotated = annotate_file(listing(fixtures, "cpu-ops-zoo"), "line")
+    annotated = annotate_file(listing(fixtures, "cpu-ops-zoo"))
     kernels = [text for text in strings_of(annotated) if 'extern "C"' in text]
     # Vectors, masks, reductions, a lambda: whatever carries a comment inside.
     longest = max(kernels, key=lambda text: text.count("// Corresponding FX code line"))
@@ -177,15 +159,15 @@ def test_an_annotated_cpp_kernel_compiles(fixtures: Path, tmp_path: Path) -> Non
 def test_the_tutorials_old_listing_is_annotated_as_its_author_did(tmp_path: Path) -> None:
     (tmp_path / "output_code.py").write_text(OLD_CODE)
     (tmp_path / "fx_graph_runnable.py").write_text(OLD_GRAPH)
-    assert OLD_COMMENTED in annotate_file(tmp_path / "output_code.py", "line")
+    assert OLD_COMMENTED in annotate_file(tmp_path / "output_code.py")
 
 
 def test_a_listing_that_says_so_already_is_not_told_twice(tmp_path: Path) -> None:
     (tmp_path / "fx_graph_runnable.py").write_text(OLD_GRAPH)
     code = tmp_path / "output_code.py"
     code.write_text(OLD_CODE)
-    code.write_text(annotate_file(code, "line"))
-    again = annotate_file(code, "line")
+    code.write_text(annotate_file(code))
+    again = annotate_file(code)
     assert OLD_COMMENTED in again
     comment = "// Corresponding FX code line: neg = "
     assert again.count(comment) == code.read_text().count(comment) > 0
@@ -193,14 +175,14 @@ def test_a_listing_that_says_so_already_is_not_told_twice(tmp_path: Path) -> Non
 
 def test_the_graph_may_stand_in_the_same_file_or_be_named(tmp_path: Path) -> None:
     (tmp_path / "pasted.txt").write_text(OLD_GRAPH + "\n\n" + OLD_CODE)
-    assert OLD_COMMENTED in annotate_file(tmp_path / "pasted.txt", "line")
+    assert OLD_COMMENTED in annotate_file(tmp_path / "pasted.txt")
     (tmp_path / "code.txt").write_text(OLD_CODE)
     (tmp_path / "graph.txt").write_text(OLD_GRAPH)
-    assert OLD_COMMENTED in annotate_file(tmp_path / "code.txt", "line", tmp_path / "graph.txt")
+    assert OLD_COMMENTED in annotate_file(tmp_path / "code.txt", tmp_path / "graph.txt")
     with pytest.raises(NoGraphs, match="--graph"):
-        annotate_file(tmp_path / "code.txt", "line")
+        annotate_file(tmp_path / "code.txt")
     with pytest.raises(NoGraphs, match="defines no kernel"):
-        annotate_file(tmp_path / "graph.txt", "line")
+        annotate_file(tmp_path / "graph.txt")
 
 
 @pytest.mark.parametrize("name", ["cuda-foo1", "cpu-ops-zoo"])
@@ -270,15 +252,14 @@ def test_nothing_is_lost_whatever_the_text_and_the_links(
             )
         },
     )
-    for style in get_args(Style):
-        annotated = annotate(code, links, {"fx:a": NodeText("a = torch.ops.aten.add(x)")}, style)
-        lines = annotated.split("\n")
-        wanted = iter(code.split("\n"))
-        ahead: str | None = next(wanted)
-        for line in lines:
-            if line == ahead:
-                ahead = next(wanted, None)
-        assert ahead is None
+    annotated = annotate(code, links, {"fx:a": NodeText("a = torch.ops.aten.add(x)")})
+    lines = annotated.split("\n")
+    wanted = iter(code.split("\n"))
+    ahead: str | None = next(wanted)
+    for line in lines:
+        if line == ahead:
+            ahead = next(wanted, None)
+    assert ahead is None
 
 
 def test_nodes_are_quoted_without_their_types() -> None:
@@ -303,14 +284,14 @@ def test_the_command_prints_one_listing_and_writes_several(fixtures: Path, tmp_p
     one = run(fixtures / "cuda-foo1")
     assert one.returncode == 0, one.stderr
     assert "Corresponding FX code line: neg" in one.stdout
-    several = run(fixtures, "--style", "kernel")
+    several = run(fixtures)
     assert several.returncode == 2
     assert "-o" in several.stderr
-    written = run(fixtures, "--style", "kernel", "-o", tmp_path / "out")
+    written = run(fixtures, "-o", tmp_path / "out")
     assert written.returncode == 0, written.stderr
     files = list((tmp_path / "out").rglob("output_code.py"))
     assert len(files) == len(output_codes(fixtures))
-    assert all("# Computes " in file.read_text() for file in files)
+    assert all("Annotated by Inductorscope" in file.read_text() for file in files)
 
 
 def test_the_command_says_what_it_cannot_annotate(tmp_path: Path) -> None:

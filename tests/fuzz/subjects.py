@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any
 
 import inductorscope.analyze
 import inductorscope.correlate
@@ -45,7 +45,7 @@ from inductorscope.analyze.machine.samples import sampled
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.trial.patch import patch
-from inductorscope.correlate.annotate.code import Style, annotate, node_texts
+from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.correlate.explain import Explainer
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.texts import GraphTexts
@@ -172,8 +172,7 @@ def _links(texts: GraphTexts) -> None:
     """What is stored of every graph, and what `/annotated.py` and `/failures` do with it."""
     links = graph_links(texts)
     nodes = node_texts(texts.post_grad or "", parse_fx(texts.post_grad or ""))
-    for style in get_args(Style):
-        annotate(texts.code or "", links, nodes, style)
+    annotate(texts.code or "", links, nodes)
 
 
 def _links_without_ir(texts: GraphTexts) -> None:

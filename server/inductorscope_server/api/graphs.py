@@ -12,7 +12,6 @@ from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.contract.lock import write_lock
 from inductorscope.contract.project import project
-from inductorscope.correlate.annotate.code import Style
 from inductorscope.formats.vocabulary import POST_GRAD
 from starlette.responses import Response
 
@@ -53,16 +52,11 @@ def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST
     response_class=Response,
     responses={**CODE, **documented(404, 422)},
 )
-async def annotated_code(
-    analysis: Analysing, run: RunId, slug: Slug, style: Style = "line"
-) -> Response:
-    """Returns the graph's `output_code.py`, still runnable, with FX lines as comments.
-
-    With `line`, each kernel line has the FX line it computes above it; with `kernel`, all FX lines
-    and user lines of a kernel are above the kernel.
-    """
-    text = await analysis(annotated_output, run, slug, style)
-    return python_file(text, f"output_code.annotated_{style}.py")
+async def annotated_code(analysis: Analysing, run: RunId, slug: Slug) -> Response:
+    """Returns the graph's `output_code.py`, still runnable, with the FX line that each kernel line
+    computes above it."""
+    text = await analysis(annotated_output, run, slug)
+    return python_file(text, "output_code.annotated.py")
 
 
 @api.get(

@@ -6,26 +6,16 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 
 
-def test_the_line_style_is_the_tutorials(filled: TestClient, graph: str) -> None:
+def test_it_is_written_as_in_the_tutorial(filled: TestClient, graph: str) -> None:
     answer = filled.get(f"/api{graph}/annotated.py")
     assert answer.status_code == 200
-    assert 'filename="output_code.annotated_line.py"' in answer.headers["content-disposition"]
+    assert 'filename="output_code.annotated.py"' in answer.headers["content-disposition"]
     assert "# Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1)" in answer.text
-    ast.parse(answer.text)
-
-
-def test_the_kernel_style_lists_the_users_lines(filled: TestClient, graph: str) -> None:
-    answer = filled.get(f"/api{graph}/annotated.py", params={"style": "kernel"})
-    assert (
-        "# Computes 2 FX nodes:\n#   /home/user/models/models.py:9  a = torch.neg(x1)"
-        in answer.text
-    )
     ast.parse(answer.text)
 
 
@@ -33,14 +23,12 @@ def test_what_is_not_there_is_said(filled: TestClient, graph: str) -> None:
     answer = filled.get(f"/api{graph}x/annotated.py")
     assert answer.status_code == 404
     assert "has no graph" in answer.json()["error"]["what"]
-    assert filled.get(f"/api{graph}/annotated.py", params={"style": "words"}).status_code == 422
 
 
-@pytest.mark.parametrize("style", ["line", "kernel"])
-def test_explorer_and_kernel_page_lead_there(filled: TestClient, graph: str, style: str) -> None:
+def test_the_explorer_leads_there(filled: TestClient, graph: str) -> None:
     page = filled.get(graph).text
     hrefs = [part.split('"')[0] for part in page.split('href="') if "annotated.py" in part[:300]]
-    wanted = f"/api{graph}/annotated.py" + ("?style=kernel" if style == "kernel" else "")
+    wanted = f"/api{graph}/annotated.py"
     assert wanted in hrefs
     assert filled.get(wanted).status_code == 200
 

@@ -9,7 +9,7 @@ from inductorscope.answers.explorer.graph_texts import graph_links
 from inductorscope.answers.limits import begin
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.correlate.annotate.code import Style, annotate, node_texts
+from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.vocabulary import CODE, POST_GRAD
 from inductorscope.store.contents.texts import read_blob
@@ -24,7 +24,7 @@ def can_annotate(session: Session, graph: int) -> bool:
     return len(set(session.scalars(query))) == 2
 
 
-def annotated_output(session: Session, run: str, slug: str, style: Style) -> str:
+def annotated_output(session: Session, run: str, slug: str) -> str:
     """The graph's output code with comments; raises NotHere without code or FX graph."""
     graph = graph_of(session, run, slug)
     query = select(Artifact.role, Artifact.digest).where(
@@ -45,4 +45,4 @@ def annotated_output(session: Session, run: str, slug: str, style: Style) -> str
     begin(f"code of graph {slug}", sum(map(len, texts.values())))
     links = graph_links(session, graph.id)
     fx = texts[POST_GRAD]
-    return annotate(texts[CODE], links, node_texts(fx, parse_fx(fx)), style)
+    return annotate(texts[CODE], links, node_texts(fx, parse_fx(fx)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +9,6 @@ import typer
 
 from inductorscope.cli.app import app, fail
 from inductorscope.errors import USAGE
-
-
-class Style(StrEnum):
-    """One comment per line, as in the tutorial, or one per kernel."""
-
-    line = "line"
-    kernel = "kernel"
 
 
 @app.command()
@@ -28,9 +20,6 @@ def annotate(
             "listing whose FX graph is next to it or in the same file."
         ),
     ],
-    style: Annotated[
-        Style, typer.Option(help="Comments above the lines of kernels, or one above each kernel.")
-    ] = Style.line,
     graph: Annotated[
         Path | None, typer.Option(help="File of the FX graph, if it is elsewhere.")
     ] = None,
@@ -50,7 +39,7 @@ def annotate(
     if len(files) > 1 and output is None:
         fail(f"{path} holds {len(files)} listings: name a folder for them with -o.", USAGE)
     for file in files:
-        text = annotate_file(file, style.value, graph)
+        text = annotate_file(file, graph)
         if output is None:
             typer.echo(text, nl=False)
             continue

@@ -1,20 +1,15 @@
-"""`output_code.py` with comments that say what each kernel, or each line of it, computes.
+"""`output_code.py` with comments that say what each line of a kernel computes.
 
-The result runs as before: only comments are added, in places that allow them. Two styles:
+The result runs as before: only comments are added, in places that allow them.
 
-    line     // Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
-             auto tmp2 = tmp1.neg();
-    kernel   # Computes 2 FX nodes:
-             #   models.py:9  a = torch.neg(x1)
-             #     neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
-             cpp_fused_maximum_neg_0 = async_compile.cpp_pybinding(…
+    // Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+    auto tmp2 = tmp1.neg();
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from typing import Literal
+from collections import defaultdict
 
 import msgspec
 
@@ -30,12 +25,9 @@ from inductorscope.formats.code.output_code import CodeKernel, OutputCode, parse
 from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.text import lines_of
 
-Style = Literal["line", "kernel"]
 LABEL = "Corresponding FX code line"
 OTHERS = 6
 """The most nodes of other calls that one comment lists."""
-MOST = 400
-"""The most FX nodes that one kernel's comment lists."""
 
 # `neg: "u8[1, 8][8, 1]cpu" = …`: the type says nothing about what is computed.
 _ANNOTATION = re.compile(r'^(\w+): "[^"]*" = ')
@@ -83,9 +75,9 @@ def node_texts(text: str, parsed: FxText) -> dict[str, NodeText]:
     }
 
 
-def annotate(text: str, links: GraphLinks, nodes: dict[str, NodeText], style: Style) -> str:
+def annotate(text: str, links: GraphLinks, nodes: dict[str, NodeText]) -> str:
     """The text with comments; `links` are those of its graph, `nodes` the graph's FX nodes."""
-    return _Annotator(text, links, nodes).annotated(style)
+    return _Annotator(text, links, nodes).annotated()
 
 
 class _Annotator:
@@ -108,14 +100,16 @@ class _Annotator:
         """Line of the code → FX nodes it refers to, with the certainty of each."""
         self.references = self._references()
 
-    def annotated(self, style: Style) -> str:
-        if style == "kernel":
-            self._kernels()
-        else:
-            for kernel in self.code.kernels:
-                self._kernel_lines(kernel)
-        self._calls(style)
-        result: list[str] = self._head(style)
+    def annotated(self) -> str:
+        for kernel in self.code.kernels:
+            self._kernel_lines(kernel)
+        self._library_calls()
+        exact, inferred = self.counts[Confidence.exact], self.counts[Confidence.inferred]
+        result = [
+            f"{self.sign} Annotated by Inductorscope: only comments were added, it runs as before.",
+            f"{self.sign} Comments above lines of kernels show what they compute: "
+            f"{exact} lines are known exactly, {inferred} inferred by operation and data flow.",
+        ]
         for number, line in enumerate(self.raw, 1):
             result += self._new_comments(number)
             result.append(line)
@@ -127,20 +121,6 @@ class _Annotator:
         first = max(0, number - 1 - len(new))
         above = {line.strip() for line in self.raw[first : number - 1]}
         return [line for line in new if line.strip() not in above]
-
-    def _head(self, style: Style) -> list[str]:
-        words = ["Annotated by Inductorscope: only comments were added, it runs as before."]
-        if style == "line":
-            exact, inferred = self.counts[Confidence.exact], self.counts[Confidence.inferred]
-            words.append(
-                "Comments above lines of kernels show what they compute: "
-                f"{exact} lines are known exactly, {inferred} inferred by operation and data flow."
-            )
-        else:
-            words.append(
-                "Comments above kernels show what they compute, and from which of your lines."
-            )
-        return [f"{self.sign} {word}" for word in words]
 
     def _references(self) -> dict[int, dict[str, _Reference]]:
         """Line of the code → FX nodes it refers to, with the operations on that line."""
@@ -161,8 +141,6 @@ class _Annotator:
             reference.calls.append(call)
             reference.operations |= operations[line, call]
         return result
-
-    # --- per line --------------------------------------------------------------------------------
 
     def _kernel_lines(self, kernel: CodeKernel) -> None:
         own = self._own_lines(kernel)
@@ -233,63 +211,20 @@ class _Annotator:
         first = min(min(references[name].calls) for name in names)
         return {name: None for name in names if first in references[name].calls}
 
-    # --- per kernel ------------------------------------------------------------------------------
-
-    def _kernels(self) -> None:
-        calls: dict[str, list[list[str]]] = defaultdict(list)
-        for call in self.code.calls:
-            calls[call.kernel].append(self._nodes_between(call.line, call.line))
-        for kernel in self.code.kernels:
-            sites = calls.get(kernel.name, [])
-            names = next((nodes for nodes in sites if nodes), [])
-            if not names:
-                names = self._nodes_between(kernel.comment_line, kernel.last_line)
-            if not names:
-                continue
-            suffix = f", at the first of its {len(sites)} calls" if len(sites) > 1 else ""
-            head = f"Computes {_nodes(len(names))}{suffix}:"
-            self.comments[kernel.comment_line] += self._listed(head, names, "")
-
-    def _calls(self, style: Style) -> None:
-        """Adds comments above calls: of library kernels always, of shared kernels in the kernel
-        style."""
+    def _library_calls(self) -> None:
+        """Adds comments above calls of library kernels."""
         generated = self.code.by_name()
-        counts = Counter(call.kernel for call in self.code.calls)
         for call in self.code.calls:
-            shared = counts[call.kernel] > 1
-            if call.kernel in generated and not (style == "kernel" and shared):
-                continue
-            names = self._nodes_between(call.line, call.line)
-            if not names or not 1 <= call.line <= len(self.lines):
+            if call.kernel in generated or not 1 <= call.line <= len(self.lines):
                 continue
             indent = indent_of(self.lines[call.line - 1])
-            if style == "kernel":
-                head = f"Computes {_nodes(len(names))}:"
-                self.comments[call.line] += self._listed(head, names, indent)
-                continue
-            for name in names[:OTHERS]:
+            for name in self._nodes_of(call.line)[:OTHERS]:
                 code = plain(self.nodes[name].code)
                 self.comments[call.line].append(f"{indent}{self.sign} {LABEL}: {code}")
 
-    def _listed(self, head: str, names: list[str], indent: str) -> list[str]:
-        start = f"{indent}{self.sign} "
-        result = [start + head]
-        origin = ""
-        for name in names[:MOST]:
-            node = self.nodes[name]
-            if node.origin() != origin:
-                origin = node.origin()
-                result.append(f"{start}  {plain(origin) or 'without a recorded source line:'}")
-            result.append(f"{start}    {plain(node.code)}")
-        if len(names) > MOST:
-            result.append(f"{start}  and {len(names) - MOST} more")
-        return result
-
-    def _nodes_between(self, first: int, last: int) -> list[str]:
-        """The nodes that these lines refer to, in the order of the graph."""
-        lines = range(first, last + 1)
-        names = {name for line in lines for name in self.references.get(line, ())}
-        return sorted(names, key=self.order.__getitem__)
+    def _nodes_of(self, line: int) -> list[str]:
+        """The nodes that a line refers to, in the order of the graph."""
+        return sorted(self.references.get(line, ()), key=self.order.__getitem__)
 
 
 def _rank(operations: set[str]) -> int:
@@ -297,7 +232,3 @@ def _rank(operations: set[str]) -> int:
     if not operations or operations - _MINOR - _STORES:
         return 3
     return 2 if operations & _STORES or operations & {"to_dtype"} else 1
-
-
-def _nodes(count: int) -> str:
-    return "1 FX node" if count == 1 else f"{count} FX nodes"

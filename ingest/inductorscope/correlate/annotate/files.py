@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inductorscope.correlate.annotate.code import Style, annotate, node_texts
+from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.correlate.annotate.lone import graph_in, graph_nodes, lone_links
 from inductorscope.correlate.directory import NoGraphs, read_texts
 from inductorscope.correlate.graph import graph_links
@@ -16,7 +16,7 @@ BESIDE = ("fx_graph_transformed.py", "fx_graph_readable.py", "fx_graph_runnable.
 """Files searched for the FX graph of a listing, the most reliable first."""
 
 
-def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
+def annotate_file(path: Path, graph: Path | None = None) -> str:
     """The listing with comments. `graph`: the file of its FX graph, if in another folder."""
     texts = read_texts(path)
     text = texts.code or ""
@@ -27,9 +27,9 @@ def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
         )
     if graph is None and texts.post_grad is not None and texts.ir_post is not None:
         nodes = node_texts(texts.post_grad, parse_fx(texts.post_grad))
-        return annotate(text, graph_links(texts), nodes, style)
+        return annotate(text, graph_links(texts), nodes)
     written, parsed = _graph_of(path, texts, graph)
-    return annotate(text, lone_links(text, parsed), node_texts(written, parsed), style)
+    return annotate(text, lone_links(text, parsed), node_texts(written, parsed))
 
 
 def _graph_of(path: Path, texts: GraphTexts, named: Path | None) -> tuple[str, FxText]:
