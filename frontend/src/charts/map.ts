@@ -1,11 +1,9 @@
-// The map of time: file → line → kernel, as areas or as an icicle. Each level sums to the one above.
+// The map of time: file → line → kernel, as areas. Each level sums to the one above.
 
 import { microseconds, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { type Drawn, plain } from "./bars";
 import type { Tile, TimeData } from "./time-data";
-
-export type Shape = "treemap" | "icicle";
 
 const HEIGHT = { wide: 380, narrow: 240 };
 /** Space between a tile's edges and its label, on both sides together, in pixels. */
@@ -27,14 +25,14 @@ function short(name: string): string {
 }
 
 /** `level`: the tile that fills the map; empty for the whole map. */
-export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
+export function timeMap({ map }: TimeData, level: string): Drawn {
   const whole = map.reduce((sum, tile) => sum + (tile.parent === "" ? tile.us : 0), 0);
   return (colours, narrow) => ({
     rows: 1,
     height: narrow ? HEIGHT.narrow : HEIGHT.wide,
     traces: [
       {
-        type: shape,
+        type: "treemap",
         ids: map.map((tile) => tile.id),
         parents: map.map((tile) => tile.parent),
         labels: map.map((tile) => plain(short(tile.label))),
@@ -49,9 +47,9 @@ export function timeMap({ map }: TimeData, shape: Shape, level: string): Drawn {
         marker: {
           colors: map.map((tile) => colours(hueOfTile(tile))),
           line: { color: colours("panel"), width: 1 },
-          ...(shape === "treemap" ? { pad: { t: 22, l: 4, r: 4, b: 4 } } : {}),
+          pad: { t: 22, l: 4, r: 4, b: 4 },
         },
-        tiling: shape === "treemap" ? { packing: "squarify", pad: 2 } : { orientation: "h" },
+        tiling: { packing: "squarify", pad: 2 },
         maxdepth: 3,
         pathbar: { visible: level !== "", thickness: 20 },
       },

@@ -2,12 +2,11 @@
 // theme.
 import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
-import icicle from "plotly.js/lib/icicle";
 import treemap from "plotly.js/lib/treemap";
 import { colourOf } from "../shared/theme";
 import { CONFIG } from "./config";
 
-Plotly.register([bar, treemap, icicle]);
+Plotly.register([bar, treemap]);
 
 export interface Chart {
   /** Number of bars below each other. */

@@ -18,7 +18,3 @@ declare module "plotly.js/lib/treemap" {
   const module: unknown;
   export default module;
 }
-declare module "plotly.js/lib/icicle" {
-  const module: unknown;
-  export default module;
-}

@@ -2,7 +2,7 @@
 import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
 import { startTableDownloads } from "./download";
-import { cutLabels, type Shape, timeMap } from "./map";
+import { cutLabels, timeMap } from "./map";
 import { offer } from "./offer";
 import { plot } from "./plot";
 import type { Rows, TimeData } from "./time-data";
@@ -62,14 +62,13 @@ function mapRows(data: TimeData): Rows {
 
 type Listens = (event: string, then: (what: { points?: { id?: string }[] }) => unknown) => void;
 
-/** The map in one of two shapes. Clicking a line zooms to it and filters the table of lines, a
+/** The map. Clicking a line zooms to it and filters the table of lines, a
  * kernel opens its page, and a button goes back. */
 function startMap(place: HTMLElement, data: TimeData): void {
   const tiles = new Map(data.map.map((tile) => [tile.id, tile]));
   const back = document.querySelector<HTMLButtonElement>("button[data-map-back]");
-  let shape: Shape = "treemap";
   let level = "";
-  const redraw = plot(place, (colours, narrow) => timeMap(data, shape, level)(colours, narrow));
+  const redraw = plot(place, (colours, narrow) => timeMap(data, level)(colours, narrow));
   offer("map", place, () => mapRows(data));
   const show = (id: string) => {
     level = id;
@@ -77,25 +76,15 @@ function startMap(place: HTMLElement, data: TimeData): void {
     showLine(/^line (\d+)/.exec(level)?.[1]);
     redraw();
   };
-  const buttons = [...document.querySelectorAll<HTMLButtonElement>("button[data-map]")];
-  for (const button of buttons) {
-    button.addEventListener("click", () => {
-      shape = button.dataset.map === "icicle" ? "icicle" : "treemap";
-      for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
-      redraw();
-    });
-  }
   back?.addEventListener("click", () => show(tiles.get(level)?.parent ?? ""));
   const { on } = place as HTMLElement & { on?: Listens };
   const listen = on?.bind(place);
-  for (const event of ["plotly_treemapclick", "plotly_icicleclick"]) {
-    listen?.(event, ({ points }) => {
-      const tile = tiles.get(points?.[0]?.id ?? "");
-      if (tile?.href) location.assign(tile.href);
-      else show(tile && tile.id !== level ? tile.id : (tile?.parent ?? ""));
-      return false; // Plotly's own zoom has no visible way back
-    });
-  }
+  listen?.("plotly_treemapclick", ({ points }) => {
+    const tile = tiles.get(points?.[0]?.id ?? "");
+    if (tile?.href) location.assign(tile.href);
+    else show(tile && tile.id !== level ? tile.id : (tile?.parent ?? ""));
+    return false; // Plotly's own zoom has no visible way back
+  });
   listen?.("plotly_afterplot", () => cutLabels(place));
   cutLabels(place);
 }
